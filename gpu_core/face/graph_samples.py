@@ -177,8 +177,8 @@ class GraphSamples(GraphFrontiers):
                 direction=direction, disjoint=disjoint, before=bounds, time=time,
                 seed=count_of("seed", seed),
             )  # fmt: skip
-            keys = self._reader.ids_of(found.indices)
-        return NeighborSample(self._ids.shown(keys), *found[1:])
+        ids = None if type(self._ids) is UserIds else self._ids
+        return NeighborSample(*found, ids)
 
     def _known_once(self, name: str, ids: Ids, *, disjoint: bool) -> npt.NDArray[np.uint32]:
         """Indices of vertices, each once unless ``disjoint``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -104,12 +104,12 @@ class WalksResult(Table):
 
 def _walks_of(walks: Column, lengths: Int64s, are_numbers: bool) -> WalksResult:
     """Walks from another process."""
-    result = WalksResult(walks, lengths, None if are_numbers else _Shown())
+    result = WalksResult(walks, lengths, None if are_numbers else Shown())
     result.__dict__ |= {"walks": walks, "lengths": lengths}
     return result
 
 
-class _Shown:
+class Shown:
     """Ids that are shown already."""
 
     def shown(self, keys: Column) -> Column:
@@ -117,36 +117,83 @@ class _Shown:
         return keys
 
 
+class SampleArrays(NamedTuple):
+    """Arrays of a sample, of NumPy or CuPy."""
+
+    #: int64[n]: ids of the vertices.
+    vertices: Any
+    #: int64[2, e]: as of `NeighborSample`.
+    edge_index: Any
+    #: int64[n]: likewise; None: not ``disjoint``.
+    batch: Any
+
+
 class NeighborSample(Table):
     """Sampled edges: a row each, hop after hop; and their ends, numbered, as tensors want them.
 
-    Arrays are in host memory on every engine.
+    Attributes are in host memory; `where_made` has the arrays that tensors share without a copy.
 
     Parameters
     ----------
-    vertices, batch, edge_index, vertices_per_hop, edges_per_hop
+    keys
+        int64[n], of NumPy or CuPy: what the engine calls the vertices.
+    batch, edge_index
+        As the attributes, likewise.
+    vertices_per_hop, edges_per_hop
         As the attributes.
+    ids
+        What shows the vertices; None: keys are the ids.
     """
 
     def __init__(
         self,
-        vertices: Column,
-        batch: Int64s | None,
-        edge_index: Int64s,
+        keys: Any,
+        batch: Any,
+        edge_index: Any,
         vertices_per_hop: Sequence[int],
         edges_per_hop: Sequence[int],
+        ids: ShowsIds | None,
     ) -> None:
-        #: [n]: users' ids of the vertices of the sample, the given ones first, then as they were
-        #: found. PyTorch Geometric's ``n_id``.
-        self.vertices = vertices
-        #: int64[n]: for which of the given vertices each was found; None: not ``disjoint``.
-        self.batch = batch
-        #: int64[2, e]: source and destination of each edge, as positions in ``vertices``.
-        self.edge_index = edge_index
+        self._keys = keys
+        self._batch = batch
+        self._edge_index = edge_index
         #: How many vertices were given, and found by each hop.
         self.vertices_per_hop = list(vertices_per_hop)
         #: How many edges were sampled by each hop, in the order of ``edge_index``.
         self.edges_per_hop = list(edges_per_hop)
+        self._ids = ids
+
+    @cached_property
+    def vertices(self) -> Column:
+        """[n]: users' ids of the vertices, the given ones first, then as they were found.
+
+        PyTorch Geometric's ``n_id``.
+        """
+        keys = in_host_memory(self._keys)
+        return keys if self._ids is None else self._ids.shown(keys)
+
+    @cached_property
+    def batch(self) -> Int64s | None:
+        """int64[n]: for which of the given vertices each was found; None: not ``disjoint``."""
+        return None if self._batch is None else in_host_memory(self._batch)
+
+    @cached_property
+    def edge_index(self) -> Int64s:
+        """int64[2, e]: source and destination of each edge, as positions in ``vertices``."""
+        return in_host_memory(self._edge_index)
+
+    def where_made(self) -> SampleArrays:
+        """The arrays in the memory of the engine: CuPy's on a GPU, otherwise NumPy's.
+
+        Raises
+        ------
+        SettingsError
+            The ids are no int64: names, say.
+        """
+        if self._ids is not None:
+            msg = "the ids are no int64, which tensors need; use edge_index and batch"
+            raise SettingsError(msg)
+        return SampleArrays(self._keys, self._edge_index, self._batch)
 
     @property
     def src(self) -> Column:
@@ -166,7 +213,13 @@ class NeighborSample(Table):
 
     def __repr__(self) -> str:
         return (
-            f"<NeighborSample {counted(self.vertices.size, 'vertex')}, "
-            f"{counted(self.edge_index.shape[1], 'edge')}, "
+            f"<NeighborSample {counted(self._keys.size, 'vertex')}, "
+            f"{counted(self._edge_index.shape[1], 'edge')}, "
             f"{counted(len(self.edges_per_hop), 'hop')}>"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Names, and arrays of a device, are of this process.
+        shown = None if self._ids is None else Shown()
+        made = self.vertices, self.batch, self.edge_index
+        return NeighborSample, (*made, self.vertices_per_hop, self.edges_per_hop, shown)

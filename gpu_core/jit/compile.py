@@ -35,7 +35,7 @@ from .shared_cache import share_compiled
 #: Where compiled functions, and the numbers and functions that they name, are written.
 _FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
 _FILES = (
-    "properties/table.py", "records.py", "vertex_numbers.py",
+    "properties/table.py", "records.py",
     "cuda/structs.py", "cuda/device/launches.py",
     "cuda/device/sorting/key_buckets.py", "cuda/device/sorting/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",

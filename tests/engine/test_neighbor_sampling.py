@@ -12,6 +12,7 @@ import pytest
 
 from graphs import SHAPES
 from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundError
+from graphtide.gpu_core.face.samples import in_host_memory
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.jit import parallel
 from oracles import chance_of
@@ -219,6 +220,8 @@ def test_samples_are_tables_and_tensors(engine: str) -> None:
         assert np.shares_memory(tensor, array)
         assert array.dtype == np.int64
         assert array.flags.c_contiguous
+    with pytest.raises(SettingsError, match="the ids are no int64, which tensors need"):
+        sample.where_made()
     assert sample.to_pandas().src.tolist() == ["ann", "zoë"]
     assert pickle.loads(pickle.dumps(sample)).src.tolist() == ["ann", "zoë"]
     nothing = graph.sample_neighbors([], [3, 3])
@@ -255,6 +258,23 @@ def test_wrong_samples_are_refused(
         graph.sample_neighbors(**given)
     with pytest.raises(SettingsError, match="time='first' needs times; make the graph with"):
         DynamicGraph(engine="host").sample_neighbors([], [1], before=5)
+
+
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_arrays_where_they_were_made_stay_what_the_sample_is(engine: str, ids: str) -> None:
+    graph = DynamicGraph(engine=engine, ids=ids)
+    graph.insert_edges([7, 9, 9, 4], [1, 1, 7, 9])
+    sample = graph.sample_neighbors([1, 7], [2, 2], disjoint=True, seed=2)
+    # Vertices that are looked up after a batch would be others.
+    graph.delete_vertices([9, 1])
+    graph.insert_edges([5], [3])
+    made = sample.where_made()
+    assert in_host_memory(made.vertices).tolist() == sample.vertices.tolist()
+    assert in_host_memory(made.edge_index).tolist() == sample.edge_index.tolist()
+    assert sample.batch is not None
+    assert in_host_memory(made.batch).tolist() == sample.batch.tolist()
+    pairs = zip(sample.src.tolist(), sample.dst.tolist(), strict=True)
+    assert set(pairs) == {(7, 1), (9, 1), (9, 7), (4, 9)}
 
 
 def test_a_hub_is_sampled_at_random_places() -> None:

@@ -83,22 +83,26 @@ def test_a_stream_of_pytorch_waits_for_the_walks() -> None:
     assert int(found) == int(expected)
 
 
-def test_a_sample_is_what_loaders_of_batches_take(graph: DynamicGraph) -> None:
-    features = torch.arange(500.0)
+def test_a_sample_is_what_loaders_of_batches_take(graph: DynamicGraph, is_on_gpu: bool) -> None:
     sample = graph.sample_neighbors([20, 30], [2, 2], seed=1, disjoint=True)
-    assert sample.batch is not None
-    arrays = sample.vertices, sample.edge_index, sample.batch
+    arrays = sample.where_made()
     tensors = [torch.from_dlpack(each) for each in arrays]
-    for array, tensor in zip(arrays, tensors, strict=True):
-        assert tensor.data_ptr() == array.ctypes.data
-    vertices, edges, _ = tensors
+    assert all(tensor.is_cuda == is_on_gpu for tensor in tensors)
+    if not is_on_gpu:
+        shared = [tensor.data_ptr() for tensor in tensors]
+        assert shared == [array.ctypes.data for array in arrays]
+    vertices, edges, trees = tensors
+    features = torch.arange(500.0, device=vertices.device)
     expected = sample.vertices.tolist(), sample.edge_index.tolist()
+    assert sample.batch is not None
+    assert trees.tolist() == sample.batch.tolist()
     del sample, arrays, tensors
     gc.collect()
     graph.delete_vertices(np.arange(500))
     assert (vertices.tolist(), edges.tolist()) == expected
     # Features by id, messages by position: as a layer of a network adds them up.
-    messages = torch.zeros(len(vertices)).index_add(0, edges[1], features[vertices[edges[0]]])
+    zeros = torch.zeros(len(vertices), device=vertices.device)
+    messages = zeros.index_add(0, edges[1], features[vertices[edges[0]]])
     assert messages[0] == 19 + 13
 
 

@@ -21,9 +21,9 @@ vertices of different trees are different ones, and each tree may have a time of
 Draws are words by number (`generators/counter_random.py`): a stream a hop, an owner an expanded
 vertex, by its position in the hop. So threads and engines make no difference.
 
-What an engine offers: ``algorithms.neighbor_sampling`` with ``sample``, of rows alone: it reads the
-rows that are asked for, of which those without weights and times at random places only. Numbering:
-`gpu_core/vertex_numbers.py`, in host memory.
+What an engine offers: ``algorithms.neighbor_sampling`` with ``Sampler``, of rows alone: it expands
+hops and numbers what is found, in the memory of the engine. It reads the rows that are asked for,
+of which those without weights and times at random places only.
 
 Sources: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NIPS 2017;
 Bentley, Floyd, "A Sample of Brilliance", CACM 1987; Efraimidis, Spirakis, "Weighted random sampling
@@ -52,44 +52,39 @@ _STREAM: Final = 0x73616D70
 
 #: A fanout: all neighbors.
 ALL: Final = -1
-#: What a twin says of a row with a negative weight, in place of a number of entries.
+#: What a twin notes of a row with a negative weight, in place of a number of entries.
 NEGATIVE: Final = -1
 
 
 class SeenBefore(NamedTuple):
-    """Which entries count: those of edges whose time is before one of each expanded vertex."""
+    """Which entries count: those of edges whose time is before a bound."""
 
     times: EntryTimes
-    #: int64[f]: by expanded vertex.
+    #: int64[1], of all, or int64[v], by tree; in host memory.
     bounds: Int64s
     #: Rows of out-neighbors, where those that are read are of in-neighbors, which have no times.
     out: Rows | None
 
 
-class Hop(NamedTuple):
-    """What a twin samples."""
+class Manner(NamedTuple):
+    """How all hops of a sample are drawn."""
 
-    #: uint32[f]: vertices that are expanded.
-    frontier: UInt32s
-    #: Entries of each at most; `ALL`.
-    fanout: int
-    #: int64[f + 1]: where what is sampled of each goes.
-    slots: Int64s
-    #: Where the stream of this hop begins.
-    first_word: np.uint64
     replace: bool
     weighted: bool
+    #: Whether each given vertex has a tree of its own.
+    disjoint: bool
     seen: SeenBefore | None
 
 
 class Sampled(NamedTuple):
-    """Vertices by index, and edges between their positions."""
+    """Vertices, and edges between their positions; arrays in the memory of the engine."""
 
-    indices: UInt32s
+    #: int64[n]: what the engine calls the vertices.
+    keys: Any
     #: int64[n]: tree of each vertex; None: not disjoint.
-    batch: Int64s | None
-    #: int64[2, e]: source and destination.
-    edge_index: Int64s
+    batch: Any
+    #: int64[2, e]: position of each neighbor, and of the vertex that was expanded.
+    edge_index: Any
     vertices_per_hop: list[int]
     edges_per_hop: list[int]
 
@@ -127,73 +122,20 @@ def sample_neighbors(
     SettingsError
         A weight that is looked at is negative.
     """
-    # Here: who asks the registry what analytics there are need not wait for Numba.
-    from ...vertex_numbers import VertexNumbers
-
     is_turned = reader.kind.directed and direction == "in"
     rows = reader.rows(direction, weighted=weighted)
-    times = None if before is None else reader.entry_times(time)
-    out = reader.rows("out") if times is not None and is_turned else None
-    trees = np.arange(given.size) if disjoint else None
-    numbers = VertexNumbers(given, trees)
-    first, edges = 0, []
+    seen = None
+    if before is not None:
+        out = reader.rows("out") if is_turned else None
+        seen = SeenBefore(reader.entry_times(time), before, out)
+    sampler = reader.algorithms.neighbor_sampling.Sampler(
+        reader.workspace, rows, given, Manner(replace, weighted, disjoint, seen)
+    )
     for hop, fanout in enumerate(fanouts):
-        frontier = numbers.indices[first:]
-        of_trees = None if trees is None else numbers.trees[first:]
-        seen = None
-        if times is not None and before is not None:
-            bounds = before[of_trees] if before.size > 1 else np.full(frontier.size, before[0])
-            seen = SeenBefore(times, bounds, out)
-        task = Hop(
-            frontier, fanout, _slots(reader.degrees(frontier, direction), fanout, replace=replace),
-            stream_start(seed, _STREAM + hop), replace, weighted, seen,
-        )  # fmt: skip
-        found, counts = reader.algorithms.neighbor_sampling.sample(reader.workspace, rows, task)
+        negative = sampler.expand(fanout, stream_start(seed, _STREAM + hop))
         if weighted:
-            check_weights(reader.ids_of(frontier[counts == NEGATIVE]), "a sample by weight")
-        expanded = np.repeat(np.arange(first, first + frontier.size), counts)
-        first = numbers.count
-        edges.append(np.stack([numbers.of(found, _repeated(of_trees, counts)), expanded]))
-    edge_index = np.concatenate([np.empty((2, 0), np.int64), *edges], axis=1)
+            check_weights(reader.ids_of(negative), "a sample by weight")
+    sampled: Sampled = sampler.sampled(reader.id_table())
     if direction == "out" and reader.kind.directed:
-        edge_index = np.ascontiguousarray(edge_index[::-1])
-    return Sampled(
-        numbers.indices, numbers.trees if disjoint else None, edge_index, numbers.per_hop,
-        [each.shape[1] for each in edges],
-    )  # fmt: skip
-
-
-def _slots(degrees: Int64s, fanout: int, *, replace: bool) -> Int64s:
-    """Room for what is sampled of each vertex."""
-    room = degrees
-    if fanout != ALL:
-        room = np.where(degrees > 0, fanout, 0) if replace else np.minimum(degrees, fanout)
-    slots = np.zeros(room.size + 1, np.int64)
-    np.cumsum(room, out=slots[1:])
-    return slots
-
-
-def _repeated(trees: Int64s | None, counts: Int64s) -> Int64s | None:
-    return None if trees is None else np.repeat(trees, counts)
-
-
-def packed(sampled: Any, slots: Int64s, counts: Int64s) -> UInt32s:
-    """What was sampled without the slots that were not needed.
-
-    Parameters
-    ----------
-    sampled
-        uint32[slots[-1]], in host memory.
-    slots
-        As of `Hop`.
-    counts
-        int64[f]: how many slots of each are filled; `NEGATIVE` of none.
-    """
-    filled = np.maximum(counts, 0)
-    if (filled == np.diff(slots)).all():
-        found: UInt32s = sampled
-        return found
-    ends = np.cumsum(filled)
-    places = np.arange(int(ends[-1])) + np.repeat(slots[:-1] - (ends - filled), filled)
-    kept: UInt32s = sampled[places]
-    return kept
+        return sampled._replace(edge_index=sampled.edge_index[::-1].copy())
+    return sampled

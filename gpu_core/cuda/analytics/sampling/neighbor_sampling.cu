@@ -14,12 +14,10 @@ constexpr i64 NEGATIVE_WEIGHT = -1;
 // Launch      one thread an expanded vertex
 // Reads       rows of gpu_core/rows.py; frontier u32[vertices]
 // Writes      found   u32[slots[vertices]], neighbors
-//             counts  i64[vertices]
 extern "C" __global__ void sample_alike(
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
         const i64 step, const u32* __restrict__ frontier, const i64* __restrict__ slots,
-        const i64 vertices, const u64 first_word, const u32 replace, u32* found,
-        i64* __restrict__ counts) {
+        const i64 vertices, const u64 first_word, const u32 replace, u32* found) {
     const i64 owner = thread_of_grid();
     if (owner >= vertices) return;
     const i64 vertex = frontier[owner];
@@ -45,7 +43,6 @@ extern "C" __global__ void sample_alike(
         own[j] = entry;
     }
     for (u32 j = 0; j < room; ++j) own[j] = columns[begin[vertex] + static_cast<i64>(own[j]) * step];
-    counts[owner] = room;
 }
 
 // Entries of one vertex: their weights, and whether their edges have a time before its bound.
@@ -83,12 +80,14 @@ struct Entries {
 
 // By weight, of edges seen before a time, or both.
 //
-// Launch      one thread an expanded vertex
+// Launch      one thread an expanded vertex, and one more
 // Reads       as `sample_alike`; weights f32 or wide_weights f64 with weight_begin, or null
 //             times of gpu_core/rows.py: EntryTimes, with bounds i64[vertices], or null
 //             rows of out-neighbors where those that are read are of in-neighbors, or null
 // Writes      keys    f64[slots[vertices]]
-//             found, counts, as `sample_alike`; NEGATIVE_WEIGHT of a vertex with such an edge
+//             found, as `sample_alike`
+//             counts  i64[1 + vertices], from 0 on: slots of each that are filled; NEGATIVE_WEIGHT of a vertex
+//                     with such an edge
 extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
         const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
@@ -99,6 +98,7 @@ extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
         const i64* __restrict__ slots, const i64 vertices, const u64 first_word, const u32 replace,
         const u32 takes_all, double* keys, u32* found, i64* __restrict__ counts) {
     const i64 owner = thread_of_grid();
+    if (owner == vertices) counts[0] = 0;
     if (owner >= vertices) return;
     const i64 vertex = frontier[owner];
     const i64 entries = degree[vertex];
@@ -153,5 +153,5 @@ extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
             }
         }
     }
-    counts[owner] = is_negative ? NEGATIVE_WEIGHT : count;
+    counts[1 + owner] = is_negative ? NEGATIVE_WEIGHT : count;
 }

@@ -1,17 +1,18 @@
 """Neighbor sampling on the host: threads take ranges of the vertices that are expanded.
 
-Not here: hops, and the numbers of what is found (`algorithms/sampling/neighbor_sampling.py`, which
-also says what is drawn).
+Not here: what is drawn (`algorithms/sampling/neighbor_sampling.py`), and the hash table by which
+what is found is numbered (`vertex_numbers.py`).
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.sampling.neighbor_sampling import ALL, NEGATIVE, Hop, packed
+from ....algorithms.sampling.neighbor_sampling import ALL, NEGATIVE, Manner, Sampled
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
 from .draws import below, exponential, random_word, unit_float
+from .vertex_numbers import VertexNumbers
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -24,42 +25,116 @@ _NO_INT64S = np.empty(0, np.int64)
 _NO_UINT32S = np.empty(0, np.uint32)
 
 
-def sample(workspace: None, rows: Rows, hop: Hop) -> tuple[UInt32s, Int64s]:
-    """Sample the rows of a hop.
+class Sampler:
+    """A sample that grows hop by hop.
 
     Parameters
     ----------
     rows
-        Of one direction, with weights if the hop is by weight.
-
-    Returns
-    -------
-    found : uint32[sum of counts]
-        Vertex indices, row after row.
-    counts : int64[f]
-        How many of each expanded vertex; `NEGATIVE`, and none, where a weight is negative.
+        Of one direction, with weights if hops are by weight.
+    given
+        uint32[v]: indices of vertices; different ones unless ``disjoint``.
+    manner
+        How hops are drawn.
     """
-    size = int(hop.slots[-1])
-    found, counts = np.empty(size, np.uint32), np.empty(hop.frontier.size, np.int64)
-    drawn = hop.frontier, hop.slots, hop.first_word, hop.replace
-    if not hop.weighted and hop.seen is None:
+
+    def __init__(self, workspace: None, rows: Rows, given: UInt32s, manner: Manner) -> None:
+        self._rows = rows
+        self._manner = manner
+        self._numbers = VertexNumbers(given, np.arange(given.size) if manner.disjoint else None)
+        #: Number of the first vertex that has not been expanded.
+        self._first = 0
+        #: int64[2, e] of each hop.
+        self._edges: list[Int64s] = []
+
+    def expand(self, fanout: int, first_word: np.uint64) -> UInt32s:
+        """Sample the rows of the vertices that the hop before has found.
+
+        Parameters
+        ----------
+        fanout
+            Entries of each vertex at most; `ALL`.
+        first_word
+            Where the stream of this hop begins.
+
+        Returns
+        -------
+        negative : uint32[k]
+            Indices of expanded vertices one of whose weights was seen to be negative.
+        """
+        numbers, first = self._numbers, self._first
+        frontier, trees = numbers.indices[first:], numbers.trees[first:]
+        degree = self._rows.walked[1]
+        slots = _slots(degree[frontier].astype(np.int64), fanout, replace=self._manner.replace)
+        found, counts = self._sample(frontier, trees, fanout, slots, first_word)
+        filled = np.maximum(counts, 0)
+        expanded = np.repeat(np.arange(first, numbers.count), filled)
+        of_trees = np.repeat(trees, filled) if self._manner.disjoint else None
+        self._first = numbers.count
+        self._edges.append(
+            np.stack([numbers.of(_packed(found, slots, filled), of_trees), expanded])
+        )
+        negative: UInt32s = frontier[counts == NEGATIVE]
+        return negative
+
+    def sampled(self, ids: Int64s | None) -> Sampled:
+        """What was found; ``ids``: int64 by vertex index, what stands for vertices; None: these."""
+        numbers = self._numbers
+        return Sampled(
+            numbers.indices.astype(np.int64) if ids is None else ids[numbers.indices],
+            numbers.trees if self._manner.disjoint else None,
+            np.concatenate([np.empty((2, 0), np.int64), *self._edges], axis=1),
+            numbers.per_hop,
+            [each.shape[1] for each in self._edges],
+        )
+
+    def _sample(
+        self, frontier: UInt32s, trees: Int64s, fanout: int, slots: Int64s, first_word: np.uint64
+    ) -> tuple[UInt32s, Int64s]:
+        """uint32[slots[-1]] and int64[f]: neighbors, and how many slots of each are filled."""
+        rows, (replace, weighted, _, seen) = self._rows, self._manner
+        found, counts = np.empty(int(slots[-1]), np.uint32), np.empty(frontier.size, np.int64)
+        drawn = frontier, slots, first_word, replace
+        if not weighted and seen is None:
+            for_ranges(
+                sample_alike, counts.size, *rows.walked, *drawn, found, counts,
+                serial_items=_SERIAL_VERTICES,
+            )  # fmt: skip
+            return found, counts
+        weights = (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)
+        times = _NO_INT64S, _NO_INT64S, _NO_INT64S
+        turned = _NO_INT64S, _NO_UINT32S, _NO_UINT32S, np.int64(1)
+        if seen is not None:
+            every = seen.bounds.size == 1
+            bounds = np.resize(seen.bounds, frontier.size) if every else seen.bounds[trees]
+            times = seen.times.indptr, seen.times.values, bounds
+            if seen.out is not None:
+                turned = seen.out.walked
         for_ranges(
-            sample_alike, counts.size, *rows.walked, *drawn, found, counts,
-            serial_items=_SERIAL_VERTICES,
+            sample_chosen, counts.size, *rows.walked, *weights, times, turned, *drawn,
+            fanout == ALL, np.empty(found.size), found, counts, serial_items=_SERIAL_VERTICES,
         )  # fmt: skip
-        return packed(found, hop.slots, counts), counts
-    weights = (rows.weights, rows.weight_begin) if hop.weighted else (_NO_WEIGHTS, rows.begin)
-    times = _NO_INT64S, _NO_INT64S, _NO_INT64S
-    turned = _NO_INT64S, _NO_UINT32S, _NO_UINT32S, np.int64(1)
-    if hop.seen is not None:
-        times = hop.seen.times.indptr, hop.seen.times.values, hop.seen.bounds
-        if hop.seen.out is not None:
-            turned = hop.seen.out.walked
-    for_ranges(
-        sample_chosen, counts.size, *rows.walked, *weights, times, turned, *drawn,
-        hop.fanout == ALL, np.empty(size), found, counts, serial_items=_SERIAL_VERTICES,
-    )  # fmt: skip
-    return packed(found, hop.slots, counts), counts
+        return found, counts
+
+
+def _slots(degrees: Int64s, fanout: int, *, replace: bool) -> Int64s:
+    """Where what is sampled of each vertex goes: int64[f + 1]."""
+    room = degrees
+    if fanout != ALL:
+        room = np.where(degrees > 0, fanout, 0) if replace else np.minimum(degrees, fanout)
+    slots = np.zeros(room.size + 1, np.int64)
+    np.cumsum(room, out=slots[1:])
+    return slots
+
+
+def _packed(found: UInt32s, slots: Int64s, filled: Int64s) -> UInt32s:
+    """What was found without the slots that were not needed; ``filled``: how many of each are."""
+    if (filled == np.diff(slots)).all():
+        return found
+    ends = np.cumsum(filled)
+    places = np.arange(int(ends[-1])) + np.repeat(slots[:-1] - (ends - filled), filled)
+    kept: UInt32s = found[places]
+    return kept
 
 
 @inlined

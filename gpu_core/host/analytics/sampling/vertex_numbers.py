@@ -1,7 +1,6 @@
 """Numbers of vertices, from 0 on, in the order in which a sample finds them.
 
-A hash table with linear probing, in host memory, for either engine: a sample of 165,000 edges is
-numbered in about a millisecond.
+A hash table with linear probing: a sample of 165,000 edges is numbered in about a millisecond.
 """
 
 from typing import Final
@@ -9,8 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from .jit.compile import compiled
-from .jit.prefetch import prefetch
+from ....jit.compile import compiled
+from ....jit.prefetch import prefetch
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
