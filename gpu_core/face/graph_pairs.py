@@ -71,7 +71,6 @@ class GraphPairs(GraphQueries):
         src, dst = given_pairs(pairs)
         reader = self._reader
         with reader.lock:
-            sources, targets = self._known_pairs("pairs", src, dst)
-            shared = shared_neighbors(reader, sources, targets)
-            keys = reader.ids_of(sources), reader.ids_of(targets)
+            keys, indices = self._known_pairs("pairs", src, dst)
+            shared = shared_neighbors(reader, *indices)
         return self._ids.shown(keys[0]), self._ids.shown(keys[1]), shared

@@ -217,13 +217,17 @@ class GraphQueries:
         _check_known(indices, values)
         return indices
 
-    def _known_pairs(self, name: str, src: Ids, dst: Ids) -> tuple[UInt32s, UInt32s]:
-        """As `_known`, of both vertices of pairs, which are looked up together."""
-        keys = [self._ids.keys(name, side) for side in (src, dst)]
-        sources, targets = np.split(self._reader.indices_of(np.concatenate(keys)), [keys[0].size])
+    def _known_pairs(
+        self, name: str, src: Ids, dst: Ids
+    ) -> tuple[tuple[Int64s, Int64s], tuple[UInt32s, UInt32s]]:
+        """As `_known`, of both vertices of pairs: what the engine calls them, and their indices."""
+        sides = [self._ids.keys(name, side) for side in (src, dst)]
+        keys, middle = np.concatenate(sides), sides[0].size
+        indices = self._reader.indices_of(keys)
+        sources, targets = indices[:middle], indices[middle:]
         _check_known(sources, src)
         _check_known(targets, dst)
-        return sources, targets
+        return (keys[:middle], keys[middle:]), (sources, targets)
 
     def _adjacent(self, vertex: Id, direction: str) -> Column:
         reader = self._reader
