@@ -1,10 +1,11 @@
-"""``graphtide bench expiry``: edges that are too old leave, beside the same number deleted by rows.
+"""``graphtide bench expiry``: edges that are too old leave, beside the same ones deleted by rows.
 
-A graph of `workloads.py` is stored with semantic records on each layout; its entries have times
-from 0 to 99, drawn uniformly, so a hundredth of them has each. By turns one hundredth expires, and
-the next is deleted, as a user who knows these entries would: `DynamicGraph.delete_edges`, of ids in
-random order in host memory. The first round compiles, and is not kept; before it the host engine
-reads all rows once. At the end all entries are compared with those that must be left.
+A graph of `workloads.py` is stored twice with semantic records, on each layout, without and with a
+reverse adjacency; its entries have times from 0 to 99, drawn uniformly, so a hundredth of them has
+each. By turns the oldest hundredth expires in one graph, and is deleted from the other, as a user
+who knows these entries would: `DynamicGraph.delete_edges`, of ids in random order in host memory.
+The first round compiles, and is not kept; before it the host engine reads all rows once. At the end
+all entries of both are compared with those that must be left.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -25,8 +27,8 @@ from .measuring.workloads import unpack
 
 _DEFAULT = ("G4",)
 _PARTS = 100
-#: Two parts leave in each round.
-_MOST_REPEATS = _PARTS // 2 - 2
+#: One part leaves in each round.
+_MOST_REPEATS = _PARTS - 2
 
 
 def bench_expiry(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
@@ -45,31 +47,37 @@ def bench_expiry(engine: str, names: Sequence[str], *, repeats: int, smaller: in
     arm = selection.begin("bench expiry", next(iter(arms.values())), clock="caller's")
     table = Table(["graph", "layout"], ["expire", "delete by rows", "expire over delete"])
     for bench in selection.benches(Bench, arm):
-        for layout, each in arms.items():
-            row = measured(replace(bench, arm=each))
+        for (layout, each), reverse in product(arms.items(), (False, True)):
+            row = measured(replace(bench, arm=each), reverse=reverse)
             expire, delete = ([lap.caller for lap in row.laps[what]] for what in _WAYS)
             ratios = [ours / rows for ours, rows in zip(expire, delete, strict=True)]
-            table.row(bench.name, layout, spread(expire), spread(delete), spread(ratios))
+            name = f"{layout}, reverse" if reverse else layout
+            table.row(bench.name, name, spread(expire), spread(delete), spread(ratios))
 
 
 _WAYS = ("expire", "delete")
 
 
-def measured(bench: Bench) -> Row:
-    """Have parts of a graph expire and be deleted, by turns."""
+def measured(bench: Bench, *, reverse: bool) -> Row:
+    """Have parts expire in one graph and be deleted from another, by turns."""
     row, random = Row(bench.name, "expiry"), np.random.default_rng(0)
     keys = bench.arm.to_host(bench.keys)
     times = random.integers(0, _PARTS, keys.size)
     src, dst = unpack(np, keys)
-    graph = bench.arm.graph(ids="dense", reverse=False, records="semantic")
-    graph.insert_edges(src, dst, ts=times)
-    graph.expire(0)
+    graph, other = (
+        bench.arm.graph(ids="dense", reverse=reverse, records="semantic") for _ in _WAYS
+    )
+    for each in (graph, other):
+        each.insert_edges(src, dst, ts=times)
+        each.expire(0)
     for repeat in range(bench.repeats + 1):
-        bench.timed(row, repeat, "expire", partial(graph.expire, 2 * repeat + 1))
-        gone = random.permutation(np.flatnonzero(times == 2 * repeat + 1))
-        bench.timed(row, repeat, "delete", partial(graph.delete_edges, src[gone], dst[gone]))
-    check(graph, keys[times > 2 * bench.repeats + 1], f"{bench.name}, expiry")
-    if graph.expire(_PARTS).expired != np.count_nonzero(times > 2 * bench.repeats + 1):
+        bench.timed(row, repeat, "expire", partial(graph.expire, repeat + 1))
+        gone = random.permutation(np.flatnonzero(times == repeat))
+        bench.timed(row, repeat, "delete", partial(other.delete_edges, src[gone], dst[gone]))
+    stays = times > bench.repeats
+    for each, what in zip((graph, other), ("expiry", "deletes by rows"), strict=True):
+        check(each, keys[stays], f"{bench.name}, {what}")
+    if graph.expire(_PARTS).expired != np.count_nonzero(stays):
         msg = f"{bench.name}: other edges have expired than were left; please report this"
         raise GraphtideError(msg)
     return row

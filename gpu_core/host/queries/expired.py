@@ -1,10 +1,12 @@
 """Edges whose last time is a given one or earlier, found by a scan of rows.
 
-An entry of any time can be anywhere in a row, because rows are in the order of neighbors, so rows
-are read whole. Which rows can have such an entry: ``host/update/oldest_times.py``.
+An entry of any time can be anywhere in a row, because rows are in the order of neighbors, so the
+times of a row are read whole. Which rows can have such an entry: ``host/update/oldest_times.py``.
 
 CUDA twin: ``cuda/queries/expired.py``, which reads all rows.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -14,12 +16,12 @@ import numpy.typing as npt
 from ...image.view import ImageView
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
-from ...jit.prefetch import FAR_AHEAD, prefetch, prefetch_words
-from ...layouts import open_adjacency, page_after, segment_base, strides
+from ...jit.prefetch import AHEAD, prefetch, prefetch_words
+from ...layouts import page_after, state_class
 from ...records import LAST_WORD
-from ..analytics.parts.compact_rows import ROW_COST, blocks_of_rows, indptr_of
+from ..analytics.parts.compact_rows import indptr_of
 from ..update.entries import read_time
-from .queries import degrees_of
+from ..update.plan import rooms_of
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -27,21 +29,34 @@ Int64s = npt.NDArray[np.int64]
 #: What the oldest edge of a row without edges is taken to be.
 LATEST = np.iinfo(np.int64).max
 
+# Kernels of this file and of ``host/update/expiry.py`` have unsigned indices: Numba then leaves out
+# the step for those below 0.
+_ONE, _ZERO, _AHEAD = np.uint64(1), np.uint64(0), np.uint64(AHEAD)
+_LAST = np.uint64(LAST_WORD)
+#: Behind the last place of any row.
+_NOWHERE = np.uint64(0xFFFFFFFF)
+
 
 class Expired(NamedTuple):
-    """Edges of some rows that have expired, by vertex index, in order of (source, target)."""
+    """Entries of some rows that have expired, by vertex index; an undirected edge has two."""
 
-    #: uint32[m] each; an undirected edge is told once, with the lower index first.
-    sources: UInt32s
+    #: What has that last time or an earlier one has expired.
+    until: int
+    #: uint32: the rows that have such entries, increasing.
+    rows: UInt32s
+    #: int64[rows + 1]: sums of their numbers of such entries.
+    indptr: Int64s
+    #: uint32: place of the first such entry in its row, for each of these rows.
+    first: UInt32s
+    #: uint32: their neighbors, in the order of the rows; empty where they were not asked for.
     targets: UInt32s
-    #: int64, an item a row: edges of it that have, and last time of the oldest edge that has not,
-    #: `LATEST`: there is none. Of an undirected edge in the row of the lower index.
-    found: Int64s
+    #: int64, an item for each row that was read: last time of the oldest entry that has not
+    #: expired, `LATEST`: there is none.
     oldest: Int64s
 
 
-def expired_edges(arena: ImageView, rows: UInt32s, until: int, *, directed: bool) -> Expired:
-    """Find the edges of rows whose last time is ``until`` or before.
+def find_expired(arena: ImageView, rows: UInt32s, until: int, *, with_targets: bool) -> Expired:
+    """Find the entries of rows whose last time is ``until`` or before.
 
     Parameters
     ----------
@@ -51,75 +66,147 @@ def expired_edges(arena: ImageView, rows: UInt32s, until: int, *, directed: bool
         Vertex indices, increasing.
     until
         In the unit of those times.
-    directed
-        Else edges are looked for in the row of their lower index.
+    with_targets
+        List the neighbors too.
     """
     image, shape = arena.image, arena.shape("out")
-    degree, found, oldest = (np.empty(rows.size, np.int64) for _ in range(3))
-    for_ranges(degrees_of, rows.size, image, shape, rows, degree)
-    bounds, room = blocks_of_rows(degree + ROW_COST), indptr_of(degree)
-    # Memory that nothing is written to costs nothing.
-    listed = np.empty(int(room[-1]), np.uint32)
-    for_ranges(
-        list_expired, bounds.size - 1, bounds, image, shape, rows, np.int64(until), directed,
-        room, listed, found, oldest, serial_items=2,
-    )  # fmt: skip
-    indptr = indptr_of(found)
-    targets = np.empty(int(indptr[-1]), np.uint32)
-    for_ranges(move_together, rows.size, room, listed, indptr, targets)
-    return Expired(np.repeat(rows, found), targets, found, oldest)
+    rooms, time = rooms_of(shape), np.int64(until)
+    found, first = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint32)
+    oldest = np.empty(rows.size, np.int64)
+    for_ranges(scan_times, rows.size, image, shape, rooms, rows, time, found, first, oldest)
+    some = np.flatnonzero(found)
+    rows, indptr, first = rows[some], indptr_of(found[some]), first[some]
+    targets = np.empty(int(indptr[-1]) if with_targets else 0, np.uint32)
+    if with_targets:
+        for_ranges(list_targets, rows.size, image, shape, rooms, rows, time, indptr, first, targets)
+    return Expired(until, rows, indptr, first, targets, oldest)
 
 
 @inlined
-def prefetch_times(image, shape, vertex):
-    """Ask for neighbors and last times of a vertex' first segment."""
-    segment, degree, entries, pages = open_adjacency(image, shape, vertex)
-    if degree > 0:
-        step, field = strides(shape, entries)
-        base = segment_base(shape, segment, pages)
-        words = min(degree, entries) * step
-        prefetch_words(image, base, words)
-        if shape.soa != 0:
-            prefetch_words(image, base + LAST_WORD * field, words)
-            prefetch_words(image, base + (LAST_WORD + 1) * field, words)
+def open_row(image, shape, rooms, vertex):
+    """As `open_adjacency`, of unsigned numbers, for a vertex that has a record.
+
+    ``rooms`` (`plan.Rooms`) say what that computes with a division.
+    """
+    record = np.uint64(shape.vertex_base) + np.uint64(vertex) * np.uint64(shape.vertex_words)
+    room = state_class(shape, image[record])
+    segment = np.uint64(image[record + np.uint64(shape.first_word)])
+    degree = np.uint64(image[record + np.uint64(shape.degree_word)])
+    return segment, degree, np.uint64(rooms.most[room]), rooms.pages[room]
+
+
+@inlined
+def entry_strides(shape, entries):
+    """As `strides`, of unsigned numbers."""
+    if shape.soa != 0:
+        return np.uint64(1), entries
+    return np.uint64(shape.entry_words), np.uint64(1)
+
+
+@inlined
+def first_entry(shape, segment, pages):
+    """As `segment_base`, of unsigned numbers."""
+    return np.uint64(shape.page_end) - (segment + pages) * np.uint64(shape.page_words)
+
+
+@inlined
+def segment_after(image, shape, first_page, segment, number):
+    """As `page_after`, of unsigned numbers."""
+    return np.uint64(page_after(image, shape, np.int64(first_page), np.int64(segment), number))
+
+
+@inlined
+def seek(image, shape, first_page, entries, place):
+    """Segment of entry ``place`` of an adjacency, that segment's number, and the place in it."""
+    segment, number = first_page, np.int64(0)
+    place = np.uint64(place)
+    while place >= entries:
+        place -= entries
+        number += 1
+        segment = segment_after(image, shape, first_page, segment, number)
+    return segment, number, place
+
+
+@inlined
+def prefetch_times(image, shape, rooms, vertex):
+    """Ask for the last times of a vertex' first segment; reads its record."""
+    segment, degree, entries, pages = open_row(image, shape, rooms, vertex)
+    step, field = entry_strides(shape, entries)
+    words = np.int64(min(degree, entries) * step)
+    start = np.int64(first_entry(shape, segment, pages))
+    if shape.soa != 0:
+        prefetch_words(image, start + LAST_WORD * np.int64(field), words)
+        prefetch_words(image, start + (LAST_WORD + 1) * np.int64(field), words)
+    else:
+        prefetch_words(image, start, words)
 
 
 @compiled
-def list_expired(
-    low, high, bounds, image, shape, rows, until, directed, room, listed, found, oldest
-):
-    """Read the rows of blocks ``low … high - 1``; their targets go to where ``room`` is for all."""
-    end = bounds[high]
-    for row in range(bounds[low], end):
-        # The record first, and, once that is there, the row that it names.
-        far = np.int64(rows[min(row + 2 * FAR_AHEAD, end - 1)])
+def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest):
+    """Read the times of ``rows[low:high]``; of a row without such entries ``first`` is no place."""
+    final = np.uint64(high) - _ONE
+    for item in range(np.uint64(low), np.uint64(high)):
+        # The record first, and, once that is there, the times of the row that it names.
+        far = np.int64(rows[min(item + _AHEAD + _AHEAD, final)])
         prefetch(image, shape.vertex_base + far * shape.vertex_words)
-        prefetch_times(image, shape, np.int64(rows[min(row + FAR_AHEAD, end - 1)]))
-        vertex = np.int64(rows[row])
-        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
-        segment, number, to, remaining = first_page, 0, room[row], LATEST
-        step, field = strides(shape, entries)
-        while degree > 0:
-            base = segment_base(shape, segment, pages)
-            for at in range(base, base + min(degree, entries) * step, step):
-                if directed or image[at] > vertex:
-                    last = read_time(image, at + LAST_WORD * field, field)
-                    if last <= until:
-                        listed[to] = image[at]
-                        to += 1
-                    else:
-                        remaining = min(remaining, last)
-            degree -= entries
-            if degree > 0:
+        prefetch_times(image, shape, rooms, rows[min(item + _AHEAD, final)])
+        first_page, left, entries, pages = open_row(image, shape, rooms, rows[item])
+        step, field = entry_strides(shape, entries)
+        segment, number = first_page, np.int64(0)
+        gone = _ZERO
+        at_first = _NOWHERE
+        remaining = LATEST
+        place = _ZERO
+        while left > _ZERO:
+            here = min(left, entries)
+            at = first_entry(shape, segment, pages) + _LAST * field
+            # Without branches: which entries go is chance.
+            for _ in range(here):
+                last = read_time(image, at, field)
+                goes = last <= until
+                gone += np.uint64(goes)
+                # A minimum takes half the time of counting those in front.
+                at_first = min(at_first, place if goes else _NOWHERE)
+                place += _ONE
+                remaining = min(remaining, LATEST if goes else last)
+                at += step
+            left -= here
+            if left > _ZERO:
                 number += 1
-                segment = page_after(image, shape, first_page, segment, number)
-        found[row] = to - room[row]
-        oldest[row] = remaining
+                segment = segment_after(image, shape, first_page, segment, number)
+        found[item] = gone
+        first[item] = at_first
+        oldest[item] = remaining
 
 
 @compiled
-def move_together(low, high, room, listed, indptr, targets):
-    """Leave out the room that is left of each row."""
-    for row in range(low, high):
-        for i in range(indptr[row + 1] - indptr[row]):
-            targets[indptr[row] + i] = listed[room[row] + i]
+def list_targets(low, high, image, shape, rooms, rows, until, indptr, first, targets):
+    """Write the neighbors of what has expired of ``rows[low:high]`` to where ``indptr`` says."""
+    final = np.uint64(high) - _ONE
+    for item in range(np.uint64(low), np.uint64(high)):
+        far = np.int64(rows[min(item + _AHEAD + _AHEAD, final)])
+        prefetch(image, shape.vertex_base + far * shape.vertex_words)
+        ahead = min(item + _AHEAD, final)
+        segment, _, entries, pages = open_row(image, shape, rooms, rows[ahead])
+        step, field = entry_strides(shape, entries)
+        at = first_entry(shape, segment, pages) + min(np.uint64(first[ahead]), entries) * step
+        prefetch(image, np.int64(at))
+        prefetch(image, np.int64(at + _LAST * field))
+        prefetch(image, np.int64(at + (_LAST + _ONE) * field))
+        first_page, _, entries, pages = open_row(image, shape, rooms, rows[item])
+        step, field = entry_strides(shape, entries)
+        segment, number, place = seek(image, shape, first_page, entries, first[item])
+        to, end = np.uint64(indptr[item]), np.uint64(indptr[item + _ONE])
+        while True:
+            at = first_entry(shape, segment, pages) + place * step
+            while to < end and place < entries:
+                if read_time(image, at + _LAST * field, field) <= until:
+                    targets[to] = image[at]
+                    to += _ONE
+                at += step
+                place += _ONE
+            if to == end:
+                break
+            number += 1
+            segment = segment_after(image, shape, first_page, segment, number)
+            place = _ZERO

@@ -8,7 +8,7 @@
     arena      prepare: buddies merged, image compacted or grown, or the batch refused
                take: runs and pages allocated, tables moved to larger runs
     commit     settled rows (`settled.py`), then planned rows; or, where edges expire, the rows that
-               may have some (`expiry.py`); pages and indices given back
+               have some (`expiry.py`); pages and indices given back
 
 All before *take* leaves the graph as it is, and from there on nothing is refused, so a batch is
 applied whole or not at all. What can still cut it off then is Ctrl-C or a machine out of memory;
@@ -29,7 +29,7 @@ from ...image.fields import CLASSES, Field, Table
 from .commit import rewrite
 from .deltas import Delta
 from .expiring_batch import ExpiringBatch
-from .expiry import filter_expired
+from .expiry import take_out
 from .map_ids import Mapped
 from .plan import Plan, Tally, make_plan, plan_bytes
 from .vertices import create_vertices, remove_vertices
@@ -51,6 +51,7 @@ def apply_mapped(
     """Apply a batch by vertex index; ``queue_room`` more freed indices will be queued."""
     with engine.arena.scratch(plan_bytes(deltas)) as scratch:
         plans = [make_plan(engine, direction, delta, scratch) for direction, delta in deltas]
+        expired = batch.expired if isinstance(batch, ExpiringBatch) else None
         recreated = _recreated(mapped)
         gone = np.setdiff1d(mapped.deleted, recreated, assume_unique=True)
         demand, tables = _demand(engine, mapped, plans, gone.size + queue_room)
@@ -60,7 +61,7 @@ def apply_mapped(
             for table, size_class in tables:
                 engine.arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
             create_vertices(engine, mapped)
-            written = [filter_expired(engine, batch)] if isinstance(batch, ExpiringBatch) else []
+            written = [] if expired is None else [take_out(engine, expired)]
             written += [rewrite(engine, plan, batch, taken) for plan in plans]
             for each in written:
                 each.give_back()

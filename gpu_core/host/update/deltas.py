@@ -261,11 +261,11 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
 
 
 def _expired_delta(batch: ExpiringBatch, vertex_count: int) -> Delta:
-    entries = Entries(KIND_DELETE, batch.edges.sources, batch.edges.targets)
-    return sorted_delta(
-        [entries], np.empty(0, np.uint32), vertex_count,
-        mirrored=True, both=False, with_source=False, ordered=False,
-    )  # fmt: skip
+    edges = batch.edges
+    out = in_order(
+        KIND_DELETE, edges.rows, edges.indptr, edges.targets, with_source=False, ordered=True
+    )
+    return transposed(out, vertex_count, ordered=True)
 
 
 def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:

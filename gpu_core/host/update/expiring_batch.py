@@ -13,7 +13,7 @@ from ...batch.deletes import deleting_batch
 from ...batch.update_batch import CHECKED, UpdateBatch
 from ...id_kinds import form_of
 from ...jit.arrays import readonly
-from ..queries.expired import Expired, expired_edges
+from ..queries.expired import Expired, find_expired
 
 if TYPE_CHECKING:
     from ..queries.host_graph import HostGraph
@@ -30,8 +30,9 @@ _NO_FLAGS = readonly(np.empty(0, np.bool_))
 class ExpiringBatch(UpdateBatch):
     """As an `UpdateBatch`, made by `of` alone, for the graph as it is then.
 
-    The adjacency ``out`` goes by ``until`` (`expiry.py`). The reverse one has no times: it goes by
-    the list of edges, as what follows the changes of a batch does, such as effects.
+    The adjacency ``out`` goes by the rows that have such edges (`expiry.py`). The reverse one has
+    no times: it goes by the list of edges, as what follows the changes of a batch does, such as
+    effects.
     """
 
     graph: HostGraph
@@ -39,7 +40,7 @@ class ExpiringBatch(UpdateBatch):
     until: int
     #: uint32: vertex indices of the rows that may have some, increasing.
     rows_due: UInt32s
-    #: int64, by vertex index: a lower bound of the times of each row, exact of these once applied.
+    #: int64, by vertex index: a lower bound of the times of each row.
     oldest: npt.NDArray[np.int64]
 
     @classmethod
@@ -65,15 +66,28 @@ class ExpiringBatch(UpdateBatch):
 
     @cached_property
     def edges(self) -> Expired:
-        """The edges by vertex index; to be asked for before it is applied."""
-        return expired_edges(self.graph.arena, self.rows_due, self.until, directed=self.directed)
+        """The entries, listed; to be asked for before it is applied."""
+        return self._found(with_targets=True)
+
+    @cached_property
+    def expired(self) -> Expired:
+        """The entries, listed or not; likewise."""
+        return self.__dict__.get("edges") or self._found(with_targets=False)
+
+    def _found(self, *, with_targets: bool) -> Expired:
+        return find_expired(self.graph.arena, self.rows_due, self.until, with_targets=with_targets)
 
     def __getattr__(self, name: str) -> npt.NDArray[np.int64]:
-        """One of the lists of ids, likewise."""
+        """One of the lists of ids, likewise; an undirected edge by its lower index."""
         if name not in _LISTS:
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg)
-        sources, targets = map(self.graph.ids_of, self.edges[:2])
-        listed = deleting_batch(self.graph.kind, sources, targets)
+        edges = self.edges
+        sources, targets = np.repeat(edges.rows, np.diff(edges.indptr)), edges.targets
+        if not self.directed:
+            once = sources < targets
+            sources, targets = sources[once], targets[once]
+        ids = map(self.graph.ids_of, (sources, targets))
+        listed = deleting_batch(self.graph.kind, *ids)
         self.__dict__.update({each: getattr(listed, each) for each in _LISTS})
         return self.__dict__[name]

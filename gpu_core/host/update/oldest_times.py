@@ -53,6 +53,9 @@ class OldestTimes:
         """Take note of a batch that was applied; the graph has ``count`` vertex records now."""
         if isinstance(batch, ExpiringBatch):
             self._oldest = batch.oldest
+            for_ranges(
+                set_oldest, batch.rows_due.size, batch.rows_due, batch.expired.oldest, batch.oldest
+            )
         elif self._oldest is not None and batch.put_last is not None and batch.put_last.size:
             self._reach(count)
             _, delta = deltas[0]
@@ -87,6 +90,13 @@ def lower_oldest(low, high, delta, last, oldest):
         for entry in range(delta.indptr[row], delta.indptr[row + 1]):
             if delta.kinds[entry] == KIND_PUT:
                 oldest[vertex] = min(oldest[vertex], last[delta.source[entry]])
+
+
+@compiled
+def set_oldest(low, high, rows, known, oldest):
+    """Take note of what rows ``low … high - 1`` of a list have."""
+    for row in range(low, high):
+        oldest[rows[row]] = known[row]
 
 
 @compiled
