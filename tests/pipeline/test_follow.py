@@ -52,6 +52,9 @@ def follow_through(
             assert kept is not None
             size = progress.num_vertices, progress.num_edges
             assert size == (kept.manifest["num_vertices"], kept.manifest["num_edges"])
+            # Nothing comes after it, for as long as the run waits.
+            assert progress.picture is not None
+            assert progress.picture.arena_edges == progress.num_edges
             try:
                 next(going)
             except StopIteration:
