@@ -104,7 +104,7 @@ class RunLoop:
         self._notice: Notice | None = None
         self._notice_due = 0.0
         self._limits = LimitWatch(files, settings)
-        self._painter = Painter(machine)
+        self._painter = Painter(machine, is_alone=settings.scheduler is None)
         #: Where this run began.
         self._first = machine.applied
         self._last_words = LastWords(cluster.client)
