@@ -105,9 +105,10 @@ class RunReporter:
         newest = self._newest
         if newest is not None and newest.rows_done:
             return progress_text(newest, separator, compiles=self._kernels.is_going_on())
-        stage = "starting" if newest is None or newest.stage == "start" else newest.stage
+        stage = "start" if newest is None else newest.stage
+        doing = {"start": "starting", "waiting": "waiting for files"}.get(stage, stage)
         seconds = round(time.monotonic() - self._start_seconds)
-        parts = [stage, f"{seconds} s" if seconds < 60 else duration(seconds)]
+        parts = [doing, f"{seconds} s" if seconds < 60 else duration(seconds)]
         return separator.join([*parts, *self._kernels.texts()])
 
     # -- what listeners add

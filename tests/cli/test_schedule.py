@@ -101,6 +101,19 @@ def test_a_run_follows_until_a_signal_and_others_wait_for_it(log: Path, tmp_path
             assert re.search(r"applied +nothing", output), output
 
 
+def test_a_run_that_waits_for_its_first_file_is_stopped_in_order(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    words = [*PROGRAM, "run", "log", "--state", "state", "--follow", "--log-format", "json"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as waits:
+        assert waits.stderr is not None
+        assert b'"event": "started"' in waits.stderr.readline()
+        waits.send_signal(signal.SIGTERM)
+        output, errors = waits.communicate(timeout=PATIENCE)
+    assert (waits.returncode, output, errors) == (0, b"", b"")
+
+
 def rows_applied(folder: Path) -> int:
     import json
 
