@@ -53,6 +53,8 @@ class RunReporter:
         self._start_seconds = time.monotonic()
         self._kernels = CompiledKernels()
         self._warnings = LimitWarnings()
+        #: Lives of the graph before this one.
+        self._recoveries = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(
             target=self._keep_telling, name="graphtide-reporter", daemon=True
@@ -83,7 +85,17 @@ class RunReporter:
             self._newest = progress
             for resource, text in self._warnings.new(progress.limits):
                 self._warn(resource, text)
+            if (loss := self._new_loss(progress)) is not None:
+                self._warn("graph", loss)
             self._show(progress)
+
+    def _new_loss(self, progress: "Progress") -> str | None:
+        """Why the graph was lost that is made again since the progress before, if one is."""
+        if progress.picture is None or progress.picture.recoveries <= self._recoveries:
+            return None
+        self._recoveries = progress.picture.recoveries
+        troubles = progress.picture.troubles
+        return f"{troubles[-1][1]}; it is made again" if troubles else None
 
     def finished(self, values: Mapping[str, Any]) -> None:
         """Tell that the run has come to its end, with its summary."""
@@ -226,7 +238,8 @@ class JsonEvents(RunReporter):
     ==============  ============================================================================
     ``started``     ``version``, ``pid``, ``log``, ``state``, ``notes``
     ``dashboard``   ``address``, where Dask's dashboard is on
-    ``warning``     ``resource`` (``arena``, ``memory``, ``disk``) that is short, ``message``
+    ``warning``     ``resource`` (``arena``, ``memory``, ``disk``) that is short, or ``graph``,
+                    which was lost and is made again; ``message``
     ``progress``    all of `Progress`, each 10 s; ``compiled``: kernels compiled, if any were
     ``batch``       the same, after each tenth of the batches
     ``checkpoint``  ``batch``: the last one that is in it

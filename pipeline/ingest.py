@@ -62,10 +62,15 @@ def run(
         raise SettingsError(msg)
     with _opened(log, state, settings, on_progress, follow) as files:
         running = RunningFile(files.state)
+        stage = ""
 
         def tell(progress: Progress) -> None:
-            if running.is_due:
-                running.tell(progress.values())
+            nonlocal stage
+            # Nothing more is told until the graph is there again.
+            is_last_word = progress.stage == "recover" != stage
+            stage = progress.stage
+            if running.is_due or is_last_word:
+                running.tell(progress.values(), at_once=is_last_word)
             if on_progress is not None:
                 on_progress(progress)
 

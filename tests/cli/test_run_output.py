@@ -28,6 +28,7 @@ from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.running import RunningFile
 from graphtide.pipeline.monitoring.limits import Limit
+from graphtide.pipeline.monitoring.picture import Picture
 from graphtide.pipeline.monitoring.progress import Progress
 from made_state import apply_log, random_rows, write_rows
 from waiting import wait_until
@@ -43,6 +44,13 @@ def progress(batches_done: int, **others: Any) -> Progress:
         "stage": "apply",
     }  # fmt: skip
     return Progress(**{**values, **others})
+
+
+def pictured(recoveries: int, troubles: tuple[tuple[float, str], ...]) -> Picture:
+    return Picture(
+        recoveries, seconds={}, cpu_workers=1, window=4, loading=0, waiting=0, regions={},
+        pinned_bytes=0, arena_edges=0, limit_bytes=0, troubles=troubles,
+    )  # fmt: skip
 
 
 class Clock:
@@ -187,6 +195,20 @@ def test_a_limit_that_is_near_is_told_once() -> None:
     assert warning["resource"] == "disk"
     assert "38 GB of 40 GB (95%), and full at about batch 17; make room" in warning["message"]
     assert lines.getvalue().startswith("warning    the disk of the state is nearly full: 38 GB of")
+
+
+def test_a_graph_that_was_lost_is_told_once() -> None:
+    stream, lines = io.StringIO(), io.StringIO()
+    events, people = JsonEvents(stream, Clock()), LineReporter(io.StringIO(), Clock())
+    for done, recoveries in enumerate((0, 1, 1, 2)):
+        troubles = tuple((0.0, f"the graph was lost: worker {n} died") for n in range(recoveries))
+        with redirect_stdout(lines):
+            for reporter in (events, people):
+                reporter.show(progress(done, picture=pictured(recoveries, troubles)))
+    told = [each["message"] for each in map(json.loads, stream.getvalue().splitlines())
+            if each["event"] == "warning"]  # fmt: skip
+    assert told == [f"the graph was lost: worker {n} died; it is made again" for n in (0, 1)]
+    assert lines.getvalue().count("warning") == 2
 
 
 def test_a_run_in_events_with_a_summary_for_programs(tmp_path: Path, scheduler: str) -> None:

@@ -1,6 +1,7 @@
 """The page of runs on Dask's dashboard, as a browser gets it: of a run's cluster and of others."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -12,7 +13,8 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring import run_feed
-from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.monitoring.progress import WAITING_FOR_A_LOG, Progress
+from graphtide.pipeline.workers.cluster import open_cluster
 from small_log import BATCH_ROWS, BATCHES, ROWS
 from waiting import PATIENCE, wait_until
 
@@ -146,6 +148,26 @@ def test_a_run_that_fails_says_why_and_the_newest_run_is_shown(
     for tab in ("status", "workers", "graphtide"):
         html = urlopen(page.replace("graphtide", tab)).read().decode()
         assert html.count('<a href="graphtide">') == 1, tab
+
+
+def test_that_the_graph_is_made_again_is_told_before_that_is_done(
+    cluster: LocalCluster, settings: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop of the run waits for it, and says nothing more."""
+    monkeypatch.setattr(run_feed, "_INTERVAL_SECONDS", 1e9)
+    about = {"run": "recovers", "started": 0.0, "log": ["log"], "state": "recovers"}
+
+    def told() -> list[tuple[str, int]]:
+        events = [each for _, each in cluster.scheduler.get_events("graphtide")]
+        return [
+            (each["stage"], each["batches_done"]) for each in events if each["run"] == "recovers"
+        ]
+
+    with open_cluster(settings) as opened:
+        feed = run_feed.RunFeed(opened, about)
+        for done, stage in enumerate(("apply", "apply", "recover", "recover")):
+            feed.tell(replace(WAITING_FOR_A_LOG, stage=stage, batches_done=done))
+        wait_until(lambda: told() == [("apply", 0), ("recover", 2)])
 
 
 @pytest.mark.everyday
