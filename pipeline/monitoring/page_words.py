@@ -62,7 +62,9 @@ def headline(history: RunHistory) -> str:
         return f"<h2>Waiting for files</h2><p>{_amount_done(told)}</p>"
     busy = history.busy()
     if not busy:
-        return "<h2>Just begun</h2><p>What limits the run is known after the first batches.</p>"
+        picture = told["picture"]
+        begun = "Just recovered" if picture and picture["recoveries"] else "Just begun"
+        return f"<h2>{begun}</h2><p>What limits the run is known after the first batches.</p>"
     shares = ", ".join(f"{part} {min(share, 1):.0%}" for part, share in busy.items())
     part, stage = history.limit()
     if part is None:
@@ -100,7 +102,8 @@ def troubles(history: RunHistory) -> str:
     picture = history.newest["picture"]
     if not picture or not picture["troubles"]:
         return ""
-    recoveries = picture["recoveries"]
+    # One goes on as long as the graph is being made.
+    recoveries = picture["recoveries"] - (history.newest["stage"] == "recover")
     lines = [
         f'<p class="wrong">{_clock(when)} {escape(text)}</p>'
         for when, text in reversed(picture["troubles"])

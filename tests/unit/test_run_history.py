@@ -162,6 +162,16 @@ def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPat
     assert history.silent_seconds is None
 
 
+def test_a_graph_counts_as_brought_back_when_it_is_there() -> None:
+    lost = [(1.0, "the graph was lost: <why>")]
+    history = history_of(told(0, 3), told(1, 0, recoveries=1, stage="recover", troubles=lost))
+    assert "lost: &lt;why&gt;" in page_words.troubles(history)
+    assert "brought back" not in page_words.troubles(history)
+    history = history_of(told(0, 3), told(2, 0, recoveries=1, troubles=lost))
+    assert "brought back 1 time" in page_words.troubles(history)
+    assert "Just recovered" in page_words.headline(history)
+
+
 def test_waits_for_epochs_are_told_where_there_were_some() -> None:
     message = told(1.0, 4)
     assert "<td>1 of 2 kept for results and checkpoints</td>" in page_words.facts(
