@@ -22,6 +22,7 @@ from .dashboard import page_link
 from .dashboard_plugin import TOPIC, DashboardPlugin
 from .progress import Progress
 from .prometheus import RunMetrics
+from .span_groups import SpanGroups
 
 #: Seconds between two messages.
 _INTERVAL_SECONDS = 0.5
@@ -106,12 +107,13 @@ class RunFeed:
 
     async def _send_listeners(self) -> bool:
         """Bring page and metrics to the scheduler; whether one of them listens there now."""
+        await self._register(SpanGroups())
         has_page = await self._register(DashboardPlugin())
         if has_page and self._cluster.dashboard is None and (link := self._client.dashboard_link):
             self._cluster.dashboard = page_link(link)
         return await self._register(RunMetrics()) or has_page
 
-    async def _register(self, plugin: DashboardPlugin | RunMetrics) -> bool:
+    async def _register(self, plugin: DashboardPlugin | RunMetrics | SpanGroups) -> bool:
         try:
             await self._client.scheduler.register_scheduler_plugin(
                 plugin=dumps(plugin), name=plugin.name, idempotent=True

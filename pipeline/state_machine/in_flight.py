@@ -6,7 +6,8 @@ ended, and released together when their generation is discarded.
 Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9a…``. Dask's pages put
 tasks together that have the same words before the first number, under these words. The scheduler
 keeps each such name for good, with the mean time that its tasks take: so the batch is none of the
-words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state.
+words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state, which is
+kept small by ``monitoring/span_groups.py``.
 
 No two tasks beside the actor have the same key, though a boundary may be pinned twice: for results,
 and then for a checkpoint that has fallen due by the clock. Dask would not run the second, but give

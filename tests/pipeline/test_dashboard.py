@@ -14,6 +14,7 @@ from graphtide.gpu_core.errors import GraphtideError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring import run_feed
 from graphtide.pipeline.monitoring.progress import WAITING_FOR_A_LOG, Progress
+from graphtide.pipeline.monitoring.span_groups import SpanGroups
 from graphtide.pipeline.workers.cluster import open_cluster
 from small_log import BATCH_ROWS, BATCHES, ROWS
 from waiting import PATIENCE, wait_until
@@ -81,6 +82,14 @@ def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
     [span] = scheduler.extensions["spans"].spans_search_by_tag[state.name]
     assert span.name == ("graphtide", state.name)
     assert span.states["forgotten"] >= 2 * BATCHES
+    # Groups of tasks that are gone are kept as their sum.
+    before = span.states, span.start, span.stop, span.nbytes_total
+    duration = span.duration
+    scheduler.plugins[SpanGroups.name].add_up()
+    assert (span.states, span.start, span.stop, span.nbytes_total) == before
+    assert span.duration == pytest.approx(duration)
+    assert len(span.groups) == len({group.name for group in span.groups}) > 4
+    assert span._metadata == {"collections": [{"type": "Future"}]}
     told = [message for _, message in scheduler.get_events("graphtide-batches")][-BATCHES:]
     assert [each["batch_id"] for each in told] == list(range(BATCHES))
     assert sum(each["rows"] for each in told) == 3 * ROWS

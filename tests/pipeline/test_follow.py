@@ -187,7 +187,8 @@ def test_a_run_begins_before_its_log_has_a_file(
     follow = WithAFileMeanwhile()
 
     def look(progress: Progress) -> None:
-        if progress.stage == "waiting":
+        # Before it has a file, it waits, too.
+        if progress.stage == "waiting" and progress.batches_done:
             follow.stop()
 
     summary = run(str(log), str(tmp_path / "state"), run_settings(), look, follow)
