@@ -182,6 +182,26 @@ def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
     assert named["progress"][0]["seconds_left"] == 24.0
 
 
+def test_a_run_that_waits_for_days_fills_no_log() -> None:
+    clock, stream, events = Clock(), io.StringIO(), io.StringIO()
+    reporters = LineReporter(stream, clock), JsonEvents(events, clock)
+
+    def told(stage: str, seconds: int) -> list[int]:
+        """Lines of both while a run is at this stage for so long."""
+        before = [len(each.getvalue().splitlines()) for each in (stream, events)]
+        for _ in range(seconds):
+            clock.now += 1.0
+            for reporter in reporters:
+                reporter.show(progress(40, stage=stage))
+        after = [len(each.getvalue().splitlines()) for each in (stream, events)]
+        return [now - then for now, then in zip(after, before, strict=True)]
+
+    assert told("apply", 30) == [3, 3]
+    # Once that it waits, then each ten minutes.
+    assert told("waiting", 3600) == [6, 6]
+    assert told("apply", 30) == [3, 3]
+
+
 def test_a_limit_that_is_near_is_told_once() -> None:
     stream, lines = io.StringIO(), io.StringIO()
     events = JsonEvents(stream, Clock())
