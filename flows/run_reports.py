@@ -4,8 +4,8 @@
 listener            what is told, on standard error
 ==================  ===============================================================================
 a terminal          one line, written over
-a pipe, a log file  a line each 10 s
---log-format json   an object a line: `JsonEvents`
+a pipe, a log file  a line each 10 s, and each 10 min while a run waits for files
+--log-format json   an object a line: `JsonEvents`; how far the run is as often as that
 --quiet             nothing
 ==================  ===============================================================================
 
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from ..pipeline.monitoring.progress import Progress
 
 
+#: Seconds between two lines, or two events, while a run waits and nothing has changed: it may do so
+#: for days, and be written down by a service.
+_WAITING_SECONDS = 600.0
+
 #: Ticks from one look at the kernels to the next, once batches are applied.
 _TICKS_BETWEEN_LOOKS = 4
 
@@ -53,6 +57,8 @@ class RunReporter:
         self._start_seconds = time.monotonic()
         self._kernels = CompiledKernels()
         self._warnings = LimitWarnings()
+        #: Lives of the graph before this one.
+        self._recoveries = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(
             target=self._keep_telling, name="graphtide-reporter", daemon=True
@@ -83,7 +89,17 @@ class RunReporter:
             self._newest = progress
             for resource, text in self._warnings.new(progress.limits):
                 self._warn(resource, text)
+            if (loss := self._new_loss(progress)) is not None:
+                self._warn("graph", loss)
             self._show(progress)
+
+    def _new_loss(self, progress: "Progress") -> str | None:
+        """Why the graph was lost that is made again since the progress before, if one is."""
+        if progress.picture is None or progress.picture.recoveries <= self._recoveries:
+            return None
+        self._recoveries = progress.picture.recoveries
+        troubles = progress.picture.troubles
+        return f"{troubles[-1][1]}; it is made again" if troubles else None
 
     def finished(self, values: Mapping[str, Any]) -> None:
         """Tell that the run has come to its end, with its summary."""
@@ -105,9 +121,10 @@ class RunReporter:
         newest = self._newest
         if newest is not None and newest.rows_done:
             return progress_text(newest, separator, compiles=self._kernels.is_going_on())
-        stage = "starting" if newest is None or newest.stage == "start" else newest.stage
+        stage = "start" if newest is None else newest.stage
+        doing = {"start": "starting", "waiting": "waiting for files"}.get(stage, stage)
         seconds = round(time.monotonic() - self._start_seconds)
-        parts = [stage, f"{seconds} s" if seconds < 60 else duration(seconds)]
+        parts = [doing, f"{seconds} s" if seconds < 60 else duration(seconds)]
         return separator.join([*parts, *self._kernels.texts()])
 
     # -- what listeners add
@@ -181,6 +198,33 @@ class TerminalReporter(_ForPeople):
         self._line.clear()
 
 
+class _Pace:
+    """Tells when it is time to say how far a run is, where there is no terminal.
+
+    Parameters
+    ----------
+    clock
+        Seconds that only grow.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._told_seconds = clock()
+        #: Batches that were applied when it was told last that the run waits.
+        self._waiting_at: int | None = None
+
+    def is_due(self, progress: "Progress | None") -> bool:
+        """Whether it is time now; then it is taken for told."""
+        waits = progress is not None and progress.stage == "waiting"
+        waiting_at = progress.batches_done if progress is not None and waits else None
+        is_told = waiting_at is not None and waiting_at == self._waiting_at
+        now = self._clock()
+        if now < self._told_seconds + (_WAITING_SECONDS if is_told else EVERY_SECONDS):
+            return False
+        self._told_seconds, self._waiting_at = now, waiting_at
+        return True
+
+
 class LineReporter(_ForPeople):
     """A line each 10 s, with the time of the day, for a pipe or a log file.
 
@@ -203,16 +247,13 @@ class LineReporter(_ForPeople):
     ) -> None:
         super().__init__(is_output_data=is_output_data)
         self._stream = sys.stderr if stream is None else stream
-        self._clock = clock
-        self._due = clock() + EVERY_SECONDS
+        self._pace = _Pace(clock)
 
     def _show(self, progress: "Progress") -> None:
         self._tick()
 
     def _tick(self) -> None:
-        now = self._clock()
-        if now >= self._due:
-            self._due = now + EVERY_SECONDS
+        if self._pace.is_due(self._newest):
             self._stream.write(f"{datetime.now():%H:%M:%S}  {self._text(', ')}\n")
             self._stream.flush()
 
@@ -225,7 +266,8 @@ class JsonEvents(RunReporter):
     ==============  ============================================================================
     ``started``     ``version``, ``pid``, ``log``, ``state``, ``notes``
     ``dashboard``   ``address``, where Dask's dashboard is on
-    ``warning``     ``resource`` (``arena``, ``memory``, ``disk``) that is short, ``message``
+    ``warning``     ``resource`` (``arena``, ``memory``, ``disk``) that is short, or ``graph``,
+                    which was lost and is made again; ``message``
     ``progress``    all of `Progress`, each 10 s; ``compiled``: kernels compiled, if any were
     ``batch``       the same, after each tenth of the batches
     ``checkpoint``  ``batch``: the last one that is in it
@@ -248,8 +290,7 @@ class JsonEvents(RunReporter):
     ) -> None:
         super().__init__()
         self._stream = stream
-        self._clock = clock
-        self._due = clock() + EVERY_SECONDS
+        self._pace = _Pace(clock)
         #: Tenths of the batches that were told of, and the boundary of the newest checkpoint.
         self._tenths: int | None = None
         self._checkpointed = -1
@@ -283,9 +324,7 @@ class JsonEvents(RunReporter):
         self._tick()
 
     def _tick(self) -> None:
-        now = self._clock()
-        if now >= self._due:
-            self._due = now + EVERY_SECONDS
+        if self._pace.is_due(self._newest):
             values = {"stage": "start"} if self._newest is None else self._newest.values()
             compiled = self._kernels.count
             self._write("progress", **values, **({"compiled": compiled} if compiled else {}))

@@ -16,7 +16,7 @@ from ..gpu_core.errors import SettingsError
 from ..io.log.file_errors import EmptyLogError, UnusableFileError
 from ..io.state.running import RunningFile
 from .log_watch import LOOK_SECONDS, PATIENCE_SECONDS, Follow
-from .monitoring.progress import Progress, beginning_of
+from .monitoring.progress import WAITING_FOR_A_LOG, Progress, beginning_of
 from .monitoring.run_feed import run_feed
 from .monitoring.worker_metrics import graph_metrics
 from .opening import open_files
@@ -52,18 +52,25 @@ def run(
 
     Raises
     ------
+    EmptyLogError
+        There is no file in the log; or it was followed, and stopped before there was one.
     GraphtideError
         What ended the run before its end; the state is whole up to its newest checkpoint.
     """
     if follow is not None and follow.waits and settings.order_by is not None:
         msg = "order_by is for a log that is whole; leave it out to follow one that grows"
         raise SettingsError(msg)
-    with _opened(log, state, settings, follow) as files:
+    with _opened(log, state, settings, on_progress, follow) as files:
         running = RunningFile(files.state)
+        stage = ""
 
         def tell(progress: Progress) -> None:
-            if running.is_due:
-                running.tell(progress.values())
+            nonlocal stage
+            # Nothing more is told until the graph is there again.
+            is_last_word = progress.stage == "recover" != stage
+            stage = progress.stage
+            if running.is_due or is_last_word:
+                running.tell(progress.values(), at_once=is_last_word)
             if on_progress is not None:
                 on_progress(progress)
 
@@ -75,7 +82,11 @@ def run(
 
 @contextmanager
 def _opened(
-    log: str | tuple[str, ...], state: str, settings: RunSettings, follow: Follow | None
+    log: str | tuple[str, ...],
+    state: str,
+    settings: RunSettings,
+    on_progress: Callable[[Progress], None] | None,
+    follow: Follow | None,
 ) -> Iterator[RunFiles]:
     """Open the files; a run that follows waits until there is a first one, and it is whole."""
     with ExitStack() as stack:
@@ -84,17 +95,18 @@ def _opened(
             try:
                 files = stack.enter_context(open_files(log, state, settings, batch_rows(settings)))
                 break
-            except UnusableFileError:
+            except (EmptyLogError, UnusableFileError) as error:
+                if isinstance(error, EmptyLogError):
+                    first_seconds = time.monotonic()
                 is_late = time.monotonic() - first_seconds > PATIENCE_SECONDS
                 if follow is None or not follow.waits or is_late:
                     raise
-            except EmptyLogError:
-                if follow is None or not follow.waits:
-                    raise
-                first_seconds = time.monotonic()
+            if on_progress is not None:
+                on_progress(WAITING_FOR_A_LOG)
             follow.sleep(LOOK_SECONDS)
             if follow.is_stopped:
-                raise KeyboardInterrupt
+                msg = "stopped before the log had a file"
+                raise EmptyLogError(msg)
         yield files
 
 

@@ -164,6 +164,8 @@ class RunFiles:
         self._checkpoint = newest
         #: Of the batches to come, as far as they were applied before, and of the one before them.
         self._read = read
+        #: File that rows were last read of, for a checkpoint of this run.
+        self._last_read: str | None = None
         self._group_starts = _group_starts(listing)
         #: Place in the log's order of the last file that is planned.
         self._last_key = max((order_key(file.name) for file in plan.files), default=())
@@ -353,7 +355,11 @@ class RunFiles:
         if reports:
             read.write(self._state, reports[0].batch_id, batch_id)
             # Rows to come may be of the last file that rows were read of, and not of those before.
-            self._read.update(read, of=self.planned(batch_id)[0].file)
+            last = self.planned(batch_id)[0].file
+            self._read.update(read, of=last)
+            if self._last_read not in (None, last):
+                self._read.drop(self._last_read)
+            self._last_read = last
         graph = self._settings.graph
 
         def state_hash() -> str:

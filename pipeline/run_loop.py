@@ -105,7 +105,7 @@ class RunLoop:
         self._notice: Notice | None = None
         self._notice_due = 0.0
         self._limits = LimitWatch(files, settings)
-        self._painter = Painter(machine)
+        self._painter = Painter(machine, is_alone=settings.scheduler is None)
         #: Where this run began.
         self._first = machine.applied
         self._last_words = LastWords(cluster.client)
@@ -377,10 +377,7 @@ class RunLoop:
     def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event | None:
         match kind:
             case "apply":
-                # Two may be on their way at once.
-                if self._notice is None or answer.boundary > self._notice.boundary:
-                    self._notice = answer
-                    self._painter.hear(answer)
+                self._hear(answer)
                 return self._taken(generation, number)
             case "analytics":
                 self._findings[number] = answer
@@ -394,17 +391,18 @@ class RunLoop:
                 return events.Pinned(generation, number, answer == "epoch")
             case "checkpoint":
                 self._copy = answer
-                if self._notice is not None and self._notice.boundary < number:
+                if answer.notice is not None:
                     # Of the last batches before it no answer may have been fetched.
-                    self._notice = replace(
-                        self._notice,
-                        boundary=number,
-                        num_vertices=answer.num_vertices,
-                        num_edges=answer.num_edges,
-                    )
+                    self._hear(answer.notice)
                 return self._copied(generation, number, answer.arrays)
             case _:
                 return self._copied(generation, number, answer)
+
+    def _hear(self, notice: Notice) -> None:
+        """Take note of how the graph stands; two notices may be on their way at once."""
+        if self._notice is None or notice.boundary >= self._notice.boundary:
+            self._notice = notice
+            self._painter.hear(notice)
 
     def _stopped(self, generation: int, notice: Notice) -> Event:
         """A batch could not be applied; all before it are."""

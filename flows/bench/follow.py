@@ -88,7 +88,7 @@ def bench_follow(
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; seconds."
     )
     click.echo(words)
-    table = Table(["until"], ["median", "least", "most"])
+    table = Table(["part"], ["median", "least", "most"])
     for part, seconds in zip(PARTS, zip(*watch.parts, strict=True), strict=True):
         table.row(part, *_figures(seconds))
     table.row("in all", *_figures([sum(each) for each in watch.parts]))

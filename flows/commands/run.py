@@ -4,7 +4,7 @@ import json
 import logging
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -24,6 +24,7 @@ from ..interrupts import put_off
 from ..run_reports import reporter_for
 from ..shell_order import order_notes
 from ..summary import failure_text, run_lines, run_values
+from ..text import line
 from .schedule import Schedule, stopped_in_order, when_free
 
 _AT_ONCE = Schedule()
@@ -82,8 +83,13 @@ def run_log(
         if schedule.is_lasting:
             stack.enter_context(stopped_in_order(follow, tell=is_told))
         for _ in schedule.turns(follow):
-            with suppress(EmptyLogError) if schedule.is_repeated else nullcontext():
+            try:
                 once()
+            except EmptyLogError as error:
+                if not schedule.is_lasting:
+                    raise
+                if is_told:
+                    click.echo(line("applied", f"nothing: {error}"))
     if failures:
         raise GraphtideError(failure_text(failures))
 

@@ -61,6 +61,10 @@ class ReadRecord:
             known = self.files.get(key, ReadFile())
             self.files[key] = known.joined(each.sums, has_checksums=each.has_checksums)
 
+    def drop(self, name: str) -> None:
+        """Forget a file of which nothing will be read any more."""
+        self.files = {key: each for key, each in self.files.items() if key[0] != name}
+
     @property
     def unchecked_files(self) -> list[str]:
         """Names of the files of which pages without checksums were read."""

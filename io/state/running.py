@@ -42,13 +42,13 @@ class RunningFile:
         """Whether it is time to tell again."""
         return time.monotonic() >= self._due
 
-    def tell(self, values: Mapping[str, Any]) -> None:
-        """Write these values, unless others were written a moment ago.
+    def tell(self, values: Mapping[str, Any], *, at_once: bool = False) -> None:
+        """Write these values, unless others were written a moment ago or it is to be ``at_once``.
 
         A disk that is full ends a run where it keeps something, not here.
         """
         now = time.monotonic()
-        if now < self._due:
+        if now < self._due and not at_once:
             return
         self._due = now + _INTERVAL_SECONDS
         times = {"started": self._started, "written": time.time()}

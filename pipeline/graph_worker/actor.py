@@ -252,6 +252,22 @@ class GraphActor:
         self._arena, self._arena_edges = self._graph.memory(), int(self._graph.num_edges)
         self._host_free_bytes = free_memory_bytes()
 
+    def _notice_between_batches(self) -> Notice | None:
+        """How the graph and its memory stand now; None: a batch is being applied, which will tell.
+
+        For other threads than that of the batches. After the last batch nobody else looks.
+        """
+        if not self._stands.acquire(blocking=False):
+            return None
+        try:
+            if self._is_closed:
+                return None
+            self._look()
+            self._publish()
+            return self.notice()
+        finally:
+            self._stands.release()
+
     def _fail(self, error: Exception) -> None:
         self._early.clear()
         self._opened.clear()
@@ -348,8 +364,10 @@ class GraphActor:
             with suppress(OSError):
                 shared = self._shared[boundary] = SharedArrays(copied.arrays)
                 place = shared.address
-        size = copied.num_vertices, copied.num_edges
-        return Copy(place, pinned.batches, copied.state_hash, *size, pinned.ways, pinned.window)
+        return Copy(
+            place, pinned.batches, copied.state_hash, copied.num_vertices, copied.num_edges,
+            pinned.ways, pinned.window, self._notice_between_batches(),
+        )  # fmt: skip
 
     def copied_arrays(self, boundary: int) -> Arrays:
         """The arrays of a copy, for a client that cannot open its memory."""

@@ -17,6 +17,7 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import are_names
 from ...gpu_core.report import BatchSource
 from .batches import AppliedBatch
+from .notice import Notice
 from .shared_arrays import ArraysAddress
 
 #: What ``DynamicGraph.checkpoint_arrays`` returns.
@@ -39,6 +40,8 @@ class Copy:
     ways: dict[str, int]
     #: What the manifest keeps of the window (`TimeWindow.kept`); None: there is none.
     window: dict[str, int | None] | None = None
+    #: How the graph stood when the copy was made, which may be some batches on; None: unknown.
+    notice: Notice | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ of them is up to the browser (``prefers-color-scheme``).
 
 Each browser that looks has a `_Page` of its own, which is brought up to date each second, and only
 where the run has told something new. Nobody looks: nothing is drawn. A figure is there as soon as
-each of its axes has a value: without one Bokeh would complain in the browser's console.
+each of its axes has a value, or two where a line is to be seen over time: without one Bokeh would
+complain in the browser's console.
 
 Not here: what is told (``run_feed.py``), kept (``run_history.py``) and said (``page_words.py``).
 """
@@ -26,7 +27,6 @@ from bokeh.models import (
     HoverTool,
     InlineStyleSheet,
     LinearAxis,
-    NumeralTickFormatter,
     Select,
 )
 from bokeh.plotting import figure
@@ -56,9 +56,11 @@ p { margin: 2px 0; } td { padding: 1px 14px 1px 0; } .wrong { color: #d0505a; }
 @media (prefers-color-scheme: dark) { :host { color: #d5dae0; } }
 """
 
-#: Dask's own page around ours, which also heeds who wants it dark.
+#: Dask's own page around ours, which also heeds who wants it dark. Its tabs would lie over
+#: the first line of the page where they take two lines.
 _TEMPLATE = """{% extends "simple.html" %}
 {% block extra_resources %}<style>
+body { padding-top: 0; } .navbar { position: sticky; margin: 0 -10px; }
 @media (prefers-color-scheme: dark) {
   html { background: #16191d; } .navbar ul { background-color: #262b31; }
   .navbar li a { color: #d5dae0; } .dropdown-content { background-color: #262b31; }
@@ -187,31 +189,35 @@ class _Page:
                 "seconds", stage, source=self._over_time, color=_OF_STAGE[stage], line_width=2,
                 legend_label=LOAD_STAGES.get(stage, stage),
             )  # fmt: skip
-        drawn.add_layout(drawn.legend[0], "below")
-        drawn.legend.padding = 0
-        drawn.legend.background_fill_alpha = drawn.legend.border_line_alpha = 0
-        drawn.legend.label_text_color, drawn.legend.orientation = _GRAY, "horizontal"
+        _put_legend_below(drawn)
         return _with_hover(drawn, [(stage, f"@{stage}{{0.0000}} s") for stage in STAGES])
 
     def _window(self) -> Any:
-        title = "batches under way: read (blue), waiting for their turn (orange)"
-        drawn = self._drawn_over_time(title, "loading")
-        drawn.line("seconds", "loading", source=self._over_time, color=_BLUE, line_width=2)
-        drawn.line("seconds", "waiting", source=self._over_time, color=_ORANGE, line_width=2)
+        drawn = self._drawn_over_time("batches under way", "loading")
+        for name, color, text in (
+            ("loading", _BLUE, "being read"),
+            ("waiting", _ORANGE, "waiting for their turn"),
+        ):
+            drawn.line(
+                "seconds", name, source=self._over_time, color=color, line_width=2,
+                legend_label=text,
+            )  # fmt: skip
+        _put_legend_below(drawn)
         return _with_hover(drawn, [("being read", "@loading"), ("waiting", "@waiting")])
 
     def _result(self, title: str, left: str, right: str) -> Any:
-        names = (left.replace("_", " "), right.replace("_", " "))
         drawn = figure(
-            title=f"{title}: {names[0]} (left), {names[1]} (right)",
+            title=title,
             height=_HEIGHT,
             x_axis_label="batch",
+            y_axis_label=left.replace("_", " "),
             y_range=DataRange1d(),
             **_FIGURE,
         )
         drawn.yaxis.formatter = _counts()
         _dress(drawn)
-        _second_axis(drawn, right, _GREEN)
+        drawn.yaxis.axis_label_text_color = _BLUE
+        _second_axis(drawn, right, _GREEN, label=right.replace("_", " "))
         for name, color, more in ((left, _BLUE, {}), (right, _GREEN, {"y_range_name": right})):
             line = drawn.line(
                 "batch", "value", source=self._found[name], color=color, line_width=2, **more
@@ -260,9 +266,11 @@ class _Page:
                 line.children = shown
 
     def _has_values(self, member: Any) -> bool:
-        """Whether each axis of a figure has a value; texts have no axes."""
-        columns = [source.data[name] for source, name in self._axes.get(member, [])]
-        return all(any(map(math.isfinite, column)) for column in columns)
+        """Whether each axis of a figure has enough values to show; texts have no axes."""
+        return all(
+            sum(map(math.isfinite, source.data[name])) >= (2 if source is self._over_time else 1)
+            for source, name in self._axes.get(member, [])
+        )
 
     def _chosen(self) -> tuple[str, RunHistory | None]:
         """The run that is to be seen: the newest, unless another was chosen."""
@@ -302,6 +310,15 @@ let units = ["B", "kB", "MB", "GB", "TB"], n = 0, size = tick;
 while (size >= 1000 && n < 4) { size /= 1000; n += 1; }
 return +size.toPrecision(3) + " " + units[n];"""
 
+#: Time since the first point, with so many decimals that no two ticks have the same text.
+_TIME_TICKS = """
+const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 1;
+const decimals = step < 0.1 ? 2 : step < 1 ? 1 : 0;
+const whole = Math.floor(tick + 1e-6), two = (n) => String(n).padStart(2, "0");
+const hours = Math.floor(whole / 3600), minutes = two(Math.floor(whole / 60) % 60);
+const decimal = decimals > 0 ? (tick - whole).toFixed(decimals).slice(1) : "";
+return hours + ":" + minutes + ":" + two(whole % 60) + decimal;"""
+
 
 def _counts() -> Any:
     # A model of its own each time: one belongs to one browser's document.
@@ -313,8 +330,14 @@ def _text() -> Div:
 
 
 def _over_time(title: str) -> Any:
-    drawn = figure(title=title, height=_HEIGHT, y_range=DataRange1d(start=0), **_FIGURE)
-    drawn.xaxis.formatter = NumeralTickFormatter(format="00:00:00")
+    drawn = figure(
+        title=title,
+        height=_HEIGHT,
+        x_range=DataRange1d(start=0),
+        y_range=DataRange1d(start=0),
+        **_FIGURE,
+    )
+    drawn.xaxis.formatter = CustomJSTickFormatter(code=_TIME_TICKS)
     drawn.yaxis.formatter = _counts()
     _dress(drawn)
     return drawn
@@ -330,9 +353,17 @@ def _dress(drawn: Any) -> None:
         axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = _GRAY
 
 
-def _second_axis(drawn: Any, name: str, color: str) -> None:
+def _put_legend_below(drawn: Any) -> None:
+    drawn.add_layout(drawn.legend[0], "below")
+    drawn.legend.padding = 0
+    drawn.legend.background_fill_alpha = drawn.legend.border_line_alpha = 0
+    drawn.legend.label_text_color, drawn.legend.orientation = _GRAY, "horizontal"
+
+
+def _second_axis(drawn: Any, name: str, color: str, label: str | None = None) -> None:
     drawn.extra_y_ranges = {name: DataRange1d(start=0)}
-    axis = LinearAxis(y_range_name=name, formatter=_counts())
+    axis = LinearAxis(y_range_name=name, formatter=_counts(), axis_label=label)
+    axis.axis_label_text_color = color
     axis.major_label_text_color = axis.axis_line_color = axis.major_tick_line_color = color
     axis.minor_tick_line_color = color
     drawn.add_layout(axis, "right")

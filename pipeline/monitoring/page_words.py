@@ -16,6 +16,7 @@ _LIMITS: Mapping[str | None, str] = {
     "client": "the client, which gives out the work; larger batches (batch_rows) would help",
     "analytics": "analytics: batches wait for them; they could be rarer (analytics_every), or of "
     "more batches at once (epochs)",
+    "cores": "the cores of this machine, which are all at work; more of them would help",
     "disk": "the disk: batches wait for checkpoints, which could be rarer (checkpoint_every)",
 }
 
@@ -61,7 +62,9 @@ def headline(history: RunHistory) -> str:
         return f"<h2>Waiting for files</h2><p>{_amount_done(told)}</p>"
     busy = history.busy()
     if not busy:
-        return "<h2>Just begun</h2><p>What limits the run is known after the first batches.</p>"
+        picture = told["picture"]
+        begun = "Just recovered" if picture and picture["recoveries"] else "Just begun"
+        return f"<h2>{begun}</h2><p>What limits the run is known after the first batches.</p>"
     shares = ", ".join(f"{part} {min(share, 1):.0%}" for part, share in busy.items())
     part, stage = history.limit()
     if part is None:
@@ -74,13 +77,12 @@ def headline(history: RunHistory) -> str:
 def facts(history: RunHistory) -> str:
     """How far the run is."""
     told, picture = history.newest, history.newest["picture"] or {}
-    rate = history.rows_per_second()
     left = told["seconds_left"]
     rows = [
         ("log", escape(", ".join(told["log"]))),
         ("state", escape(told["state"])),
         ("applied", _amount_done(told)),
-        ("rate", f"{rate:,.0f} rows/s now, {told['rows_per_second']:,.0f} rows/s in all"),
+        ("rate", _rate(history)),
         ("graph", _size(told)),
     ]
     if left and not history.is_over:
@@ -100,7 +102,8 @@ def troubles(history: RunHistory) -> str:
     picture = history.newest["picture"]
     if not picture or not picture["troubles"]:
         return ""
-    recoveries = picture["recoveries"]
+    # One goes on as long as the graph is being made.
+    recoveries = picture["recoveries"] - (history.newest["stage"] == "recover")
     lines = [
         f'<p class="wrong">{_clock(when)} {escape(text)}</p>'
         for when, text in reversed(picture["troubles"])
@@ -122,7 +125,7 @@ def results(history: RunHistory) -> str:
     for name, each in told.items():
         if each.get("top"):
             ranks = [(escape(str(vertex)), f"{rank:.6f}") for vertex, rank in each["top"][:_TOP]]
-            lines.append(f"<h3>{escape(name)}</h3>{_table(ranks)}")
+            lines.append(f"<h3>highest {escape(name)}</h3>{_table(ranks)}")
     return "".join(lines)
 
 
@@ -163,6 +166,13 @@ def memory(history: RunHistory) -> str:
     return f"<h3>memory</h3>{_table(rows)}"
 
 
+def _rate(history: RunHistory) -> str:
+    in_all = f"{history.newest['rows_per_second']:,.0f} rows/s in all"
+    if history.is_over or history.newest["stage"] == "waiting":
+        return in_all
+    return f"{history.rows_per_second():,.0f} rows/s now, {in_all}"
+
+
 def _size(told: Mapping[str, Any]) -> str:
     return f"{counted(told['num_vertices'], 'vertex')}, {counted(told['num_edges'], 'edge')}"
 
@@ -176,7 +186,7 @@ def _amount_done(told: Mapping[str, Any]) -> str:
 
 def _epochs(picture: Mapping[str, Any]) -> str:
     """How many graphs are kept for results and copies, and how often batches waited for them."""
-    kept = f"{picture['epochs']} of {picture['most_epochs']} kept"
+    kept = f"{picture['epochs']} of {picture['most_epochs']} kept for results and checkpoints"
     if not picture["waits"]:
         return kept
     times = counted(picture["waits"], "time")

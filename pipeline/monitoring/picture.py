@@ -13,9 +13,13 @@ from typing import Any
 from ...io.state.results import FailedResult
 from ..graph_worker.notice import Notice
 from ..state_machine.lifecycle import Lifecycle
+from .busy import core_seconds
 
 #: Troubles that are told, the newest.
 _TROUBLES = 8
+
+#: Seconds between two looks at the cores.
+_CORES_SECONDS = 0.4
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Picture:
     #: Lives of the graph before this one.
     recoveries: int
     #: Stage -> seconds of all batches applied, as in a `BatchReport`; ``client``: processor time of
-    #: the client's process; ``analytics``, ``disk``: seconds for which batches waited for them.
+    #: the client's process; ``analytics``, ``disk``: seconds for which batches waited for them;
+    #: ``cores``: seconds for which a core was at work, in the mean, where all workers are here.
     seconds: Mapping[str, float]
     #: Workers that read the log; 0: there is no graph yet.
     cpu_workers: int
@@ -60,10 +65,14 @@ class Painter:
     ----------
     machine
         Decides what the run does.
+    is_alone
+        Whether all workers are on this machine, and were started by this run.
     """
 
-    def __init__(self, machine: Lifecycle) -> None:
+    def __init__(self, machine: Lifecycle, *, is_alone: bool = False) -> None:
         self._machine = machine
+        self._first_core_seconds = core_seconds() if is_alone else None
+        self._core_seconds, self._cores_due = 0.0, 0.0
         #: Of graphs that were lost, then of this one.
         self._lost: Counter[str] = Counter()
         self._notice: Notice | None = None
@@ -109,6 +118,16 @@ class Painter:
             self._lost.update(self._notice.seconds)
         self._notice = None
 
+    def _cores(self) -> dict[str, float]:
+        now = time.monotonic()
+        if self._first_core_seconds is None:
+            return {}
+        if now >= self._cores_due and (seconds := core_seconds()) is not None:
+            # The system takes a while to add up the times of many cores.
+            self._cores_due = now + _CORES_SECONDS
+            self._core_seconds = seconds - self._first_core_seconds
+        return {"cores": self._core_seconds}
+
     def picture(self, findings: Mapping[str, Any]) -> Picture:
         """How the run stands now."""
         machine, notice = self._machine, self._notice
@@ -121,7 +140,7 @@ class Painter:
         loading = len(machine.loading)
         return Picture(
             recoveries=max(machine.generation, 0),
-            seconds={**seconds, **self._held, "client": client_seconds},
+            seconds={**seconds, **self._held, "client": client_seconds, **self._cores()},
             cpu_workers=self._cpu_workers,
             window=machine.window,
             loading=loading,

@@ -24,7 +24,8 @@ class Progress:
     rows_per_second: float
     num_vertices: int
     num_edges: int
-    #: What goes on: ``start``, ``apply``, ``analytics``, ``checkpoint``, ``recover`` or ``end``.
+    #: What goes on: ``start``, ``apply``, ``analytics``, ``checkpoint``, ``recover``, ``waiting``
+    #: (for files) or ``end``.
     stage: str
     #: Address of Dask's dashboard, where one is on.
     dashboard: str | None = None
@@ -43,6 +44,20 @@ class Progress:
     def values(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {**asdict(self), "seconds_left": self.seconds_left}
+
+
+#: How far a run is that waits for the first file of its log: there is no state yet.
+WAITING_FOR_A_LOG = Progress(
+    batches_done=0,
+    batches_total=0,
+    batches_checkpointed=0,
+    rows_done=0,
+    rows_total=0,
+    rows_per_second=0.0,
+    num_vertices=0,
+    num_edges=0,
+    stage="waiting",
+)
 
 
 def beginning_of(files: RunFiles) -> Progress:

@@ -134,7 +134,8 @@ class RunMetrics(SchedulerPlugin):
         )
         seconds = CounterMetricFamily(
             "graphtide_stage",
-            "Time of all batches by stage; of analytics and disk, for which batches waited.",
+            "Time of all batches by stage; of analytics and disk, for which batches waited; of "
+            "cores, for which a core of the client's machine was at work, in the mean.",
             labels=["state", "stage"],
             unit="seconds",
         )

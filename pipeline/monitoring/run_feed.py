@@ -6,6 +6,7 @@ Nothing here holds a run up, or ends one: messages go out in the thread of the c
 time, and where the scheduler has no dashboard, no graphtide or no time for them, there is no page.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ from .dashboard import page_link
 from .dashboard_plugin import TOPIC, DashboardPlugin
 from .progress import Progress
 from .prometheus import RunMetrics
+from .span_groups import SpanGroups
 
 #: Seconds between two messages.
 _INTERVAL_SECONDS = 0.5
@@ -52,12 +54,19 @@ class RunFeed:
         #: Whether somebody listens on the scheduler; None: that was not tried yet.
         self._is_heard: bool | None = None
         self._is_sending = False
+        #: Messages go out in their order.
+        self._turn = asyncio.Lock()
 
     def tell(self, progress: Progress) -> None:
         """Tell how far the run is, if that is due; returns at once."""
+        # The loop of the run has nothing more to tell until the graph is there again.
+        is_last_word = progress.stage == "recover" and (
+            self._newest is None or self._newest.stage != "recover"
+        )
         self._newest = progress
         now = time.monotonic()
-        if now < self._due or self._is_sending or self._is_heard is False:
+        is_due = is_last_word or (now >= self._due and not self._is_sending)
+        if not is_due or self._is_heard is False:
             return
         self._due = now + _INTERVAL_SECONDS
         self._is_sending = True
@@ -85,10 +94,11 @@ class RunFeed:
 
     async def _send(self, message: dict[str, Any]) -> None:
         try:
-            if self._is_heard is None:
-                self._is_heard = await self._send_listeners()
-            if self._is_heard:
-                await self._client.scheduler.log_event(topic=TOPIC, msg=message)
+            async with self._turn:
+                if self._is_heard is None:
+                    self._is_heard = await self._send_listeners()
+                if self._is_heard:
+                    await self._client.scheduler.log_event(topic=TOPIC, msg=message)
         except _NO_ANSWER:
             # The scheduler went away: the run hears of it by other ways.
             pass
@@ -97,12 +107,13 @@ class RunFeed:
 
     async def _send_listeners(self) -> bool:
         """Bring page and metrics to the scheduler; whether one of them listens there now."""
+        await self._register(SpanGroups())
         has_page = await self._register(DashboardPlugin())
         if has_page and self._cluster.dashboard is None and (link := self._client.dashboard_link):
             self._cluster.dashboard = page_link(link)
         return await self._register(RunMetrics()) or has_page
 
-    async def _register(self, plugin: DashboardPlugin | RunMetrics) -> bool:
+    async def _register(self, plugin: DashboardPlugin | RunMetrics | SpanGroups) -> bool:
         try:
             await self._client.scheduler.register_scheduler_plugin(
                 plugin=dumps(plugin), name=plugin.name, idempotent=True

@@ -6,7 +6,8 @@ ended, and released together when their generation is discarded.
 Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9a…``. Dask's pages put
 tasks together that have the same words before the first number, under these words. The scheduler
 keeps each such name for good, with the mean time that its tasks take: so the batch is none of the
-words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state.
+words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state, which is
+kept small by ``monitoring/span_groups.py``.
 
 Tasks that are asked for at one moment go to the scheduler as one graph: each graph takes it about a
 millisecond, in which the first batches would wait.

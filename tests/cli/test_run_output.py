@@ -28,6 +28,7 @@ from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.running import RunningFile
 from graphtide.pipeline.monitoring.limits import Limit
+from graphtide.pipeline.monitoring.picture import Picture
 from graphtide.pipeline.monitoring.progress import Progress
 from made_state import apply_log, random_rows, write_rows
 from waiting import wait_until
@@ -43,6 +44,13 @@ def progress(batches_done: int, **others: Any) -> Progress:
         "stage": "apply",
     }  # fmt: skip
     return Progress(**{**values, **others})
+
+
+def pictured(recoveries: int, troubles: tuple[tuple[float, str], ...]) -> Picture:
+    return Picture(
+        recoveries, seconds={}, cpu_workers=1, window=4, loading=0, waiting=0, regions={},
+        pinned_bytes=0, arena_edges=0, limit_bytes=0, troubles=troubles,
+    )  # fmt: skip
 
 
 class Clock:
@@ -174,6 +182,26 @@ def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
     assert named["progress"][0]["seconds_left"] == 24.0
 
 
+def test_a_run_that_waits_for_days_fills_no_log() -> None:
+    clock, stream, events = Clock(), io.StringIO(), io.StringIO()
+    reporters = LineReporter(stream, clock), JsonEvents(events, clock)
+
+    def told(stage: str, seconds: int) -> list[int]:
+        """Lines of both while a run is at this stage for so long."""
+        before = [len(each.getvalue().splitlines()) for each in (stream, events)]
+        for _ in range(seconds):
+            clock.now += 1.0
+            for reporter in reporters:
+                reporter.show(progress(40, stage=stage))
+        after = [len(each.getvalue().splitlines()) for each in (stream, events)]
+        return [now - then for now, then in zip(after, before, strict=True)]
+
+    assert told("apply", 30) == [3, 3]
+    # Once that it waits, then each ten minutes.
+    assert told("waiting", 3600) == [6, 6]
+    assert told("apply", 30) == [3, 3]
+
+
 def test_a_limit_that_is_near_is_told_once() -> None:
     stream, lines = io.StringIO(), io.StringIO()
     events = JsonEvents(stream, Clock())
@@ -187,6 +215,20 @@ def test_a_limit_that_is_near_is_told_once() -> None:
     assert warning["resource"] == "disk"
     assert "38 GB of 40 GB (95%), and full at about batch 17; make room" in warning["message"]
     assert lines.getvalue().startswith("warning    the disk of the state is nearly full: 38 GB of")
+
+
+def test_a_graph_that_was_lost_is_told_once() -> None:
+    stream, lines = io.StringIO(), io.StringIO()
+    events, people = JsonEvents(stream, Clock()), LineReporter(io.StringIO(), Clock())
+    for done, recoveries in enumerate((0, 1, 1, 2)):
+        troubles = tuple((0.0, f"the graph was lost: worker {n} died") for n in range(recoveries))
+        with redirect_stdout(lines):
+            for reporter in (events, people):
+                reporter.show(progress(done, picture=pictured(recoveries, troubles)))
+    told = [each["message"] for each in map(json.loads, stream.getvalue().splitlines())
+            if each["event"] == "warning"]  # fmt: skip
+    assert told == [f"the graph was lost: worker {n} died; it is made again" for n in (0, 1)]
+    assert lines.getvalue().count("warning") == 2
 
 
 def test_a_run_in_events_with_a_summary_for_programs(tmp_path: Path, scheduler: str) -> None:

@@ -101,6 +101,18 @@ def test_a_run_follows_until_a_signal_and_others_wait_for_it(log: Path, tmp_path
             assert re.search(r"applied +nothing", output), output
 
 
+def test_a_run_that_waits_for_its_first_file_is_stopped_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").mkdir()
+    monkeypatch.setattr(Follow, "sleep", lambda *_: signal.raise_signal(signal.SIGTERM))
+    # Nobody is there: it has not come so far.
+    run = ["run", "log", "--state", "state", "--follow", "--scheduler", "127.0.0.1:1"]
+    done = graphtide_here(*run, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "applied    nothing: stopped before the log had a file\n"
+
+
 def rows_applied(folder: Path) -> int:
     import json
 

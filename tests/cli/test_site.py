@@ -7,6 +7,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from commands import graphtide_here, run_here
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +21,12 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_five_minutes_to_a_result_come_to_one(tmp_path: Path, scheduler: str) -> None:
+def test_the_five_minutes_to_a_result_come_to_one(
+    tmp_path: Path,
+    scheduler: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     printed = ""
     install, *steps = blocks("quickstart.md", "sh")
     assert "graphtide demo" in install
@@ -41,6 +48,10 @@ def test_the_five_minutes_to_a_result_come_to_one(tmp_path: Path, scheduler: str
     assert "3, 2 neighbors" in printed
     assert "edges      1 added, 1 removed" in printed
     assert (tmp_path / "edges.csv").read_text().count("\n") == 6
+    monkeypatch.chdir(tmp_path)
+    [example] = blocks("quickstart.md", "python")
+    exec(example, {})
+    assert capsys.readouterr().out.endswith("[1 4]\n")
     assert "applied 2 of 2 batches" in (tmp_path / "graphtide-report.html").read_text()
 
 

@@ -1,6 +1,7 @@
 """The page of runs on Dask's dashboard, as a browser gets it: of a run's cluster and of others."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -12,7 +13,9 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring import run_feed
-from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.monitoring.progress import WAITING_FOR_A_LOG, Progress
+from graphtide.pipeline.monitoring.span_groups import SpanGroups
+from graphtide.pipeline.workers.cluster import open_cluster
 from small_log import BATCH_ROWS, BATCHES, ROWS
 from waiting import PATIENCE, wait_until
 
@@ -79,6 +82,14 @@ def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
     [span] = scheduler.extensions["spans"].spans_search_by_tag[state.name]
     assert span.name == ("graphtide", state.name)
     assert span.states["forgotten"] >= 2 * BATCHES
+    # Groups of tasks that are gone are kept as their sum.
+    before = span.states, span.start, span.stop, span.nbytes_total
+    duration = span.duration
+    scheduler.plugins[SpanGroups.name].add_up()
+    assert (span.states, span.start, span.stop, span.nbytes_total) == before
+    assert span.duration == pytest.approx(duration)
+    assert len(span.groups) == len({group.name for group in span.groups}) > 4
+    assert span._metadata == {"collections": [{"type": "Future"}]}
     told = [message for _, message in scheduler.get_events("graphtide-batches")][-BATCHES:]
     assert [each["batch_id"] for each in told] == list(range(BATCHES))
     assert sum(each["rows"] for each in told) == 3 * ROWS
@@ -146,6 +157,26 @@ def test_a_run_that_fails_says_why_and_the_newest_run_is_shown(
     for tab in ("status", "workers", "graphtide"):
         html = urlopen(page.replace("graphtide", tab)).read().decode()
         assert html.count('<a href="graphtide">') == 1, tab
+
+
+def test_that_the_graph_is_made_again_is_told_before_that_is_done(
+    cluster: LocalCluster, settings: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop of the run waits for it, and says nothing more."""
+    monkeypatch.setattr(run_feed, "_INTERVAL_SECONDS", 1e9)
+    about = {"run": "recovers", "started": 0.0, "log": ["log"], "state": "recovers"}
+
+    def told() -> list[tuple[str, int]]:
+        events = [each for _, each in cluster.scheduler.get_events("graphtide")]
+        return [
+            (each["stage"], each["batches_done"]) for each in events if each["run"] == "recovers"
+        ]
+
+    with open_cluster(settings) as opened:
+        feed = run_feed.RunFeed(opened, about)
+        for done, stage in enumerate(("apply", "apply", "recover", "recover")):
+            feed.tell(replace(WAITING_FOR_A_LOG, stage=stage, batches_done=done))
+        wait_until(lambda: told() == [("apply", 0), ("recover", 2)])
 
 
 @pytest.mark.everyday

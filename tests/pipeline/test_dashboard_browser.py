@@ -51,6 +51,12 @@ const words = (root) => [...root.childNodes].map((each) =>
 return words(document.body);"""
 
 
+#: Where Dask's tabs end and the page begins, in pixels from the top.
+PLACES = """
+const box = (name) => document.querySelector(name).getBoundingClientRect();
+return [box(".navbar").bottom, box(".content").top];"""
+
+
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Any]:
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
@@ -104,12 +110,16 @@ def test_the_page_loads_and_its_plots_move_without_a_word_in_the_console(
         wait_until(lambda: "Ended at" in words())
         assert browser.title == "graphtide"
         shown = words()
+        # So narrow that the tabs take two lines.
+        browser.set_window_size(900, 900)
+        tabs_end, page_begin = browser.execute_script(PLACES)
         console = [each for each in browser.get_log("browser") if each["level"] != "INFO"]
         # It goes before the cluster does, which it would miss.
         browser.get("about:blank")
     assert f"{BATCHES} of {BATCHES} batches" in shown
     assert f"{FILES * ROWS:,} of {FILES * ROWS:,} rows" in shown
     assert console == []
+    assert tabs_end <= page_begin, "the tabs cover the first line"
     points, drawn = zip(*seen.values(), strict=True)
     # The newest point may be moved where another could be added.
     assert sorted(points) == [*points], f"a line became shorter: {seen}"

@@ -10,6 +10,7 @@ import pytest
 
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import SettingsError, UpdateLogError
+from graphtide.io.log.file_errors import EmptyLogError
 from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
@@ -52,6 +53,9 @@ def follow_through(
             assert kept is not None
             size = progress.num_vertices, progress.num_edges
             assert size == (kept.manifest["num_vertices"], kept.manifest["num_edges"])
+            # Nothing comes after it, for as long as the run waits.
+            assert progress.picture is not None
+            assert progress.picture.arena_edges == progress.num_edges
             try:
                 next(going)
             except StopIteration:
@@ -111,6 +115,21 @@ def test_a_log_grows_while_workers_are_killed(tmp_path: Path) -> None:
     assert later.state_hash == expected_hash(6)
 
 
+def test_a_log_without_a_file_is_waited_for_until_the_run_is_stopped(tmp_path: Path) -> None:
+    log, state = tmp_path / "log", tmp_path / "state"
+    log.mkdir()
+    follow, stages = Follow(), []
+
+    def look(progress: Progress) -> None:
+        stages.append(progress.stage)
+        follow.stop()
+
+    with pytest.raises(EmptyLogError, match="stopped before the log had a file"):
+        run(str(log), str(state), load_settings({}), look, follow)
+    assert stages == ["waiting"]
+    assert not state.exists()
+
+
 def test_a_file_appears_and_is_kept_before_the_next_one(
     tmp_path: Path, run_settings: Callable[..., RunSettings]
 ) -> None:
@@ -168,7 +187,8 @@ def test_a_run_begins_before_its_log_has_a_file(
     follow = WithAFileMeanwhile()
 
     def look(progress: Progress) -> None:
-        if progress.stage == "waiting":
+        # Before it has a file, it waits, too.
+        if progress.stage == "waiting" and progress.batches_done:
             follow.stop()
 
     summary = run(str(log), str(tmp_path / "state"), run_settings(), look, follow)

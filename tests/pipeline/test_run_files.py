@@ -20,6 +20,7 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     """A checkpoint is copied while batches go on, and these may have results first."""
     log, state = tmp_path / "log", tmp_path / "state"
     write_file(log, 0)
+    write_file(log, 1)
     graph = DynamicGraph(engine="host")
     arrays = graph.checkpoint_arrays()
 
@@ -41,8 +42,13 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
             files.write_results(batch_id, Findings({"pagerank": found}, None, 0.5))
         for batch_id in range(2):
             files.write_checkpoint(batch_id, copy_of(batch_id), arrays)
+        # A run that follows a log may see millions of files.
+        assert {name for name, _ in files._read.files} == {"0000.parquet"}
+        last = files.batches - 1
+        files.write_checkpoint(last, copy_of(last), arrays)
+        assert {name for name, _ in files._read.files} == {"0001.parquet"}
     assert written_results(StateDirectory(state)) == {0: ["pagerank"], 1: ["pagerank"]}
     newest = newest_checkpoint(StateDirectory(state))
     assert newest is not None
     # Of all batches, not of those since the checkpoint before.
-    assert newest.manifest["handover"] == {"ring": 2}
+    assert newest.manifest["handover"] == {"ring": 3}

@@ -56,6 +56,9 @@ def history_of(*messages: dict[str, Any]) -> RunHistory:
         ({"read": 2.0, "apply": 1.0, "client": 9.0}, "client", "batch_rows"),
         ({"read": 2.0, "apply": 7.0, "analytics": 6.0}, "analytics", "Limited by analytics"),
         ({"read": 2.0, "apply": 5.0}, None, "No part of the run is at its limit"),
+        ({"read": 2.0, "apply": 5.0, "cores": 9.5}, "cores", "the cores of this machine"),
+        ({"read": 18.0, "apply": 5.0, "cores": 9.5}, "cores", "the cores of this machine"),
+        ({"read": 2.0, "apply": 9.0, "cores": 9.5}, "graph", "the graph"),
     ],
 )
 def test_the_first_line_names_what_is_busiest(
@@ -159,9 +162,48 @@ def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPat
     assert history.silent_seconds is None
 
 
+def test_a_graph_counts_as_brought_back_when_it_is_there() -> None:
+    lost = [(1.0, "the graph was lost: <why>")]
+    history = history_of(told(0, 3), told(1, 0, recoveries=1, stage="recover", troubles=lost))
+    assert "lost: &lt;why&gt;" in page_words.troubles(history)
+    assert "brought back" not in page_words.troubles(history)
+    history = history_of(told(0, 3), told(2, 0, recoveries=1, troubles=lost))
+    assert "brought back 1 time" in page_words.troubles(history)
+    assert "Just recovered" in page_words.headline(history)
+
+
 def test_waits_for_epochs_are_told_where_there_were_some() -> None:
     message = told(1.0, 4)
-    assert "<td>1 of 2 kept</td>" in page_words.facts(history_of(message))
+    assert "<td>1 of 2 kept for results and checkpoints</td>" in page_words.facts(
+        history_of(message)
+    )
     waited = {**message["picture"], "epochs": 2, "waits": 3, "wait_seconds": 4.56}
     facts = page_words.facts(history_of({**message, "picture": waited}))
-    assert "<td>2 of 2 kept; batches waited 3 times, 4.6 s</td>" in facts
+    assert (
+        "<td>2 of 2 kept for results and checkpoints; batches waited 3 times, 4.6 s</td>" in facts
+    )
+
+
+def test_no_rate_of_now_is_told_where_nothing_is_applied() -> None:
+    history = history_of(told(0, 0), told(1, 3))
+    assert "300 rows/s now" in page_words.facts(history)
+    for stage in ("waiting", "end"):
+        history.add(told(2, 3, stage=stage))
+        assert "now" not in page_words.facts(history)
+        assert "rows/s in all" in page_words.facts(history)
+
+
+def test_a_line_is_drawn_when_it_has_two_points() -> None:
+    """With one the browser would make up an axis, of times before the run."""
+    from bokeh.plotting import figure
+
+    from graphtide.pipeline.monitoring import dashboard_page
+
+    history = history_of(told(0, 0))
+    page = dashboard_page._Page({"a": history})
+    page.look()
+    assert list(page.root.select({"type": figure})) == []
+    history.add(told(1, 0))
+    page.look()
+    titles = {each.title.text for each in page.root.select({"type": figure})}
+    assert titles == {"edges (left), vertices (right)", "batches under way"}

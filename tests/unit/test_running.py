@@ -39,6 +39,10 @@ def test_it_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert told is not None
         seen.append(told["at"])
     assert seen == [100.0, 100.0, 102.0, 102.0, 104.5]
+    file.tell({"at": "last"}, at_once=True)
+    told = read_running(tmp_path)
+    assert told is not None
+    assert told["at"] == "last"
 
 
 def test_the_words_of_a_process_that_is_gone_are_not_believed(tmp_path: Path) -> None:

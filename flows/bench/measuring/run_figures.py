@@ -8,9 +8,10 @@ last distinct row, *later passes* is what follows, *kept* goes on until the grap
 What the time goes into. Stages are sums over all batches, in nanoseconds a row: ``read`` and
 ``convert`` on CPU workers, ``transfer`` on the CPU worker that writes (ring) or the graph worker
 that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time by the
-accounting of ``pipeline/monitoring/busy.py``, with the process of client and scheduler and the
-least and the most busy worker process by the system's clock. *By worker* splits the time of each
-worker into stages; the rest is *idle*: it waited for a batch to read, or for one to apply.
+accounting of ``pipeline/monitoring/busy.py``, with the process of client and scheduler, the cores
+of the machine, and the least and the most busy worker process by the system's clock. *By worker*
+splits the time of each worker into stages; the rest is *idle*: it waited for a batch to read, or
+for one to apply.
 """
 
 import time
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 import psutil
 
 from ....gpu_core.report import STAGES, BatchReport
-from ....pipeline.monitoring.busy import busiest, busy_shares
+from ....pipeline.monitoring.busy import busiest, busy_shares, core_seconds
 from ....pipeline.monitoring.progress import Progress
 from ....pipeline.run_files import RunSummary
 
@@ -36,6 +37,8 @@ class Reading:
     #: Processor time of this process, and of each worker process by its number.
     own: float
     workers: dict[int, float]
+    #: Of a core of this machine, in the mean; NaN where that is not known.
+    cores: float
 
 
 class Stopwatch:
@@ -69,13 +72,13 @@ class Stopwatch:
             self.seconds = rows / progress.rows_per_second
 
     def _reading(self, rows: int) -> Reading:
-        now, own = time.monotonic(), time.process_time()
+        now, own, cores = time.monotonic(), time.process_time(), core_seconds()
         used = {}
         for process in self._workers:
             with suppress(psutil.Error):  # it has ended
                 times = process.cpu_times()
                 used[process.pid] = times.user + times.system
-        return Reading(now, rows, own, used)
+        return Reading(now, rows, own, used, float("nan") if cores is None else cores)
 
 
 def _worker_processes() -> list[psutil.Process]:
@@ -105,7 +108,7 @@ class Figures:
     @property
     def limit(self) -> str:
         """The busiest, if it is busy enough to be what all others wait for."""
-        shares = {part: self.busy[part] for part in ("CPU workers", "graph", "client")}
+        shares = {part: self.busy[part] for part in ("CPU workers", "graph", "client", "cores")}
         return busiest(shares) or "none is full"
 
 
@@ -134,6 +137,7 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
         busy={
             **busy_shares(sums, watch.seconds, cpu_workers),
             "client": (last.own - first.own) / span,
+            "cores": (last.cores - first.cores) / span,
             "least": shares[0],
             "most": shares[-1],
         },

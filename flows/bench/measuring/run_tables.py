@@ -37,7 +37,7 @@ def print_tables(measured: Mapping[str, Sequence[Figures]]) -> None:
             for name, found in measured.items()
         ],
     )
-    names = ("CPU workers", "graph", "client", "least", "most")
+    names = ("CPU workers", "graph", "client", "cores", "least", "most")
     _print_table(
         ("busy", *names, "limit"),
         [
