@@ -6,10 +6,14 @@ What is counted: `memory.MemoryDetail`.
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .fields import CLASS_MASK, CLASSES, STATE_WORD, WORD_BYTES, Field
+from .fields import CLASS_MASK, CLASSES, STATE_WORD, WORD_BYTES, Field, Shape
 from .memory import MemoryDetail, SizeClass
 from .view import ImageView
+
+#: Vertex records that are counted at a time: what that takes beside the image stays small.
+_ROWS = 1 << 19
 
 
 def detail_of(arena: ImageView) -> MemoryDetail:
@@ -27,22 +31,18 @@ def detail_of(arena: ImageView) -> MemoryDetail:
 
 
 def _classes(arena: ImageView, direction: str) -> list[SizeClass]:
-    shape, xp, layout = arena.shape(direction), arena.xp, arena.layout
+    shape, layout = arena.shape(direction), arena.layout
+    on_page = layout.page_entries(shape.page_words, shape.entry_words) if layout.is_paged else 0
     table = arena.vertex_table()
-    degree = table[:, shape.degree_word].astype(np.int64)
-    if layout.is_paged:
-        on_page = layout.page_entries(shape.page_words, shape.entry_words)
-        pages = -(-degree // on_page)
-        size_class = xp.ceil(xp.log2(xp.maximum(pages, 1))).astype(np.int64)
-        taken = pages > 0
-    else:
-        room = (table[:, STATE_WORD] >> np.uint32(shape.class_shift)) & np.uint32(CLASS_MASK)
-        size_class, taken = room.astype(np.int64) - 1, room > 0
-        pages = xp.ones_like(degree)
-    size_class = size_class[taken]
-    sums = [_sums(xp, size_class, each[taken]) for each in (xp.ones_like(degree), pages, degree)]
+    counts = sum(
+        (
+            _counts(arena, shape, table[first : first + _ROWS], on_page)
+            for first in range(0, len(table), _ROWS)
+        ),
+        np.zeros((3, CLASSES), np.int64),
+    )
     found = []
-    for number, (adjacencies, blocks, entries) in enumerate(zip(*sums, strict=True)):
+    for number, (adjacencies, blocks, entries) in enumerate(counts.T.tolist()):
         if adjacencies:
             block_words = shape.page_words << (0 if layout.is_paged else number)
             room = on_page if layout.is_paged else block_words // shape.entry_words
@@ -55,9 +55,25 @@ def _classes(arena: ImageView, direction: str) -> list[SizeClass]:
     return found
 
 
-def _sums(xp: Any, size_class: Any, values: Any) -> list[int]:
-    """Sum of the values of each class; whole numbers below 2^53."""
-    if size_class.size == 0:
-        return [0] * CLASSES
-    sums = xp.bincount(size_class, weights=values, minlength=CLASSES)
-    return [int(each) for each in sums.tolist()]
+def _counts(arena: ImageView, shape: Shape, rows: Any, on_page: int) -> npt.NDArray[np.int64]:
+    """int64[3, CLASSES]: adjacencies, blocks and entries of some vertex records, by size.
+
+    ``on_page``: entries of a page, of layouts of pages; 0: adjacencies are runs.
+    """
+    xp, degree = arena.xp, rows[:, shape.degree_word]
+    if on_page:
+        pages = -(-degree.astype(np.int64) // on_page)
+        # Where there are any, bits of the number of pages but one: 1 2 4 … are the last of a class.
+        number = xp.where(pages > 0, xp.frexp((pages - 1).astype(np.float64))[1] + 1, 0)
+        sums = [_sums(xp, number, each) for each in (None, pages, degree)]
+    else:
+        number = (rows[:, STATE_WORD] >> np.uint32(shape.class_shift)) & np.uint32(CLASS_MASK)
+        adjacencies, entries = (_sums(xp, number, each) for each in (None, degree))
+        sums = [adjacencies, adjacencies, entries]
+    return np.array(sums, np.int64)
+
+
+def _sums(xp: Any, number: Any, values: Any) -> list[float]:
+    """Sum of the values of each class, 1 each for None; whole numbers below 2^53."""
+    sums: list[float] = xp.bincount(number, values, minlength=CLASSES + 1).tolist()
+    return sums[1:]
