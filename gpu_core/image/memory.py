@@ -43,6 +43,14 @@ class MemoryDetail:
     page_bytes: int
 
     @property
+    def adjacency_bytes(self) -> dict[int, int]:
+        """Pages of an adjacency, as of `SizeClass`, increasing -> bytes of all such."""
+        found: dict[int, int] = {}
+        for each in self.classes:
+            found[each.pages] = found.get(each.pages, 0) + each.blocks * each.block_bytes
+        return dict(sorted(found.items()))
+
+    @property
     def edge_utilization(self) -> float:
         """Bytes of entries over those of all blocks in use; 1 where there are none."""
         used = sum(each.utilization * each.blocks * each.block_bytes for each in self.classes)

@@ -75,6 +75,10 @@ PinnedAs = Literal["epoch", "graph", "refused", "missed"]
 #: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
 _LOOK_SECONDS = 1.0
 
+#: Seconds before adjacencies are first counted by size: a short run need not. Then so many times
+#: what a count takes, which reads all vertex records, lie between two.
+_COUNT_SECONDS, _COUNT_PAUSE = 5.0, 300
+
 #: Batches opened before their turn: they are on their way to a GPU while others are applied.
 _AHEAD = 2
 
@@ -158,6 +162,9 @@ class GraphActor:
         self._source: BatchSource | None = None
         #: Stage -> seconds of all batches applied here.
         self._seconds: Counter[str] = Counter()
+        #: Pages of an adjacency, and bytes of all such; when they are counted next.
+        self._adjacency_bytes: tuple[tuple[int, int], ...] = ()
+        self._count_due = time.monotonic() + _COUNT_SECONDS
         self._look()
         self._pages_used = self._arena.pages_used
         self._publish()
@@ -243,13 +250,19 @@ class GraphActor:
             arena.regions,
             arena.pinned_bytes,
             self._arena_edges,
+            self._adjacency_bytes,
         )
         size = int(self._graph.num_vertices), int(self._graph.num_edges)
         return Notice(self._boundary, *size, memory, dict(self._seconds))
 
     def _look(self) -> None:
-        self._look_due = time.monotonic() + _LOOK_SECONDS
-        self._arena, self._arena_edges = self._graph.memory(), int(self._graph.num_edges)
+        now = time.monotonic()
+        self._look_due = now + _LOOK_SECONDS
+        self._arena = self._graph.memory(detail=now >= self._count_due)
+        self._arena_edges = int(self._graph.num_edges)
+        if self._arena.detail is not None:
+            self._adjacency_bytes = tuple(self._arena.detail.adjacency_bytes.items())
+            self._count_due = now + _COUNT_PAUSE * (time.monotonic() - now)
         self._host_free_bytes = free_memory_bytes()
 
     def _notice_between_batches(self) -> Notice | None:

@@ -27,6 +27,8 @@ class Memory:
     regions: Mapping[str, int] = field(default_factory=dict)
     pinned_bytes: int = 0
     num_edges: int = 0
+    #: Pages of an adjacency, and bytes of all such, as of `MemoryDetail`; at a moment longer ago.
+    adjacency_bytes: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Text of the page ``/graphtide``: sentences and tables as HTML."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from html import escape
 from typing import Any
@@ -28,6 +28,16 @@ _DOING: Mapping[str, str] = {
 
 #: Regions of the arena in which nothing is in use.
 _IDLE = {"unused", "free pages", "scratch"}
+
+#: The region of adjacencies; pages that one takes at least -> what all such are called.
+_SIZED = "adjacencies"
+_SIZES: Mapping[int, str] = {
+    1: "adjacencies of 1 page",
+    2: "of 2 to 8 pages",
+    16: "of 16 to 64 pages",
+    128: "of 128 to 512 pages",
+    1024: "of 1,024 pages or more",
+}
 
 #: Vertices of a ranking that are shown.
 _TOP = 10
@@ -135,12 +145,25 @@ def regions(history: RunHistory) -> list[tuple[str, int, str]]:
     if not picture or not picture["regions"]:
         return []
     parts = {**picture["regions"], "pinned epochs (beside)": picture["pinned_bytes"]}
+    if picture["adjacency_bytes"]:
+        parts = _with_sizes(parts, picture["adjacency_bytes"])
     arena = sum(picture["regions"].values())
     return [
         (name, size, f"{_bytes(size)}, {size / arena:.1%} of the arena")
         for name, size in reversed(parts.items())
         if size
     ]
+
+
+def _with_sizes(parts: dict[str, int], by_pages: Iterable[tuple[int, int]]) -> dict[str, int]:
+    """The parts with adjacencies by size in place of those of all sizes."""
+    sizes = dict.fromkeys(_SIZES.values(), 0)
+    for pages, size in by_pages:
+        sizes[_SIZES[max(least for least in _SIZES if least <= pages)]] += size
+    found: dict[str, int] = {}
+    for name, size in parts.items():
+        found |= sizes if name == _SIZED else {name: size}
+    return found
 
 
 def memory(history: RunHistory) -> str:

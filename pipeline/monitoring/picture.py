@@ -46,6 +46,8 @@ class Picture:
     arena_edges: int
     #: Bytes that the arena may grow to; 0: not known yet.
     limit_bytes: int
+    #: Pages of an adjacency, and bytes of all such, as of `MemoryDetail`; empty: not known yet.
+    adjacency_bytes: tuple[tuple[int, int], ...] = ()
     #: Graphs that are pinned now, for results and copies, and how many there may be.
     epochs: int = 0
     most_epochs: int = 0
@@ -149,6 +151,7 @@ class Painter:
             pinned_bytes=memory.pinned_bytes if memory else 0,
             arena_edges=memory.num_edges if memory else 0,
             limit_bytes=memory.limit_bytes if memory else 0,
+            adjacency_bytes=memory.adjacency_bytes if memory else (),
             epochs=len(machine.pins),
             most_epochs=machine.pins.most,
             waits=self.waits,

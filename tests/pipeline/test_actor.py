@@ -13,6 +13,7 @@ from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosed
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.host.queries import pinned
+from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError
@@ -269,6 +270,26 @@ def test_the_last_graph_is_read_without_an_epoch() -> None:
     assert actor.pin(1, results=False, checkpoint=True, epoch=False) == "graph"
     assert actor._graph.memory().pinned_bytes == 0
     assert actor.copy_pinned(1).num_edges == 1
+
+
+def test_what_adjacencies_of_each_size_take_is_counted_now_and_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(actor_module, "_COUNT_SECONDS", 0.0)
+    monkeypatch.setattr(actor_module, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(actor_module, "_COUNT_PAUSE", 0)
+    actor = GraphActor({}, 0, None)
+    first = actor.apply(0, LoadedBatch(one_edge(0))).memory
+    assert first is not None
+    assert dict(first.adjacency_bytes) == {1: first.regions["adjacencies"]}
+    monkeypatch.setattr(actor_module, "_COUNT_PAUSE", 1e12)
+    second = actor.apply(1, LoadedBatch(one_edge(1, src=5))).memory
+    third = actor.apply(2, LoadedBatch(one_edge(2, src=6))).memory
+    assert second is not None
+    assert third is not None
+    # None is counted before the pause is over.
+    assert third.adjacency_bytes == second.adjacency_bytes != first.adjacency_bytes
+    assert third.regions["adjacencies"] > second.regions["adjacencies"]
 
 
 def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:

@@ -27,8 +27,8 @@ def told(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[st
         "picture": {
             "recoveries": recoveries, "seconds": {**NOTHING, **others}, "cpu_workers": 2,
             "window": 10, "loading": 2, "waiting": 1, "regions": {}, "pinned_bytes": 0,
-            "arena_edges": 0, "limit_bytes": 0, "findings": findings, "troubles": troubles,
-            "epochs": 1, "most_epochs": 2, "waits": 0, "wait_seconds": 0.0,
+            "arena_edges": 0, "limit_bytes": 0, "adjacency_bytes": (), "findings": findings,
+            "troubles": troubles, "epochs": 1, "most_epochs": 2, "waits": 0, "wait_seconds": 0.0,
         },
     }  # fmt: skip
 
@@ -182,6 +182,23 @@ def test_waits_for_epochs_are_told_where_there_were_some() -> None:
     assert (
         "<td>2 of 2 kept for results and checkpoints; batches waited 3 times, 4.6 s</td>" in facts
     )
+
+
+def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
+    message = told(1.0, 4)
+    regions = {"header": 100, "adjacencies": 800, "unused": 100}
+    picture = {**message["picture"], "regions": regions, "pinned_bytes": 50}
+    bars = page_words.regions(history_of({**message, "picture": picture}))
+    assert [(name, size) for name, size, _ in bars] == [
+        ("pinned epochs (beside)", 50), ("unused", 100), ("adjacencies", 800), ("header", 100),
+    ]  # fmt: skip
+    picture["adjacency_bytes"] = [(1, 300), (2, 100), (8, 50), (16, 150), (4096, 200)]
+    bars = page_words.regions(history_of({**message, "picture": picture}))
+    assert [(name, size) for name, size, _ in bars[2:]] == [
+        ("of 1,024 pages or more", 200), ("of 16 to 64 pages", 150), ("of 2 to 8 pages", 150),
+        ("adjacencies of 1 page", 300), ("header", 100),
+    ]  # fmt: skip
+    assert bars[-2][2] == "300 B, 30.0% of the arena"
 
 
 def test_no_rate_of_now_is_told_where_nothing_is_applied() -> None:
