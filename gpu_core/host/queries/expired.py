@@ -20,8 +20,8 @@ from ...jit.prefetch import AHEAD, prefetch, prefetch_words
 from ...layouts import page_after, state_class
 from ...records import LAST_WORD
 from ..analytics.parts.compact_rows import indptr_of
+from ..memory.rooms import rooms_of
 from ..update.entries import read_time
-from ..update.plan import rooms_of
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ def find_expired(arena: ImageView, rows: UInt32s, until: int, *, with_targets: b
 def open_row(image, shape, rooms, vertex):
     """As `open_adjacency`, of unsigned numbers, for a vertex that has a record.
 
-    ``rooms`` (`plan.Rooms`) say what that computes with a division.
+    ``rooms`` (`memory.rooms.Rooms`) say what that computes with a division.
     """
     record = np.uint64(shape.vertex_base) + np.uint64(vertex) * np.uint64(shape.vertex_words)
     room = state_class(shape, image[record])

@@ -20,10 +20,11 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch
 from ...layouts import is_paged, room_after, room_of, segment_pages, state_class
 from ...records import LAST_WORD
+from ..memory.rooms import rooms_of
 from ..queries.expired import entry_strides, first_entry, open_row, seek, segment_after
 from .commit import Written, list_left_pages, write_record
 from .entries import read_time
-from .plan import Tally, rooms_of
+from .plan import Tally
 
 if TYPE_CHECKING:
     from ..queries.expired import Expired

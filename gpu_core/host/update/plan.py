@@ -31,12 +31,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import CLASS_MASK, CLASSES, KIND_DANGLING, KIND_DELETE, KIND_PUT
+from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
 from ...layouts import (
-    degrees_kept,
     moves_to_grow,
     open_adjacency,
     page_after,
@@ -44,10 +43,10 @@ from ...layouts import (
     room_of,
     segment_base,
     segment_entries,
-    segment_pages,
     state_class,
     strides,
 )
+from ..memory.rooms import LARGEST_ROOM, Rooms, rooms_of
 from .lanes import FEW, MANY, holds, load_few, load_many, with_key, without_key
 
 if TYPE_CHECKING:
@@ -61,9 +60,6 @@ Int64s = npt.NDArray[np.int64]
 #: A settled row that does not fit lanes is rewritten entry by entry; where more than this many
 #: entries meet one longer than lanes, one merging pass moves less.
 FEW_ENTRIES = 4
-
-_LARGEST_ROOM = CLASSES - 1
-_STATE_CLASSES = CLASS_MASK + 1
 
 
 class Tally(NamedTuple):
@@ -152,29 +148,6 @@ def plan_bytes(deltas: list[tuple[str, Delta]]) -> int:
     return sum(5 * delta.columns.size + 20 * delta.rows.size + 64 for _, delta in deltas)
 
 
-class Rooms(NamedTuple):
-    """What the layout says of each room, by the class bits of the state word. Kernels take it."""
-
-    #: int64: `degrees_kept`.
-    least: Int64s
-    most: Int64s
-    #: uint64: `segment_pages`.
-    pages: npt.NDArray[np.uint64]
-
-
-@compiled
-def rooms_of(shape):
-    """All rooms of one direction: kernels that walk many rows look up what they would compute."""
-    least = np.empty(_STATE_CLASSES, np.int64)
-    most = np.empty(_STATE_CLASSES, np.int64)
-    pages = np.empty(_STATE_CLASSES, np.uint64)
-    for room in range(_STATE_CLASSES):
-        real = min(np.int64(room), np.int64(_LARGEST_ROOM))
-        least[room], most[room] = degrees_kept(shape, real)
-        pages[room] = segment_pages(shape, real)
-    return Rooms(least, most, pages)
-
-
 _AHEAD = np.uint64(AHEAD)
 
 
@@ -226,7 +199,7 @@ def longest_short(shape):
     """Most old and new entries, together, of a short row; -1 where no row is one."""
     if shape.entry_words > 1:
         return np.int64(-1)
-    return min(np.int64(MANY), np.int64(segment_entries(shape, np.int64(_LARGEST_ROOM))))
+    return min(np.int64(MANY), np.int64(segment_entries(shape, np.int64(LARGEST_ROOM))))
 
 
 @inlined

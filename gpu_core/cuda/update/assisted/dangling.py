@@ -16,8 +16,8 @@ import numpy as np
 from ...device.compile import shape_argument
 from ...device.stream_words import ticket_of
 from ...queries.paged_rows import copy_paged_rows
+from ...queries.queries import degrees_of
 from ...structs import TILE_ENTRIES, TILE_THREADS
-from .vertices import degrees_of
 
 if TYPE_CHECKING:
     from ...device.device import Array
@@ -47,16 +47,16 @@ def references_to(graph: DeviceGraph, deleted: Array) -> dict[str, tuple[Array, 
 
 def _named(graph: DeviceGraph, deleted: Array, flags: Array, opposite: str) -> tuple[Array, Array]:
     """Neighbors of deleted vertices that stay."""
-    degrees = degrees_of(graph, opposite, deleted)
+    degrees = degrees_of(graph, deleted, opposite)
     columns, rows = _listed(graph, opposite, deleted, degrees, flags, wanted=0)
     return rows, columns
 
 
 def _scanned(graph: DeviceGraph, deleted: Array, flags: Array) -> tuple[Array, Array]:
     """Whose adjacency names a deleted vertex, by a scan of all that stay."""
-    degrees = degrees_of(graph, "out")
+    vertices = graph.device.xp.arange(graph.vertex_count, dtype=np.uint32)
+    degrees = degrees_of(graph, vertices)
     degrees[deleted] = 0
-    vertices = graph.device.xp.arange(degrees.size, dtype=np.uint32)
     return _listed(graph, "out", vertices, degrees, flags, wanted=1)
 
 

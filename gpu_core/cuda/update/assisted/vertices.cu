@@ -73,15 +73,6 @@ extern "C" __global__ void mark_absent(
     if (i < count && !is_there(image, shape, indices[i])) flags[indices[i]] = 1;
 }
 
-// out[i] = degree of indices[i], of vertex i where `indices` is null; 0 beyond the table.
-extern "C" __global__ void degrees_of(
-        const u32* image, Shape shape, const u32* indices, i64 count, i64* out) {
-    const i64 i = thread_of_grid();
-    if (i >= count) return;
-    const i64 vertex = indices ? indices[i] : i;
-    out[i] = vertex < shape.vertex_count ? image[record_of(shape, vertex) + shape.degree_word] : 0;
-}
-
 // Clear the records that the table gains: vertices `before` ... `after` - 1.
 extern "C" __global__ void clear_records(u32* image, Shape shape, i64 before, i64 after) {
     follow_previous_launch();

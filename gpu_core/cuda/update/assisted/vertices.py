@@ -98,16 +98,5 @@ def mark_absent(graph: DeviceGraph, indices: Array, flags: Array) -> None:
     )  # fmt: skip
 
 
-def degrees_of(graph: DeviceGraph, direction: str, indices: Array | None = None) -> Array:
-    """int64: degree of each vertex (uint32), or of all by index; 0 beyond the table."""
-    count = graph.vertex_count if indices is None else indices.size
-    out = graph.device.empty(count, np.int64)
-    graph.device.launch(
-        "vertices.cu", "degrees_of", _blocks(count), _THREADS,
-        graph.image, shape_argument(graph.arena.shape(direction)), indices, np.int64(count), out,
-    )  # fmt: skip
-    return out
-
-
 def _blocks(items: int) -> int:
     return -(-items // _THREADS)
