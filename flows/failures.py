@@ -26,6 +26,9 @@ import click
 from ..gpu_core.errors import GraphtideError, SettingsError
 from ..gpu_core.printable import printable
 
+#: An argument and its value; not a folder of a path.
+_ARGUMENT = re.compile(r"(?<![^\s(])([a-z_]+)='?([-+]?\w+(?:\.\w+)?)'?(?![\w/.])")
+
 
 class Failure(click.ClickException):
     """What the user reads when a command ends early: one sentence; and an exit status."""
@@ -97,8 +100,26 @@ def failures_told(command: str) -> Iterator[None]:
 
 
 def _in_options(text: str) -> str:
-    """A sentence of the library with the kind of ids as the command line has it."""
-    return re.sub(r"\bids='(\w+)'", r"--ids \1", text)
+    """A sentence of the library, with its arguments as options: those of the command that ends.
+
+    ``rows=0`` becomes ``--rows 0``, if there is such an option; ``ids='string'`` always does.
+    """
+    context = click.get_current_context(silent=True)
+    taken = context.command.params if context else ()
+    options = {
+        each.name: each.opts[0]
+        for each in taken
+        if isinstance(each, click.Option) and not each.is_flag
+    }
+    options = {"ids": "--ids", **options}
+    if "vertices" in options:
+        options["num_vertices"] = options["vertices"]
+
+    def option(match: re.Match[str]) -> str:
+        name = options.get(match[1])
+        return match[0] if name is None else f"{name} {match[2]}"
+
+    return _ARGUMENT.sub(option, text)
 
 
 def _failure(error: BaseException, command: str) -> Failure:

@@ -44,6 +44,7 @@ from ... import __version__
 from ...gpu_core.errors import StateError
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
+from ..log.operations import Operations
 from ..log.plan import BatchPlan, PlannedFile
 from .state_lock import LOCK, lock_holder, release_lock, take_lock
 
@@ -188,11 +189,14 @@ class StateDirectory:
         reading: Mapping[str, Any] | None = None,
         *,
         is_moved_log: bool = False,
+        may_add_words: bool = False,
     ) -> StateSettings:
         """Make the state, or check that it is of the same graph.
 
         ``is_moved_log`` says that the log at another address is known to be the same one. How it is
-        read, ``reading``, may be another way as long as there is no checkpoint.
+        read, ``reading``, may be another way as long as there is no checkpoint; with
+        ``may_add_words`` words of ``op`` may be added at any time, as rows that had them were
+        refused: so none is in the graph, nor, as the caller knows, left out of it.
 
         Raises
         ------
@@ -217,6 +221,9 @@ class StateDirectory:
         # That rows are refused as they are read is how another reading comes to be asked for.
         readings = kept.reading.keys() | wanted.reading.keys()
         is_read_anew = bool(names) and names <= readings and not self.checkpoint_ids()
+        if may_add_words and names and names <= {"op_insert", "op_delete"}:
+            words, known = (Operations.of_reading(each.reading).words for each in (wanted, kept))
+            is_read_anew = is_read_anew or known.items() <= words.items()
         if differences and not is_moved and not is_read_anew:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)

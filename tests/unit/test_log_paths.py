@@ -9,6 +9,7 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
 
 
@@ -144,6 +145,41 @@ def test_ids_in_the_path_and_values_that_are_none(tmp_path: Path) -> None:
     path.parent.rename(tmp_path / "src=x")
     with pytest.raises(UpdateLogError, match=r"src=x has no src: 'x' is not a value of type int64"):
         log.files()
+
+
+def test_a_column_in_the_path_is_one_however_the_files_are_addressed(tmp_path: Path) -> None:
+    """A folder ``op=delete`` that was an address itself had rows that insert."""
+    top = tmp_path / "type=5" / "log"
+    for op in ("insert", "delete"):
+        write(top / "day=1" / f"op={op}" / "0.parquet")
+    folders = [str(top / "day=1" / f"op={op}") for op in ("insert", "delete")]
+    for end in ("", "/", "/*", "/0.parquet"):
+        log = UpdateLog(tuple(folder + end for folder in folders))
+        files = log.files()
+        assert [log.read(each.name, 0, 1)["op"].to_pylist() for each in files] == [
+            ["insert"], ["delete"],
+        ]  # fmt: skip
+        # The folders right around an address, and not those further up.
+        assert [each.partitions for each in log.paths()] == [
+            {"day": "1", "op": op} for op in ("insert", "delete")
+        ]
+
+
+@pytest.mark.parametrize("words", [("insert", "delete"), ("1", "-1"), ("Hired", "FIRED")])
+def test_operations_in_paths_are_no_order(tmp_path: Path, words: tuple[str, str]) -> None:
+    """All deletes would come before all inserts, as that is how their words are sorted."""
+    for day in (1, 2):
+        write(tmp_path / f"day={day}" / f"op={words[day - 1]}" / "0.parquet")
+    own = Operations(("hired",), ("fired",))
+    log = UpdateLog(str(tmp_path), operations=own)
+    log.check_operations(names(tmp_path))  # here the days tell
+    write(tmp_path / "day=2" / f"op={words[0]}" / "0.parquet")
+    told = rf"deletes in day=2/op={words[1]} and inserts in day=2/op={words[0]}, and nothing"
+    with pytest.raises(UpdateLogError, match=told):
+        log.check_operations(names(tmp_path))
+    folders = [str(tmp_path / "day=2" / f"op={word}") for word in words]
+    several = UpdateLog(tuple(folders), operations=own)
+    several.check_operations(each.name for each in several.files())
 
 
 def test_a_column_of_the_file_goes_before_that_of_its_path(tmp_path: Path) -> None:
