@@ -145,6 +145,9 @@ def _failure(error: BaseException, command: str) -> Failure:
     if isinstance(error, MemoryError):
         cure = hint or "; end other programs, or take a larger machine"
         return Failure(f"there is not enough memory ({error or 'none is left'}){cure}", command)
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        cure = hint or "; raise its limit (ulimit -u), or end other programs"
+        return Failure(f"the system gives no more threads{cure}", command)
     hint += "" if debugging() else "; --debug shows where"
     return Failure(f"unexpected {type(error).__name__}: {error}{hint}", command)
 

@@ -351,7 +351,8 @@ def import_file(source: str, out: str, columns: str | None) -> None:
     click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")
     kept = "semantic" if "ts" in found else "weighted" if "weight" in found else None
     records = f" --records {kept}" if kept else ""
-    ids = " --ids string" if pa.types.is_string(schema.field("src").type) else ""
+    kind = schema.field("src").type
+    ids = f" --ids {kind}" if kind in (pa.string(), pa.uint64()) else ""
     click.echo(f"next: graphtide run {folder} --state STATE{records}{ids}")
 
 

@@ -9,10 +9,7 @@ Polars numbers the files of ``sink_parquet`` in hexadecimal, ``00000009``, ``000
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-
-from ...gpu_core.errors import UpdateLogError
-from .partitions import partitions_of
+from collections.abc import Iterable
 
 _DIGITS = re.compile(r"([0-9]+)")
 #: Eight hexadecimal digits, the first a zero, letters from some digit on; and what is behind them.
@@ -58,50 +55,3 @@ def unordered_note(names: Iterable[str]) -> str | None:
                 f"of their own, in the order that is meant"
             )
     return None
-
-
-def refuse_operations_apart(
-    names: Iterable[str], column: str, words: Mapping[str, int], addresses: Sequence[str]
-) -> None:
-    """Refuse files whose order is that of the words for their operations.
-
-    Such are those of ``op=delete`` and ``op=insert`` side by side, as a log is written that is
-    partitioned by its operations: all deletes would come before all inserts.
-
-    Parameters
-    ----------
-    names
-        Of the files of a log.
-    column
-        What the column ``op`` is called there.
-    words
-        Word in small letters -> 1 or -1.
-    addresses
-        Of the log.
-
-    Raises
-    ------
-    UpdateLogError
-        A folder has inserts in one folder, and deletes in another.
-    """
-    seen: dict[str, dict[int, str]] = {}
-    for name in names:
-        number, _, within = name.rpartition("//")
-        folders = within.split("/")[:-1]
-        for depth, folder in enumerate(folders):
-            word = partitions_of(f"{folder}/").get(column)
-            kind = words.get((word or "").lower())
-            if kind is None:
-                continue
-            around = "/".join([number, *folders[:depth]])
-            kinds = seen.setdefault(around, {})
-            kinds.setdefault(kind, "/".join(folders[: depth + 1]))
-            if len(kinds) == 2:
-                address = addresses[int(number) - 1 if number else 0]
-                msg = (
-                    f"log {address} has deletes in {kinds[-1]} and inserts in {kinds[1]}, and "
-                    f"nothing tells which rows came first; write the log in its order, with "
-                    f"{column} as a column, or give both folders as addresses in the order that is "
-                    f"meant"
-                )
-                raise UpdateLogError(msg)

@@ -39,8 +39,8 @@ from ..text.text_files import TextIndex, stamp_of
 from .file_errors import UnusableFileError
 from .id_bounds import Said, with_bounds
 from .log_files import LogFileReader, names_of_columns, open_log_file
-from .log_order import refuse_operations_apart
 from .log_paths import LogPath, list_log, log_path
+from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
 from .schema import LogSchema, check_mapping, check_schema, dates_as_stamps, not_kept_line
 

@@ -234,7 +234,9 @@ def _fault(name: str, text: str, form: Form) -> str | None:
             zone = "with" if kind.tz else "without"
             return f"which is no time {zone} a zone as those before; mend the line"
         if re.fullmatch(r"-?\d+", text):
-            return f"which does not fit {kind}; use smaller numbers"
+            is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
+            cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
+            return f"which does not fit {kind}; {cure}"
         return "which is no integer; mend the line, or say what the columns are"
     return None
 
@@ -280,10 +282,11 @@ def _quotes_at_edges(content: bytes, delimiter: str) -> bytes:
     if _QUOTE not in content:
         return content
     edge = b"[%b\n]" % delimiter.encode()
-    blanks = re.compile(rb"\A[ \t]+(?=%b|\Z)|(?<=%b)[ \t]+\Z" % (edge, edge))
+    blank = _blanks(delimiter)
+    spaces = re.compile(rb"\A[%b]+(?=%b|\Z)|(?<=%b)[%b]+\Z" % (blank, edge, edge, blank))
     parts = _QUOTED.split(b"\n" + content)
     # Every other part is a quoted one.
-    parts[::2] = [blanks.sub(b"", part) for part in parts[::2]]
+    parts[::2] = [spaces.sub(b"", part) for part in parts[::2]]
     return b"".join(parts)[1:]
 
 
@@ -291,12 +294,17 @@ def _has_odd_spaces(content: bytes, delimiter: str) -> bool:
     return any(each in content for each in _odd_spaces(content, delimiter))
 
 
+def _blanks(delimiter: str) -> bytes:
+    """White space that is not between fields."""
+    return b" " if delimiter == "\t" else b" \t"
+
+
 def _odd_spaces(content: bytes, delimiter: str) -> Iterator[bytes]:
     """What `_tidied` replaces, as far as it can be there."""
     if delimiter == " ":
         yield from (b"\t", b"  ", b" \n", b"\n ")
         return
-    for blank in (b" ",) if delimiter == "\t" else (b"\t", b" "):
+    for blank in map(bytes, zip(_blanks(delimiter))):
         # To look for one byte takes a tenth of the time of looking for two.
         if blank in content:
             for edge in (delimiter.encode(), b"\n"):
@@ -311,7 +319,7 @@ def _tidied(content: bytes, delimiter: str) -> bytes:
         return content
     # Not within fields: "1 2" is no id. Replaced text by text, which is ten times as fast as by a
     # regular expression where fields have spaces within, as times have.
-    blanks = b" " if delimiter == "\t" else b" \t"
+    blanks = _blanks(delimiter)
     while odd := [each for each in _odd_spaces(content, delimiter) if each in content]:
         for around in odd:
             while around in content:

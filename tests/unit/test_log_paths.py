@@ -11,6 +11,7 @@ from graphtide import UpdateLogError
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.tables.table_files import TableFile
 
 
 def write(path: Path, **columns: object) -> None:
@@ -180,6 +181,19 @@ def test_operations_in_paths_are_no_order(tmp_path: Path, words: tuple[str, str]
     folders = [str(tmp_path / "day=2" / f"op={word}") for word in words]
     several = UpdateLog(tuple(folders), operations=own)
     several.check_operations(each.name for each in several.files())
+
+
+def test_operations_in_folders_of_a_table_are_no_order_within_a_version() -> None:
+    log = UpdateLog("table")
+    files = [
+        TableFile(version, "insert", number, f"op={op}/a.parquet").name
+        for version, number, op in [(1, 0, "delete"), (2, 0, "insert"), (2, 1, "delete")]
+    ]
+    log.check_operations(files[:2])
+    with pytest.raises(
+        UpdateLogError, match=r"table, version 2, has deletes .* not partitioned by"
+    ):
+        log.check_operations(files)
 
 
 def test_a_column_of_the_file_goes_before_that_of_its_path(tmp_path: Path) -> None:

@@ -187,7 +187,16 @@ def test_names_in_quotes_keep_their_spaces(tmp_path: Path) -> None:
 def test_names_without_quotes_keep_their_spaces(tmp_path: Path) -> None:
     """So pandas and polars write them: ``Ann`` and ``Ann `` were one, ``a<tab>b`` was ``a b``."""
     names = ["Ann", "Ann ", " Ann", "a\tb", "a b", "\tx\t", "Smith , J", ' "', "plain"]
-    frame = pd.DataFrame({"src": names, "dst": "x", "ts": "2024-01-01", "op": "insert"})
+    frame = pd.DataFrame(
+        {
+            "src": names,
+            "dst": [*["x"] * 8, None],
+            "e": None,
+            "n": '"',
+            "ts": "2024-01-01",
+            "op": "insert",
+        }
+    )
     for delimiter in (",", ";", "\t"):
         for end in ("\n", "\r\n"):
             text = frame.to_csv(index=False, sep=delimiter, lineterminator=end)
@@ -197,7 +206,7 @@ def test_names_without_quotes_keep_their_spaces(tmp_path: Path) -> None:
             log = UpdateLog(str(tmp_path), records="semantic", ids="string")
             assert log.files()[0].rows == len(names)
             read = log.read("a.csv", 0, len(names)).to_pydict()
-            assert (read["src"], read["dst"]) == (names, ["x"] * len(names))
+            assert (read["src"], read["dst"]) == (names, [*["x"] * 8, None])
             assert (set(read["op"]), set(read["ts"])) == ({"insert"}, {datetime(2024, 1, 1)})
 
 
