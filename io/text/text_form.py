@@ -6,8 +6,9 @@ from the number of fields: two are ``src dst``, three ``src dst weight``, four `
 (as KONECT has it). Of three or four, the third is ``ts`` if it looks like times: dates, or whole
 numbers that all lie in the range of unix times. What was decided is told in sentences, never asked.
 
-Ids are numbers, unsigned where one of the first is beyond int64, or names where most of the first sources or targets are words: then a number among
-them is a name too, while a word among numbers is refused.
+Ids are numbers, unsigned where one of the first is beyond int64, or names where most of the first
+sources or targets are words: then a number among them is a name too, while a word among numbers is
+refused.
 
 Not here: how the lines are parsed (``text_lines.py``).
 """
