@@ -42,6 +42,8 @@ from .file_errors import EmptyLogError
 from .log_order import natural_key
 from .partitions import is_partition, partitions_of
 
+EMPTY_ADDRESS = "an address of the log is empty; give a folder, a file or a pattern"
+
 _PATTERN = re.compile(r"[*?\[]")
 _VERSION = re.compile(r"(.+)@v(\d+)/?")
 
@@ -321,6 +323,8 @@ class _Place:
 
 
 def _place(address: str) -> _Place:
+    if not address:
+        raise UpdateLogError(EMPTY_ADDRESS)
     try:
         filesystem, root = file_system_of(address)
         match = _VERSION.fullmatch(address)

@@ -41,9 +41,10 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...gpu_core.errors import StateError
+from ...gpu_core.errors import StateError, UpdateLogError
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
+from ..log.log_paths import EMPTY_ADDRESS
 from ..log.operations import Operations
 from ..log.plan import BatchPlan, PlannedFile
 from .state_lock import LOCK, lock_holder, release_lock, take_lock
@@ -110,6 +111,10 @@ class StateDirectory:
                 f"a state is kept on a local disk, not at {text}, where there are no locks and no "
                 f"folder is renamed as a whole; give a path, and copy the folder there after a run"
             )
+            raise StateError(msg)
+        if not text:
+            # A variable of a script that is not set; as a path it would be the working directory.
+            msg = "the name of the state is empty; give a folder"
             raise StateError(msg)
         self.path = Path(text.removeprefix("file://"))
 
@@ -414,6 +419,9 @@ def absolute_address(address: Address) -> Address:
 
 
 def _absolute(address: str) -> str:
+    if not address:
+        # As a path it would be the working directory.
+        raise UpdateLogError(EMPTY_ADDRESS)
     local = address.removeprefix("file://")
     if "://" in local or "::" in local:
         return address.rstrip("/")

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import UpdateLogError
+from graphtide import StateError, UpdateLogError
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.directory import StateDirectory, absolute_address
 from graphtide.io.tables.table_files import TableFile
 
 
@@ -98,6 +99,19 @@ def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_on
         list_log([str(tmp_path / "*.parquet")])
     write(tmp_path / "day[1]" / "0.parquet")
     assert names(tmp_path / "day[1]") == ["0.parquet"]
+
+
+def test_an_empty_name_is_not_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a variable of a shell that is not set."""
+    write(tmp_path / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    for listed in (lambda: names(""), lambda: absolute_address(("a.parquet", ""))):
+        with pytest.raises(UpdateLogError, match="an address of the log is empty"):
+            listed()
+    with pytest.raises(StateError, match="the name of the state is empty"):
+        StateDirectory("")
 
 
 def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path: Path) -> None:
