@@ -102,22 +102,25 @@ def failures_told(command: str) -> Iterator[None]:
 def _in_options(text: str) -> str:
     """A sentence of the library, with its arguments as options: those of the command that ends.
 
-    ``rows=0`` becomes ``--rows 0``, if there is such an option; ``ids='string'`` always does.
+    ``rows=0`` becomes ``--rows 0``, and ``directed=True`` ``--directed``, if there is such an
+    option; ``ids='string'`` always becomes ``--ids string``.
     """
     context = click.get_current_context(silent=True)
     taken = context.command.params if context else ()
-    options = {
-        each.name: each.opts[0]
-        for each in taken
-        if isinstance(each, click.Option) and not each.is_flag
+    options: dict[str | None, click.Option | None] = {
+        each.name: each for each in taken if isinstance(each, click.Option)
     }
-    options = {"ids": "--ids", **options}
-    if "vertices" in options:
-        options["num_vertices"] = options["vertices"]
+    options["num_vertices"] = options.get("vertices")
 
     def option(match: re.Match[str]) -> str:
-        name = options.get(match[1])
-        return match[0] if name is None else f"{name} {match[2]}"
+        name, value = match.groups()
+        found = options.get(name)
+        if found is None:
+            return f"--ids {value}" if name == "ids" else match[0]
+        if not found.is_flag:
+            return f"{found.opts[0]} {value}"
+        names = {"True": found.opts, "False": found.secondary_opts}.get(value)
+        return names[0] if names else match[0]
 
     return _ARGUMENT.sub(option, text)
 
