@@ -129,10 +129,13 @@ def test_frames_that_are_refused(columns, words):
 
 
 @host_only
-def test_what_is_masked_is_no_id():
+def test_what_is_masked_is_no_value():
     masked = np.ma.array([1, 2], mask=[False, True])
     with pytest.raises(BatchError, match="src has 1 null, and each row needs an id"):
         DynamicGraph().insert_edges(masked, [2, 3])
+    for record, values in (("weighted", {"weight": masked}), ("semantic", {"ts": masked})):
+        with pytest.raises(BatchError, match=f"{next(iter(values))} is masked in some rows"):
+            DynamicGraph(records=record).insert_edges([1, 2], [2, 3], **values)
 
 
 @host_only
