@@ -26,6 +26,9 @@ import click
 from ..gpu_core.errors import GraphtideError, SettingsError
 from ..gpu_core.printable import printable
 
+#: An argument and its value; not a folder of a path.
+_ARGUMENT = re.compile(r"(?<![^\s(])([a-z_]+)='?([-+]?\w+(?:\.\w+)?)'?(?![\w/.])")
+
 
 class Failure(click.ClickException):
     """What the user reads when a command ends early: one sentence; and an exit status."""
@@ -97,8 +100,29 @@ def failures_told(command: str) -> Iterator[None]:
 
 
 def _in_options(text: str) -> str:
-    """A sentence of the library with the kind of ids as the command line has it."""
-    return re.sub(r"\bids='(\w+)'", r"--ids \1", text)
+    """A sentence of the library, with its arguments as options: those of the command that ends.
+
+    ``rows=0`` becomes ``--rows 0``, and ``directed=True`` ``--directed``, if there is such an
+    option; ``ids='string'`` always becomes ``--ids string``.
+    """
+    context = click.get_current_context(silent=True)
+    taken = context.command.params if context else ()
+    options: dict[str | None, click.Option | None] = {
+        each.name: each for each in taken if isinstance(each, click.Option)
+    }
+    options["num_vertices"] = options.get("vertices")
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        found = options.get(name)
+        if found is None:
+            return f"--ids {value}" if name == "ids" else match[0]
+        if not found.is_flag:
+            return f"{found.opts[0]} {value}"
+        names = {"True": found.opts, "False": found.secondary_opts}.get(value)
+        return names[0] if names else match[0]
+
+    return _ARGUMENT.sub(option, text)
 
 
 def _failure(error: BaseException, command: str) -> Failure:
@@ -124,6 +148,9 @@ def _failure(error: BaseException, command: str) -> Failure:
     if isinstance(error, MemoryError):
         cure = hint or "; end other programs, or take a larger machine"
         return Failure(f"there is not enough memory ({error or 'none is left'}){cure}", command)
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        cure = hint or "; raise its limit (ulimit -u), or end other programs"
+        return Failure(f"the system gives no more threads{cure}", command)
     hint += "" if debugging() else "; --debug shows where"
     return Failure(f"unexpected {type(error).__name__}: {error}{hint}", command)
 

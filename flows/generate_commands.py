@@ -134,6 +134,7 @@ def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **op
 
 @generate.command("watts-alpha")
 @click.argument("out")
+@click.option("--rows", type=int, help="Rows of the log, the first ones.  [one for each edge]")
 @_vertices
 @click.option("--degree", default=20.0, show_default=True, help="Mean degree.")
 @click.option("--alpha", default=1.0, show_default=True, help="0: caves; large: a random graph.")
@@ -147,6 +148,7 @@ def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **op
 @debug_option
 def watts_alpha(
     out: str,
+    rows: int | None,
     vertices: int,
     degree: float,
     alpha: float,
@@ -158,4 +160,4 @@ def watts_alpha(
     """Watts' alpha model: common neighbors become neighbors."""
     from .commands.generate import generate_watts_alpha
 
-    generate_watts_alpha(out, vertices, degree, alpha, p, engine, seed, files)
+    generate_watts_alpha(out, rows, vertices, degree, alpha, p, engine, seed, files)

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import FailedResultWarning, SettingsError, StateError
@@ -203,7 +205,7 @@ def open_state(state: str | Path, batch: int | None = None) -> OpenState:
     """
     directory = StateDirectory(state)
     past = PastGraphs(directory)
-    if batch is not None and not 0 <= batch <= past.newest:
+    if batch is not None and not 0 <= _number(batch) <= past.newest:
         msg = f"batch={batch} is not applied; {directory.path} has batches 0 to {past.newest}"
         raise SettingsError(msg)
     return OpenState(directory, past, batch)
@@ -238,7 +240,16 @@ def read_results(
     if None not in (batch, at) and batch != at:
         msg = f"batch={batch} and at={at} are two batches; give one of them"
         raise SettingsError(msg)
-    return result_after(StateDirectory(state), name, at if batch is None else batch)[1]
+    wanted = at if batch is None else batch
+    return result_after(StateDirectory(state), name, None if wanted is None else _number(wanted))[1]
+
+
+def _number(batch: object) -> int:
+    """The number of a batch, which a script may have as text."""
+    if isinstance(batch, bool) or not isinstance(batch, int | np.integer):
+        msg = f"batch={batch!r} is no number of a batch; give a whole one, from 0 on"
+        raise SettingsError(msg)
+    return int(batch)
 
 
 def result_after(

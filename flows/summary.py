@@ -73,6 +73,7 @@ def run_values(
     damaged: list[str] = []
     summaries = result_summaries(summary.results, damaged)
     seconds = summary.ingest_seconds
+    source = source_of(summary.results)
     return {
         "state": state,
         "log": log[0] if len(log) == 1 else list(log),
@@ -88,6 +89,7 @@ def run_values(
         "state_hash": summary.state_hash,
         "checkpoint": None if summary.checkpoint is None else str(summary.checkpoint),
         "results": {path.stem: str(path) for path in summary.results},
+        "source": source._asdict() if source else None,
         "summary": summaries,
         "failed": {name: each.values() for name, each in summary.failures.items()},
         "waits": summary.waits,

@@ -9,6 +9,7 @@ graph answers, and shares nothing with it: no lock, and on a GPU no stream. It i
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any
 
 from .engine import Pinned
 from .errors import EpochClosedError
@@ -54,6 +55,10 @@ class Epoch(GraphReader):
         self.batches = pinned.arena[Field.BATCHES]
         #: Bytes that it holds.
         self.nbytes = pinned.nbytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        msg = "an epoch is memory beside its graph; pickle or copy epoch.copy(), which is a graph"
+        raise TypeError(msg)
 
     @property
     def _reader(self) -> Pinned:

@@ -83,6 +83,8 @@ def open_files(
         if moved and not _holds(found, before):
             # Another log altogether: opening the state says so.
             directory.create_or_open(*wanted)
+        if settings.order_by is None and len(found) > len(before.files):
+            update_log.check_operations(file.name for file in found)
         order = _row_order(update_log, listing, before, settings)
         plan = _planned(
             boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
@@ -90,7 +92,9 @@ def open_files(
         # What may be refused comes before the first change of the state.
         TimeWindow.of(settings.graph.time_window, listing.time_unit)
         read = ReadRecord.of_state(directory, boundary - 1) if kept else ReadRecord()
-        directory.create_or_open(*wanted, is_moved_log=moved)
+        directory.create_or_open(
+            *wanted, is_moved_log=moved, may_add_words=not quarantine.path.exists()
+        )
         quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
         directory.write_plan(plan)
         write_indexes(directory, listing.indexes, indexes)

@@ -326,5 +326,8 @@ class PastGraphs:
 
 def nothing_applied(state: StateDirectory) -> StateError:
     """The error of whoever needs a checkpoint of a state that has none."""
+    if state.exists() and not state.read_plan().batches:
+        msg = f"state {state.path} has no graph: no file of its log had a row at the last run"
+        return StateError(msg)
     msg = f"state {state.path} has no checkpoint yet; let a run of its log come to its end"
     return StateError(msg)

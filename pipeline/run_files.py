@@ -188,11 +188,13 @@ class RunFiles:
         Raises
         ------
         UpdateLogError
-            One comes before a file that is planned.
+            One comes before a file that is planned, or nothing tells which comes first.
         """
         before = self._plan
         joined = self.listing.joined(listing)
         files = joined.files
+        if self._order is None and any("=" in file.name for file in listing.files):
+            self.log.check_operations(file.name for file in files)
         keys = [order_key(file.name) for file in listing.files]
         if min(keys) < self._last_key:
             # Refused with the reason.

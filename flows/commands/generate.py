@@ -137,6 +137,7 @@ def generate_barabasi_albert(
 
 def generate_watts_alpha(
     out: str,
+    rows: int | None,
     vertices: int,
     degree: float,
     alpha: float,
@@ -145,11 +146,14 @@ def generate_watts_alpha(
     seed: int,
     files: int | None,
 ) -> None:
-    """Write the inserts that a graph of the alpha model grew by."""
+    """Write the inserts that a graph of the alpha model grew by, or the first of them."""
     src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed, engine=engine)
+    if rows is not None and rows > src.size:
+        msg = f"rows={rows} are more than the {counted(src.size, 'edge')}; raise --degree"
+        raise SettingsError(msg)
     write_log(
-        out, partial(_listed, src, dst), src.size, files=files, repeats=0.0, deletes=0.0,
-        vertex_deletes=0.0, properties=False, seed=seed,
+        out, partial(_listed, src, dst), src.size if rows is None else rows, files=files,
+        repeats=0.0, deletes=0.0, vertex_deletes=0.0, properties=False, seed=seed,
     )  # fmt: skip
 
 
@@ -347,7 +351,8 @@ def import_file(source: str, out: str, columns: str | None) -> None:
     click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")
     kept = "semantic" if "ts" in found else "weighted" if "weight" in found else None
     records = f" --records {kept}" if kept else ""
-    ids = " --ids string" if pa.types.is_string(schema.field("src").type) else ""
+    kind = schema.field("src").type
+    ids = f" --ids {kind}" if kind in (pa.string(), pa.uint64()) else ""
     click.echo(f"next: graphtide run {folder} --state STATE{records}{ids}")
 
 

@@ -56,6 +56,8 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
         for text in _lines(log, files, settings, needs):
             click.echo(text)
     update_log.check_properties(update_log.listing())
+    if settings.order_by is None:
+        update_log.check_operations(file.name for file in files)
 
 
 def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:

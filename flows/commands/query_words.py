@@ -6,7 +6,7 @@ A question is a word, then vertices, and for ``top`` the name of a result::
 """
 
 import difflib
-import shlex
+import re
 from dataclasses import dataclass, replace
 
 from ...gpu_core.errors import SettingsError
@@ -23,6 +23,9 @@ QUESTIONS = {
     "path": ("path U V", "a path with the fewest hops"),
     "top": ("top RESULT [K]", "the K vertices with the largest values  [10]"),
 }
+
+#: The next word of a question: in quotes, or without.
+_WORD = re.compile(r'[\s,]*(?:"((?:[^"]|"")*)"(?=[\s,]|$)|([^\s,"][^\s,]*))')
 
 #: Rows of ``top`` where no number is given.
 _TOP = 10
@@ -58,8 +61,7 @@ def read_question(*asked: str) -> Question:
     It is one text, with names that have spaces in double quotes, or several words, behind whose
     first one a name with spaces is a word of its own: the shell took its quotes away.
     """
-    names = (f'"{word}"' if " " in word and '"' not in word else word for word in asked[1:])
-    text = " ".join([*asked[:1], *names])
+    text = " ".join([*asked[:1], *map(_as_word, asked[1:])])
     words = _words(text)
     if not words:
         msg = f"there is no question; ask {_forms()}"
@@ -87,17 +89,29 @@ def read_question(*asked: str) -> Question:
     return Question(word, tuple(values))
 
 
+def _as_word(given: str) -> str:
+    """What the shell gave as one word, in quotes where it would not be read as one."""
+    is_quoted = len(given) > 1 and given[0] == given[-1] == '"'
+    if is_quoted or not {" ", '"'} & {*given}:
+        return given
+    return '"' + given.replace('"', '""') + '"'
+
+
 def _words(text: str) -> list[str]:
-    """Words, apart by spaces and commas but within quotes: a name may hold either."""
-    lexer = shlex.shlex(text, posix=True)
-    lexer.whitespace += ","
-    lexer.quotes, lexer.escape, lexer.commenters = '"', "", ""
-    lexer.whitespace_split = True
-    try:
-        return list(lexer)
-    except ValueError:
+    """Words, apart by spaces and commas but within quotes: a name may hold either.
+
+    A quote within quotes stands twice, as exports write it: ``"5"" disk"``.
+    """
+    words = []
+    at = 0
+    while match := _WORD.match(text, at):
+        quoted, plain = match.groups()
+        words.append(plain if quoted is None else quoted.replace('""', '"'))
+        at = match.end()
+    if text[at:].strip(", \t\n"):
         msg = f'{text} has a quote without its other one; put names in quotes: "Ann B."'
-        raise SettingsError(msg) from None
+        raise SettingsError(msg)
+    return words
 
 
 def _forms() -> str:

@@ -83,6 +83,8 @@ def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
     quarantines = settings.bad_rows == QUARANTINE
     listing = update_log.listing([] if quarantines else None)
     update_log.check_properties(listing)
+    if settings.order_by is None:
+        update_log.check_operations(file.name for file in listing.files)
     plan = BatchPlan().extended(listing.files, batch_rows(settings))
     update_log = replace(
         update_log,

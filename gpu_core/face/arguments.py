@@ -209,6 +209,11 @@ def batch_of_call(
         Property of the user's own -> [n], or one value for all rows.
     """
     record = meaning.record
+    for name, column in (*columns.items(), *values.items()):
+        if np.ma.is_masked(column):
+            # NumPy gives what stands under the mask.
+            msg = f"{name} is masked in some rows; give each a value, or leave those rows out"
+            raise BatchError(msg)
     source = given_ids(meaning.ids, "src", src)
     target = source if dst is None else given_ids(meaning.ids, "dst", dst)
     unit = None

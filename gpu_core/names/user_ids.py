@@ -28,10 +28,11 @@ import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
 from ..id_kinds import are_names, form_of, hash_bits
+from ..printable import counted
 from .distinct import BatchNames, NameColumn
 from .strings import Strings
 from .table import Mark, Names
-from .uuids import text_of_uuids, uuids_of_text
+from .uuids import SIZE, text_of_uuids, uuids_of_text
 
 Int64s = npt.NDArray[np.int64]
 Column = npt.NDArray[Any]
@@ -122,11 +123,14 @@ def _of_numbers(array: Column) -> Column:
 def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:
     """Refuse what is no array of numbers; ``values``: what it was before NumPy took it."""
     _check_dimensions(name, array, values)
-    if array.dtype.kind in "iu":
+    nulls = 0 if array.dtype.kind in "iu" else _null_count(values)
+    if isinstance(values, np.ma.MaskedArray):
+        # NumPy gives what stands under the mask.
+        nulls = np.ma.count_masked(values)
+    if array.dtype.kind in "iu" and not nulls:
         return
-    nulls = _null_count(values)
     if nulls:
-        msg = f"{name} has {nulls:,} nulls, and each row needs an id; leave those rows out"
+        msg = f"{name} has {counted(nulls, 'null')}, and each row needs an id; leave those rows out"
         raise BatchError(msg)
     wrong = None
     if array.dtype.kind == "O":
@@ -183,7 +187,7 @@ def names_of(ids: str, name: str, values: Any) -> Strings:
         array = array.tolist()
     form = form_of(ids)
     if form == "uuid":
-        array = [str(value) if isinstance(value, uuid.UUID) else value for value in array]
+        array = [_uuid_text(value) for value in array]
     wrong = next((value for value in array if not isinstance(value, str)), None)
     if not all(isinstance(value, str) for value in array):
         msg = f"{name} has {wrong!r} of type {type(wrong).__name__}; ids are {_SHOWN[form]} here"
@@ -194,6 +198,13 @@ def names_of(ids: str, name: str, values: Any) -> Strings:
         msg = f"{name} has {error.object!r}, which is no text: {error.reason}"
         raise BatchError(msg) from None
     return uuids_of_text(strings) if form == "uuid" else strings
+
+
+def _uuid_text(value: object) -> object:
+    """A UUID of Python, or its 16 bytes, as text; all else as it is."""
+    if isinstance(value, bytes) and len(value) == SIZE:
+        value = uuid.UUID(bytes=value)
+    return str(value) if isinstance(value, uuid.UUID) else value
 
 
 _SHOWN = {"string": "strings", "uuid": "UUIDs (ids='uuid')"}

@@ -154,11 +154,17 @@ def as_kind(
 
 
 def _unfit(array: Column, column: Column) -> Flags | None:
-    """Where a value became another one, but for rounding; None where none can have."""
-    if column.dtype.kind == "b" or np.can_cast(array.dtype, column.dtype):
+    """Where a value became another one, but for fractions rounded; None where none can have."""
+    # NumPy calls that of whole numbers of 64 bits to float64 safe.
+    is_rounded = column.dtype.kind == "f" and array.dtype.kind in "iu" and array.itemsize == 8
+    if column.dtype.kind == "b" or (np.can_cast(array.dtype, column.dtype) and not is_rounded):
         return None
     if column.dtype.kind == "f":
         bad = np.isinf(column) & np.isfinite(array)
+        if array.dtype.kind in "iu":
+            # The largest of a type are rounded to what is beyond it, and cannot be cast back.
+            is_beyond = column >= 2.0 ** np.iinfo(array.dtype).max.bit_length()
+            bad = is_beyond | (np.where(is_beyond, 0, column).astype(array.dtype) != array)
     else:
         limits = np.iinfo(column.dtype)
         bad = (array < limits.min) | (array > limits.max)

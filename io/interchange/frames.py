@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.interchange
 
 from ...gpu_core.batch.update_batch import UpdateBatch
@@ -159,8 +160,9 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
             )
             raise BatchError(msg)
     try:
-        return dates_as_stamps(_arrow(frame, list(meant.values())).rename_columns(list(meant)))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+        table = _plain(_arrow(frame, list(meant.values())))
+        return dates_as_stamps(table.rename_columns(list(meant)))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         msg = f"frame: Arrow cannot read its columns ({error}); give numbers and timestamps"
         raise BatchError(msg) from error
 
@@ -185,6 +187,25 @@ def _arrow(frame: Any, names: list[str]) -> pa.Table:
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame).select(names)
     return pyarrow.interchange.from_dataframe(frame).select(names)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Without chunks that are empty, which Arrow cannot always join, and with numbers as such.
+
+    Numbers may be categories, or stand once for many rows; names are read through dictionaries.
+    """
+    table = pa.Table.from_batches([each for each in table.to_batches() if each], table.schema)
+    for place, column in enumerate(table.columns):
+        kind = column.type
+        if pa.types.is_run_end_encoded(kind):
+            chunks = map(pc.run_end_decode, column.chunks)
+            column = pa.chunked_array(chunks, kind.value_type)
+        elif pa.types.is_dictionary(kind) and pa.types.is_primitive(kind.value_type):
+            column = column.cast(kind.value_type)
+        else:
+            continue
+        table = table.set_column(place, table.field(place).name, column)
+    return table
 
 
 def _of_one_op(table: pa.Table, op: int, *, has_times: bool) -> pa.Table:

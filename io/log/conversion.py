@@ -256,6 +256,9 @@ class _Columns:
 
 def _zeros_delete(ops: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Ops of 1 and -1 as they are; of 1 and 0 as 1 and -1."""
+    if ops.dtype == np.uint64:
+        # Together with -1 they would become floats.
+        ops = np.minimum(ops, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
     return ops if np.count_nonzero(ops) == ops.size else np.where(ops == 0, np.int8(-1), ops)
 
 

@@ -22,7 +22,7 @@ from ..tables.table_files import INSERT, ChangedRows
 from ..text.text_files import BLOCK_BYTES as TEXT_BLOCK_BYTES
 from ..text.text_files import TextIndex, TextLogFile, text_format
 from .log_paths import LogPath
-from .partitions import partition_values, partitions_of
+from .partitions import partition_values
 from .schema import CANONICAL
 
 
@@ -149,7 +149,7 @@ def open_log_file(
                 file = ChangedRows(file, path.change, op, path.shown)
         else:
             file = TextLogFile(source, path, form, columns, index, ids, own)
-        values = partition_values(partitions_of(path.name), columns, path.shown, own, ids)
+        values = partition_values(path.partitions, columns, path.shown, own, ids)
         yield PartitionedFile(file, values) if values else file
 
 

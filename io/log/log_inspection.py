@@ -6,7 +6,7 @@ whole.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from ..tables.table_files import TableFile
 from .log_files import LogFileReader
+from .log_paths import LogPath
 from .operations import Operations
-from .partitions import partitions_of
 from .schema import OP_BYTES
 from .update_log import UpdateLog
 
@@ -62,11 +62,10 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
     op, ts = (log.columns.get(name, name) for name in ("op", "ts"))
     for path in log.paths():
         with log.opened(path) as file:
-            facts = _facts(path.name, file, op, ts, log.operations)
-            yield replace(facts, links=path.links)
+            yield _facts(path, file, op, ts, log.operations)
 
 
-def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) -> FileFacts:
+def _facts(path: LogPath, file: LogFileReader, op: str, ts: str, words: Operations) -> FileFacts:
     # Of two columns of one name, which a run refuses, nobody knows which one is meant; nor does
     # anybody read lists and structures.
     once = [each for each in (op, ts) if file.schema.names.count(each) == 1]
@@ -83,20 +82,21 @@ def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) 
             ends = pc.min_max(group[ts])
             times += [ends["min"], ends["max"]]
     first, last = (_end(times, pick) for pick in ("min", "max"))
-    of_table = TableFile.of_name(name.rpartition("//")[2])
+    of_table = TableFile.of_name(path.name.rpartition("//")[2])
     return FileFacts(
-        name=name,
+        name=path.name,
         form=file.form,
         size=file.size,
         rows=file.rows,
         columns=tuple((field.name, str(field.type)) for field in file.schema),
-        partitions=partitions_of(name),
+        partitions=path.partitions,
         operations=operations,
         first_time=first,
         last_time=last,
         has_checksums=file.has_checksums,
         version=of_table.version if of_table else None,
         change=of_table.change if of_table else None,
+        links=path.links,
     )
 
 

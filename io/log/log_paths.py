@@ -20,6 +20,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ from ..tables.table_files import TableFile
 from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
 from .file_errors import EmptyLogError
 from .log_order import natural_key
-from .partitions import partitions_of
+from .partitions import is_partition, partitions_of
+
+EMPTY_ADDRESS = "an address of the log is empty; give a folder, a file or a pattern"
 
 _PATTERN = re.compile(r"[*?\[]")
 _VERSION = re.compile(r"(.+)@v(\d+)/?")
@@ -60,6 +63,19 @@ class LogPath:
     change: str = ""
     #: Names of links to it, by which it is not taken once more.
     links: tuple[str, ...] = ()
+
+    @property
+    def partitions(self) -> dict[str, str | None]:
+        """Columns in its path, see `partitions_of`: in its name, and right around its address.
+
+        ``hive/op=delete`` as an address is as much of that column as ``op=delete`` within ``hive``.
+        """
+        within = self.name.rpartition("//")[2]
+        around: list[str] = []
+        if not self.change:
+            folders = self.path.removesuffix(within).rstrip("/").split("/")
+            around = list(takewhile(is_partition, reversed(folders)))
+        return partitions_of("/".join([*reversed(around), within]))
 
 
 def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[LogPath]:
@@ -112,7 +128,7 @@ def _each_once(found: Sequence[LogPath], planned: Collection[str]) -> list[LogPa
                 if folder not in folders:
                     folders[folder] = os.path.realpath(folder)
                 real = os.path.join(folders[folder], name)
-            place = real, *partitions_of(each.name).items()
+            place = real, *each.partitions.items()
             by_place.setdefault(place, []).append(each)
         places.append(place)
 
@@ -307,6 +323,8 @@ class _Place:
 
 
 def _place(address: str) -> _Place:
+    if not address:
+        raise UpdateLogError(EMPTY_ADDRESS)
     try:
         filesystem, root = file_system_of(address)
         match = _VERSION.fullmatch(address)

@@ -1,7 +1,8 @@
 """Columns of names, as Arrow has them, for `gpu_core/names/distinct.py`: without Python's strings.
 
-Text of any of Arrow's kinds, each value for itself or through a dictionary; UUIDs as 16 bytes, as
-Arrow's own type for them, or as text. An empty text is a name as any other; a null is none.
+Text of any of Arrow's kinds, each value for itself or through a dictionary; UUIDs as 16 bytes, of
+fixed size or not, as Arrow's own type for them, or as text. An empty text is a name as any other; a
+null is none.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...gpu_core.batch.bad_rows import BadRowsError
 from ...gpu_core.errors import BatchError
 from ...gpu_core.names.distinct import NameColumn
 from ...gpu_core.names.strings import Strings
 from ...gpu_core.names.uuids import SIZE, fixed, uuid_of, uuids_of_text
-from .schema import is_uuid, plain_type
+from .schema import is_bytes, is_uuid
 
 #: Offsets of 32 bits reach so far.
 _MOST_BYTES = (1 << 31) - 1
@@ -30,7 +32,7 @@ def name_column(column: pa.ChunkedArray, form: str, name: str, row_name: RowName
     Parameters
     ----------
     column
-        Of a type that `schema.is_text` or `schema.is_uuid` holds for.
+        Of a type that `schema.is_id` holds for.
     form
         ``string`` or ``uuid``.
     name, row_name
@@ -69,14 +71,21 @@ def name_column(column: pa.ChunkedArray, form: str, name: str, row_name: RowName
     if bad.any():
         raise BadRowsError(bad, row_name, lambda row: words.reason(int(indices[row])))
     # Only words that no row has are none.
-    return name_column(column.cast(column.type.value_type), form, name, row_name)
+    plain = pa.chunked_array(chunks)
+    return name_column(plain.cast(plain.type.value_type), form, name, row_name)
 
 
 def _plain(chunk: pa.Array) -> pa.Array:
-    """Values without Arrow's type for UUIDs, and text with offsets."""
+    """Values, or words of a dictionary, without Arrow's type for UUIDs, and with offsets."""
+    if pa.types.is_dictionary(chunk.type):
+        words = _plain(chunk.dictionary)
+        if words is chunk.dictionary:
+            return chunk
+        return pa.DictionaryArray.from_arrays(chunk.indices, words)
     chunk = chunk.storage if isinstance(chunk.type, pa.BaseExtensionType) else chunk
-    kind = plain_type(chunk.type)
-    return chunk.cast(pa.large_string()) if pa.types.is_string_view(kind) else chunk
+    if pa.types.is_string_view(chunk.type):
+        return chunk.cast(pa.large_string())
+    return chunk.cast(pa.large_binary()) if pa.types.is_binary_view(chunk.type) else chunk
 
 
 def _joined(chunks: list[pa.Array]) -> pa.Array:
@@ -95,6 +104,8 @@ def _strings(
     valid: npt.NDArray[np.bool_] | None,
 ) -> Strings:
     """Bytes of the values."""
+    if is_bytes(values.type):
+        values = _of_fixed_size(values, name, row_name)
     if is_uuid(values.type):
         data = _bytes(values.buffers()[1])[values.offset * SIZE :]
         return fixed(data[: len(values) * SIZE])
@@ -127,6 +138,21 @@ def _strings(
     data = np.zeros((len(values), SIZE), np.uint8)
     data[valid] = uuids.data.reshape(-1, SIZE)
     return fixed(data.reshape(-1))
+
+
+def _of_fixed_size(values: pa.Array, name: str, row_name: RowName) -> pa.Array:
+    """Bytes as UUIDs; what stands for a null is of no meaning."""
+    wrong = pc.fill_null(pc.binary_length(values), SIZE).to_numpy() != SIZE
+    if wrong.any():
+        raise BadRowsError(
+            wrong,
+            row_name,
+            lambda row: (
+                f"{name} is {values[row].as_py()!r}, which is no UUID: that has {SIZE} bytes; mend "
+                f"the row, or leave it out"
+            ),
+        )
+    return pc.fill_null(values, bytes(SIZE)).cast(pa.binary(SIZE))
 
 
 def _is_ascii(offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> bool:

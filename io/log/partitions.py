@@ -1,7 +1,7 @@
 """Hive partitioning: columns in the path of a file, such as ``date=2026-01-01/part-0.parquet``.
 
-Each folder ``key=value`` within the log is a column of one value. The file's own column of that
-name, where it has one, is taken instead.
+Each folder ``key=value`` within the log, or right around an address of it, is a column of one
+value. The file's own column of that name, where it has one, is taken instead.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,16 @@ def partitions_of(name: str) -> dict[str, str | None]:
     """Key -> value of each folder ``key=value`` in a file's name; None stands for null."""
     found: dict[str, str | None] = {}
     for folder in name.split("/")[:-1]:
-        key, equals, value = folder.partition("=")
-        if key and equals:
+        if is_partition(folder):
+            key, _, value = folder.partition("=")
             found[unquote(key)] = None if value == _NULL else unquote(value)
     return found
+
+
+def is_partition(folder: str) -> bool:
+    """Whether the name of a folder is ``key=value``."""
+    key, equals, _ = folder.partition("=")
+    return bool(key and equals)
 
 
 def partition_values(

@@ -239,7 +239,7 @@ def is_id(kind: pa.DataType, form: str) -> bool:
     if form == "string":
         return is_text(kind)
     if form == "uuid":
-        return is_text(kind) or is_uuid(kind)
+        return is_text(kind) or is_uuid(kind) or is_bytes(kind)
     return bool(pa.types.is_integer(kind))
 
 
@@ -257,8 +257,8 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
             "write ids as int64: floats cannot tell large ids apart (pandas has Int64 where there "
             "are nulls)"
         )
-    if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
-        return "write names as strings: bytes may be no text"
+    if is_bytes(kind):
+        return "write names as strings: bytes may be no text (ids='uuid' takes UUIDs of 16 bytes)"
     return "write ids as int64, or as strings for ids='string'"
 
 
@@ -297,6 +297,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 def is_uuid(kind: pa.DataType) -> bool:
     """Whether an Arrow type is 16 bytes: Arrow's own for UUIDs, or one without a meaning."""
     return bool(plain_type(kind) == pa.binary(16))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is bytes, as many as a value has: UUIDs, if each has 16."""
+    kind = plain_type(kind)
+    types = pa.types
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:

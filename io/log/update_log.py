@@ -40,6 +40,7 @@ from .file_errors import UnusableFileError
 from .id_bounds import Said, with_bounds
 from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
+from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
 from .schema import LogSchema, check_mapping, check_schema, dates_as_stamps, not_kept_line
 
@@ -272,6 +273,17 @@ class UpdateLog:
                 f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"
             )
             raise UpdateLogError(msg)
+
+    def check_operations(self, names: Iterable[str]) -> None:
+        """Refuse files, of these names, whose operations stand in their paths, in no order.
+
+        Raises
+        ------
+        UpdateLogError
+            There are such.
+        """
+        column = self.columns.get("op", "op")
+        refuse_operations_apart(names, column, self.operations.words, self.addresses)
 
     @contextmanager
     def opened(self, path: LogPath, *, dictionaries: bool = False) -> Iterator[LogFileReader]:

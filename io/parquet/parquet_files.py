@@ -9,14 +9,16 @@ of them is used.
 import errno
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
 from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
@@ -194,8 +196,10 @@ class ParquetLogFile:
 
     def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
         """Read columns of a run of rows, in one thread."""
+        wide = [name for name in names if self._is_wide_time(name)]
         try:
-            return read_rows(self._file, self._metadata, names, first_row, rows, self._texts)
+            found = read_rows(self._file, self._metadata, names, first_row, rows, self._texts)
+            coarse = _coarse_times(self._file, self._metadata, wide, first_row, rows)
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, ValueError, IndexError) as error:
@@ -206,6 +210,28 @@ class ParquetLogFile:
                 raise UpdateLogError(msg) from error
             msg = f"{what} ({one_line(error)}); the file is damaged: copy it again"
             raise UnreadableRowsError(msg) from error
+        for name in wide:
+            self._refuse_wrapped(name, coarse[name], first_row)
+        return found
+
+    def _is_wide_time(self, name: str) -> bool:
+        """Whether a column is of INT96, as Spark and Impala write timestamps by default."""
+        place = place_of(self._metadata.schema, name)
+        return place is not None and self._metadata.schema.column(place).physical_type == "INT96"
+
+    def _refuse_wrapped(self, name: str, times: pa.ChunkedArray, first_row: int) -> None:
+        """Refuse times that nanoseconds within int64 cannot say: Arrow gives others for them."""
+        most = np.iinfo(np.int64).max // 1_000_000
+        numbers = times.cast(pa.int64())
+        wrong = pc.or_(pc.greater(numbers, most), pc.less(numbers, -most))
+        row = pc.index(wrong, value=True).as_py()
+        if row >= 0:
+            msg = (
+                f"{self._shown}, row {first_row + row}: {name} is {times[row].cast(pa.string())}, "
+                f"but timestamps of INT96 are read from 1677 to 2262 alone; write them as INT64 "
+                f"(Spark: spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS)"
+            )
+            raise UnreadableRowsError(msg)
 
     def bounds(
         self, names: Sequence[str], first_row: int, rows: int
@@ -271,6 +297,19 @@ def read_rows(
         }
     )
     return ReadRows(table, sums)
+
+
+def _coarse_times(
+    file: Any, metadata: Any, names: list[str], first_row: int, rows: int
+) -> Mapping[str, pa.ChunkedArray]:
+    """Columns of INT96 in milliseconds, which have room for all years."""
+    if not names:
+        return {}
+    with pq.ParquetFile(
+        bytes_of(file).arrow_file(), metadata=metadata, coerce_int96_timestamp_unit="ms"
+    ) as parquet:
+        table = _decoded_rows(parquet, names, first_row, rows, is_whole=False)
+    return {name: table[name] for name in names}
 
 
 def _check_group(

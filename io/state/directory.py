@@ -41,9 +41,11 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...gpu_core.errors import StateError
+from ...gpu_core.errors import StateError, UpdateLogError
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
+from ..log.log_paths import EMPTY_ADDRESS
+from ..log.operations import Operations
 from ..log.plan import BatchPlan, PlannedFile
 from .state_lock import LOCK, lock_holder, release_lock, take_lock
 
@@ -109,6 +111,10 @@ class StateDirectory:
                 f"a state is kept on a local disk, not at {text}, where there are no locks and no "
                 f"folder is renamed as a whole; give a path, and copy the folder there after a run"
             )
+            raise StateError(msg)
+        if not text:
+            # A variable of a script that is not set; as a path it would be the working directory.
+            msg = "the name of the state is empty; give a folder"
             raise StateError(msg)
         self.path = Path(text.removeprefix("file://"))
 
@@ -188,11 +194,14 @@ class StateDirectory:
         reading: Mapping[str, Any] | None = None,
         *,
         is_moved_log: bool = False,
+        may_add_words: bool = False,
     ) -> StateSettings:
         """Make the state, or check that it is of the same graph.
 
         ``is_moved_log`` says that the log at another address is known to be the same one. How it is
-        read, ``reading``, may be another way as long as there is no checkpoint.
+        read, ``reading``, may be another way as long as there is no checkpoint; with
+        ``may_add_words`` words of ``op`` may be added at any time, as rows that had them were
+        refused: so none is in the graph, nor, as the caller knows, left out of it.
 
         Raises
         ------
@@ -217,6 +226,9 @@ class StateDirectory:
         # That rows are refused as they are read is how another reading comes to be asked for.
         readings = kept.reading.keys() | wanted.reading.keys()
         is_read_anew = bool(names) and names <= readings and not self.checkpoint_ids()
+        if may_add_words and names and names <= {"op_insert", "op_delete"}:
+            words, known = (Operations.of_reading(each.reading).words for each in (wanted, kept))
+            is_read_anew = is_read_anew or known.items() <= words.items()
         if differences and not is_moved and not is_read_anew:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
@@ -407,6 +419,9 @@ def absolute_address(address: Address) -> Address:
 
 
 def _absolute(address: str) -> str:
+    if not address:
+        # As a path it would be the working directory.
+        raise UpdateLogError(EMPTY_ADDRESS)
     local = address.removeprefix("file://")
     if "://" in local or "::" in local:
         return address.rstrip("/")

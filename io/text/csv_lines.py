@@ -1,7 +1,9 @@
 """Lines of a CSV file of a log, whose first line names the columns.
 
 Fields are apart by ``;``, tabs or ``,``, whichever the first line has; a field may be in quotes, a
-line is a row, and an empty field is null. Types are those that the first lines look like.
+line is a row, and an empty field is null. White space around a field belongs to it if it is a name,
+unless the first line has such, too, as ``src, dst``: then it is there to be read. Types
+are those that the first lines look like.
 
 Not here: how lines become columns (``text_lines.py``).
 """
@@ -15,8 +17,11 @@ from .text_form import SAMPLE_LINES, is_value, type_of_fields
 from .text_lines import Form, first_lines, parse_lines, refuse_utf_16, split_lines, without_mark
 
 
-def csv_layout(content: bytes, shown: str) -> tuple[str, list[tuple[str, str]]]:
-    """What is between fields, and ``(name, type)`` of each column, by the first lines of a file."""
+def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, str]]]:
+    """What is between fields, and ``(name, type)`` of each column, by the first lines of a file.
+
+    And between them whether there is white space around fields that does not belong to them.
+    """
     refuse_utf_16(content, shown)
     content = without_mark(content)
     header = first_lines(content, 1)
@@ -31,10 +36,16 @@ def csv_layout(content: bytes, shown: str) -> tuple[str, list[tuple[str, str]]]:
         )
         raise UnusableFileError(msg)
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
-    return delimiter, [
-        (name, str(type_of_fields([fields[place].strip() for fields in rows])))
-        for place, name in enumerate(names)
-    ]
+    given = text.lstrip("\r\n").rstrip("\r\n").split(delimiter)
+    is_padded = any(field != field.strip() for field in given)
+    return (
+        delimiter,
+        is_padded,
+        [
+            (name, str(type_of_fields([fields[place].strip() for fields in rows])))
+            for place, name in enumerate(names)
+        ],
+    )
 
 
 def parse_csv(
@@ -44,6 +55,7 @@ def parse_csv(
     types: Mapping[str, pa.DataType],
     delimiter: str,
     shown: str,
+    as_written: frozenset[str] = frozenset(),
 ) -> pa.Table:
     """Parse whole lines, the first of which is line ``first_line`` of the file.
 
@@ -53,6 +65,8 @@ def parse_csv(
         Of all columns of the file.
     types
         Column -> type, of those that are wanted.
+    as_written
+        Columns to which the white space around fields belongs.
 
     Raises
     ------
@@ -64,5 +78,5 @@ def parse_csv(
         header = first_lines(content, 1)
         content = b"\n" * header.count(b"\n") + content[len(header) :]
     columns = tuple(name if name in types else None for name in names)
-    form = Form(shown, columns, delimiter, types, has_nulls=True)
+    form = Form(shown, columns, delimiter, types, has_nulls=True, as_written=as_written)
     return parse_lines(content, first_line, form)

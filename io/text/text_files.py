@@ -95,6 +95,8 @@ class TextIndex:
     delimiter: str
     #: All, or those that are needed for a batch.
     blocks: tuple[TextBlock, ...]
+    #: Whether white space around fields of CSV does not belong to them, if they are names.
+    is_padded: bool = True
 
     def part(self, first_row: int, rows: int) -> "TextIndex":
         """The index with the blocks that hold these rows alone."""
@@ -172,6 +174,8 @@ class TextLogFile:
         own: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.form = form
+        ends = ("src", "dst") if form_of(ids) == "string" else ()
+        self._ends = frozenset(name for name in roles if roles[name] in ends)
         self._source, self._path = source, path
         self.index: TextIndex = _scan(source, path, form) if index is None else index
         self.size, self.rows = self.index.size, self.index.rows
@@ -218,8 +222,15 @@ class TextLogFile:
         if self.form == "json":
             return parse_json(content, block.first_line, types, self._path.shown)
         every = [name for name, _ in self.index.columns]
+        ends = frozenset() if self.index.is_padded else self._ends & types.keys()
         table = parse_csv(
-            content, block.first_line, every, types, self.index.delimiter, self._path.shown
+            content,
+            block.first_line,
+            every,
+            types,
+            self.index.delimiter,
+            self._path.shown,
+            ends,
         )
         return table.select(names)
 
@@ -269,7 +280,7 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
     columns = JsonColumns(path.shown)
     blocks: list[TextBlock] = []
     names: list[tuple[str, str]] = []
-    delimiter = ""
+    delimiter, is_padded = "", True
     offset = row = 0
     try:
         size = source.seek(0, 2)
@@ -283,7 +294,7 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
                 rows = columns.add(content, line)
             else:
                 if not names:
-                    delimiter, names = csv_layout(content, path.shown)
+                    delimiter, is_padded, names = csv_layout(content, path.shown)
                 rows = rows_of_lines(content) - (not blocks)
             blocks.append(
                 TextBlock(len(blocks), row, rows, line, offset, len(content), crc32(content))
@@ -302,7 +313,9 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
         msg = f"{path.shown} is empty; remove it, or write it again"
         raise UnusableFileError(msg)
     print_ = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
-    return TextIndex(size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks))
+    return TextIndex(
+        size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks), is_padded
+    )
 
 
 def _type_as(

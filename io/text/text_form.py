@@ -6,8 +6,9 @@ from the number of fields: two are ``src dst``, three ``src dst weight``, four `
 (as KONECT has it). Of three or four, the third is ``ts`` if it looks like times: dates, or whole
 numbers that all lie in the range of unix times. What was decided is told in sentences, never asked.
 
-Ids are numbers, or names where most of the first sources or targets are words: then a number among
-them is a name too, while a word among numbers is refused.
+Ids are numbers, unsigned where one of the first is beyond int64, or names where most of the first
+sources or targets are words: then a number among them is a name too, while a word among numbers is
+refused.
 
 Not here: how the lines are parsed (``text_lines.py``).
 """
@@ -109,6 +110,9 @@ def reading_of(
         types["src"] = types["dst"] = pa.string()
         where = "; the first line is an edge" if not (has_header or columns is None) else ""
         notes.append(f"ids are taken as names{where}")
+    elif any(map(_is_unsigned, [*fields["src"], *fields["dst"]])):
+        types["src"] = types["dst"] = pa.uint64()
+        notes.append("ids beyond int64 are taken as unsigned")
     if "ts" in fields:
         types["ts"], is_decimal = _time_type(fields["ts"], notes)
     has_comma = delimiter == ";" and any("," in field for field in fields.get("weight", ()))
@@ -137,6 +141,10 @@ def _is_header(lines: Sequence[Sequence[str]], columns: Sequence[str | None] | N
 def _are_names(ends: Sequence[Sequence[str]]) -> bool:
     """Whether ids are names: most of the sources, or of the targets, are no numbers."""
     return any(2 * sum(map(is_value, fields)) < len(fields) for fields in ends)
+
+
+def _is_unsigned(field: str) -> bool:
+    return bool(_WHOLE.fullmatch(field)) and 1 << 63 <= int(field) < 1 << 64
 
 
 def _delimiter(content: bytes) -> str:

@@ -24,7 +24,7 @@ ANSWER_SECONDS = 30.0
 
 
 def check_scheduler(address: str) -> None:
-    """Connect to a scheduler once, and exchange greetings.
+    """Connect to a scheduler once, exchange greetings, and ask what it is.
 
     Raises
     ------
@@ -56,6 +56,12 @@ async def _greet(address: str) -> None:
         await comm.write(comm.handshake_info())
         greeting = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
         is_dask = isinstance(greeting, dict) and "compression" in greeting
+        kind = ""
+        if is_dask:
+            # Workers and nannies greet as schedulers do.
+            await comm.write({"op": "identity", "reply": True})
+            identity = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
+            kind = identity.get("type", kind)
     except TimeoutError:
         msg = (
             f"what listens at {address} has said nothing within {ANSWER_SECONDS:g} s: a Dask "
@@ -72,6 +78,12 @@ async def _greet(address: str) -> None:
         comm.abort()
     if not is_dask:
         msg = f"what listens at {address} is no Dask scheduler; {advice}"
+        raise ClusterError(msg)
+    if kind in ("Worker", "Nanny"):
+        msg = (
+            f"what listens at {address} is a {kind.lower()} of a Dask cluster; give the address of "
+            f"its scheduler"
+        )
         raise ClusterError(msg)
 
 

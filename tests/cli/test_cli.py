@@ -137,29 +137,30 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("run log --state s --set pagerank.alpha=[", ["pagerank.alpha", "YAML"]),
         ("run log --state s --config none.yaml", ["none.yaml"]),
         ("generate uniform out --rows 3 --files 4", ["3 rows", "4 files"]),
-        ("generate uniform out --deletes 0.7 --repeats 0.3", ["deletes=0.7"]),
-        ("generate rmat out --scale 40", ["scale=40"]),
-        ("generate watts-alpha out --degree -1", ["degree=-1.0"]),
-        ("generate watts-alpha out --engine tpu", ["engine='tpu'"]),
-        ("generate watts-strogatz out --degree 3", ["degree=3 must be even"]),
-        ("generate barabasi-albert out --degree 0", ["degree=0"]),
-        ("generate erdos-renyi out --vertices 1", ["num_vertices=1"]),
-        ("generate geometric out --degree 0", ["degree=0.0"]),
-        ("generate grid out --width 0", ["width=0"]),
+        ("generate uniform out --deletes 0.7 --repeats 0.3", ["--deletes 0.7"]),
+        ("generate rmat out --scale 40", ["--scale 40"]),
+        ("generate watts-alpha out --degree -1", ["--degree -1.0"]),
+        ("generate watts-alpha out --vertices 9 --degree 2 --rows 10", ["--rows 10", "9 edges"]),
+        ("generate watts-alpha out --engine tpu", ["--engine tpu"]),
+        ("generate watts-strogatz out --degree 3", ["--degree 3 must be even"]),
+        ("generate barabasi-albert out --degree 0", ["--degree 0"]),
+        ("generate erdos-renyi out --vertices 1", ["--vertices 1"]),
+        ("generate geometric out --degree 0", ["--degree 0.0"]),
+        ("generate grid out --width 0", ["--width 0"]),
         ("generate grid out --stream sweep", ["sweep", "uniform or rmat"]),
         ("generate uniform out --window 5", ["--window", "sliding-window"]),
         (
             "generate uniform out --stream sliding-window --vertex-deletes 0.1",
             ["--vertex-deletes"],
         ),
-        ("generate rmat out --scale -1", ["scale=-1"]),
-        ("generate rmat out --scale -1 --rows 8", ["scale=-1"]),
-        ("generate uniform out --rows 0", ["rows=0", "from 1 to 4294967296"]),
-        ("generate uniform out --rows 100000000000000", ["rows=100000000000000"]),
-        ("generate uniform out --repeats nan", ["repeats=nan"]),
-        ("generate erdos-renyi out --vertices 5", ["degree=16 must be from 1 to 4"]),
-        ("generate watts-strogatz out --degree -2", ["degree=-2 must be even"]),
-        ("generate barabasi-albert out --vertices 0", ["num_vertices=0"]),
+        ("generate rmat out --scale -1", ["--scale -1"]),
+        ("generate rmat out --scale -1 --rows 8", ["--scale -1"]),
+        ("generate uniform out --rows 0", ["--rows 0", "from 1 to 4294967296"]),
+        ("generate uniform out --rows 100000000000000", ["--rows 100000000000000"]),
+        ("generate uniform out --repeats nan", ["--repeats nan"]),
+        ("generate erdos-renyi out --vertices 5", ["--degree 16 must be from 1 to 4"]),
+        ("generate watts-strogatz out --degree -2", ["--degree -2 must be even"]),
+        ("generate barabasi-albert out --vertices 0", ["--vertices 0"]),
         ("generate barabasi-albert out --degree 99999999999", ["2147483648"]),
     ],
 )
@@ -316,6 +317,14 @@ def test_a_log_of_a_model_is_its_edges(tmp_path: Path) -> None:
     src, dst = table["src"], table["dst"]
     edges = watts_alpha_edges(60, 5, 1.0)
     assert [src.to_pylist(), dst.to_pylist()] == [each.tolist() for each in edges]
+    first = ("--vertices", 60, "--degree", 5, "--rows", 40)
+    done = graphtide_here("generate", "watts-alpha", "first", *first, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        pq.read_table(tmp_path / "first")
+        .select(["src", "dst"])
+        .equals(table.select(["src", "dst"]).slice(0, 40))
+    )
 
 
 def test_a_log_of_two_vertices_has_one_file(tmp_path: Path) -> None:

@@ -75,6 +75,53 @@ def test_bad_rows_are_told_with_file_and_row_and_what_came_before_is_kept(
     assert exported(tmp_path) == [(1, 2), (2, 3)]
 
 
+def test_words_that_an_error_asks_for_are_taken_behind_a_checkpoint(
+    scheduler: str, tmp_path: Path
+) -> None:
+    run = partial(run_here, scheduler, "log", "--state", "state", cwd=tmp_path)
+    write_log(tmp_path / "log", {"a.parquet": columns()})
+    assert run().returncode == 0
+    write_log(tmp_path / "log", {"b.parquet": columns(op=["c", "c", "x"])})
+    told(run(), 1, "b.parquet, row 0: op 'c' is unknown", "op_insert or op_delete")
+    done = run("--set", "op_insert=[c]", "--set", "op_delete=[x]")
+    assert done.returncode == 0, done.stderr
+    assert exported(tmp_path) == [(2, 3)]
+    assert graphtide_here("verify", "state", cwd=tmp_path).returncode == 0
+
+
+def test_words_are_not_added_where_rows_were_left_out(scheduler: str, tmp_path: Path) -> None:
+    """A replay would take in what the run left out."""
+    run = partial(run_here, scheduler, "log", "--state", "state", cwd=tmp_path)
+    write_log(tmp_path / "log", {"a.parquet": columns(op=["c", "insert", "delete"])})
+    assert run("--bad-rows", "quarantine").returncode == 0
+    told(run("--set", "op_insert=[c]"), 1, "was made with op_insert: none")
+    assert graphtide_here("verify", "state", cwd=tmp_path).returncode == 0
+
+
+def test_a_log_in_folders_by_operation_is_refused_before_anything_is_written(
+    scheduler: str, tmp_path: Path
+) -> None:
+    run = partial(run_here, scheduler, cwd=tmp_path)
+    for op in ("insert", "delete"):
+        write_log(tmp_path / "log" / f"op={op}", {"a.parquet": columns(op=None)})
+    wanted = "deletes in op=delete and inserts in op=insert, and nothing tells"
+    told(run("log", "--state", "state"), 1, "/log has", wanted)
+    assert not (tmp_path / "state" / "graphtide.json").exists()
+    told(graphtide_here("inspect", "log", cwd=tmp_path), 1, wanted)
+    told(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 1, wanted)
+    done = run("log/op=insert", "log/op=delete", "--state", "state")
+    assert done.returncode == 0, done.stderr
+    assert exported(tmp_path) == []
+
+
+def test_a_log_without_rows_has_no_graph_to_export(scheduler: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst\n")
+    done = run_here(scheduler, "a.csv", "--state", "state", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = graphtide_here("export", "state", "--edges", "e.csv", cwd=tmp_path)
+    told(done, 1, "no file of its log had a row")
+
+
 @pytest.mark.parametrize("case", ["not Parquet", "cut short", "empty file"])
 def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: str) -> None:
     before = contents(base / "state")

@@ -10,6 +10,7 @@ import pytest
 
 import graphtide
 from commands import graphtide_here, run_here, told
+from made_state import apply_log
 
 EDGES = [("ann", "bob"), ("bob", "eve, jr."), ("eve, jr.", "ann"), ("zoë", "ann")]
 
@@ -83,6 +84,20 @@ def test_names_are_no_orders_to_a_terminal(
     assert "with  spaces" in graphtide_here("query", "state", "neighbors 日本", cwd=tmp_path).stdout
     monkeypatch.chdir(tmp_path)
     assert str(graphtide.read_results("state", "pagerank").top(9)).splitlines() == top
+
+
+def test_a_name_with_quotes_can_be_asked_for(tmp_path: Path) -> None:
+    """A quote within quotes stands twice, as in exports; the shell's own word is taken as it is."""
+    names = ['the "old" one', '5"', "O'Brien", '"']
+    (tmp_path / "log").mkdir()
+    rows = pa.table({"src": names, "dst": names[1:] + names[:1]})
+    pq.write_table(rows, tmp_path / "log" / "a.parquet")
+    apply_log(tmp_path / "log", tmp_path / "state", 1, ids="string")
+    for name, neighbor in zip(names, names[1:] + names[:1], strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        assert ask(tmp_path, f"neighbors {quoted}")["neighbors"] == [neighbor]
+        assert ask(tmp_path, "neighbors", name)["neighbors"] == [neighbor]
+    assert ask(tmp_path, """path "the ""old"" one" O'Brien""")["path"] == names[:3]
 
 
 def test_exports_and_results_have_the_names(folder: Path) -> None:

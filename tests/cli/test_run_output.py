@@ -244,7 +244,11 @@ def test_a_run_in_events_with_a_summary_for_programs(tmp_path: Path, scheduler: 
     assert [each["batch"] for each in events if each["event"] == "checkpoint"][-1] == 6
     # The same words as status has.
     status = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
-    same = ("batches_applied", "rows_applied", "inserted", "num_edges", "state_hash", "checkpoint")
+    same = (
+        "batches_applied", "rows_applied", "inserted", "num_edges", "state_hash", "checkpoint",
+        "source",
+    )  # fmt: skip
+    assert summary["source"]["file"] == "b.parquet"
     assert {key: status[key] for key in same if key != "checkpoint"} == {
         key: summary[key] for key in same if key != "checkpoint"
     }

@@ -175,10 +175,10 @@ def test_a_replay_without_a_state_is_cut_as_a_first_run_would(
 def test_a_replay_that_contradicts_its_state_is_refused(made: dict[str, Path]) -> None:
     state, log = made["weighted"] / "state", made["weighted"] / "log"
     for options, words in (
-        (["--directed"], "directed=True contradicts"),
-        (["--records", "simple"], "records=simple contradicts"),
-        (["--on-repeat", "last"], "on_repeat=last contradicts"),
-        (["--batch-rows", 10], "batch_rows=10 contradicts"),
+        (["--directed"], "--directed contradicts"),
+        (["--records", "simple"], "--records simple contradicts"),
+        (["--on-repeat", "last"], "--on-repeat last contradicts"),
+        (["--batch-rows", 10], "--batch-rows 10 contradicts"),
     ):
         done = graphtide_here("replay", log, "--to", 1, "--state", state, *options)
         told(done, 2, words)

@@ -1,6 +1,8 @@
 """Epochs: the graph as it was after a batch, whatever is applied to it meanwhile."""
 
+import copy
 import gc
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -210,3 +212,12 @@ def test_a_graph_restored_from_an_epoch_goes_on_as_the_graph_does() -> None:
     restored = DynamicGraph.from_checkpoint_arrays(arrays, records="weighted")
     restored.apply(rows_of(4, restored))
     assert restored.state_hash() == graph.state_hash()
+
+
+def test_an_epoch_cannot_be_pickled_and_its_copy_can() -> None:
+    graph = DynamicGraph.from_edges([1, 2], [2, 3])
+    with graph.pin() as epoch:
+        for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=r"pickle or copy epoch\.copy\(\)"):
+                copied(epoch)
+        assert pickle.loads(pickle.dumps(epoch.copy())).state_hash() == graph.state_hash()

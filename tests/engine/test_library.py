@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import graphtide
@@ -58,6 +59,17 @@ FORMS = {
     "polars": pl.DataFrame,
     "arrow": pa.table,
     "batches": lambda columns: pa.table(columns).to_reader(),
+    "categories": lambda columns: pd.DataFrame(columns).astype("category"),
+    # Batches of it have an empty part of a chunk, which Arrow cannot join to others.
+    "uneven chunks": lambda columns: pa.table(
+        {
+            name: pa.chunked_array([values[:end], [], values[end:]], pa.infer_type(values))
+            for end, (name, values) in enumerate(columns.items())
+        }
+    ),
+    "run ends": lambda columns: pa.table(
+        {name: pc.run_end_encode(pa.array(values)) for name, values in columns.items()}
+    ),
 }
 
 
@@ -105,6 +117,7 @@ def test_a_frame_with_operations_is_a_batch():
         ({"src": ["x"], "dst": [2]}, "src is of type"),
         ({"src": [1.5], "dst": [2]}, "src is of type double"),
         ({"src": [1], "dst": [2], "op": [1]}, "given a column op"),
+        ({"src": np.array([2**70], object), "dst": [2]}, "Arrow cannot read its columns"),
         ({"src": [1, 1], "dst": pd.array([2, None], "Int64")}, "row 1: dst is null"),
     ],
 )
@@ -113,6 +126,27 @@ def test_frames_that_are_refused(columns, words):
     with pytest.raises(BatchError, match=words):
         graph.insert_edges(pd.DataFrame(columns))
     assert graph.num_vertices == 0
+
+
+@host_only
+def test_what_is_masked_is_no_value():
+    masked = np.ma.array([1, 2], mask=[False, True])
+    with pytest.raises(BatchError, match="src has 1 null, and each row needs an id"):
+        DynamicGraph().insert_edges(masked, [2, 3])
+    for record, values in (("weighted", {"weight": masked}), ("semantic", {"ts": masked})):
+        with pytest.raises(BatchError, match=f"{next(iter(values))} is masked in some rows"):
+            DynamicGraph(records=record).insert_edges([1, 2], [2, 3], **values)
+
+
+@host_only
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int64])
+def test_operations_are_numbers_of_any_type(kind):
+    graph = DynamicGraph()
+    frame = {"op": np.array([1, 1, 0], kind), "src": [1, 2, 1], "dst": [2, 3, 2]}
+    assert graph.apply(pd.DataFrame(frame)).num_edges == 1
+    beyond = np.array([1, np.iinfo(kind).max, 0], kind)
+    with pytest.raises(BatchError, match="row 1: op is "):
+        graph.apply(pd.DataFrame({**frame, "op": beyond}))
 
 
 @host_only

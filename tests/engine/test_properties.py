@@ -324,6 +324,8 @@ WRONG = {
     "unknown": ({"amuont": 1}, "amuont is no property of edges here; there are amount, channel"),
     "of vertices": ({"score": 1}, "score is no property of edges here; there are amount"),
     "too large": ({"channel": 2**15}, "row 0 of the batch: channel 32768 does not fit into int16"),
+    "rounded": ({"channel": 1, "amount": 2**53 + 1}, "amount 9007199254740993 does not fit into"),
+    "rounded up": ({"channel": 1, "amount": 2**63 - 1}, "amount 9223372036854775807 does not fit"),
     "no integer": ({"channel": 0.5}, "channel is of type float64, but the graph keeps it as int16"),
     "text": (
         {"channel": 1, "amount": "much"},

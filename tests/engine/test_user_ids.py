@@ -173,6 +173,7 @@ def test_what_a_batch_changed_is_told_in_the_ids_of_the_users(kind: str) -> None
 FRAMES = {
     "pandas": lambda columns: pd.DataFrame(columns),
     "polars": lambda columns: pl.DataFrame(columns),
+    "categories": lambda columns: pl.DataFrame(columns).cast(pl.Categorical),
     "arrow": lambda columns: pa.table(columns),
     "large": lambda columns: pa.table(
         {k: pa.array(v, pa.large_string()) for k, v in columns.items()}
@@ -211,6 +212,10 @@ def test_uuids_are_bytes_objects_or_text() -> None:
             {"src": pa.array([m.bytes for m in made], pa.binary(16)), "dst": [str(made[0])] * 3}
         ),
         pa.table({"src": pa.array([m.bytes for m in made], pa.uuid()), "dst": [made[0].hex] * 3}),
+        pd.DataFrame({"src": [m.bytes for m in made], "dst": [made[0].bytes] * 3}),
+        pa.table(
+            {"src": pa.array([m.bytes for m in made], pa.binary_view()), "dst": [made[0].hex] * 3}
+        ),
     ]
     for table in tables:
         graph = DynamicGraph(ids="uuid", self_loops="keep")
@@ -218,8 +223,11 @@ def test_uuids_are_bytes_objects_or_text() -> None:
         assert set(graph) == {str(each) for each in made}
         assert graph.predecessors(made[0]).tolist() == [str(each) for each in made]
         assert made[1] in graph
-        graph.delete_vertices(made[:1])
+        graph.delete_vertices([made[0].bytes])
         assert len(graph) == 2
+    short = pa.table({"src": [made[0].bytes, b"15 bytes, no 16"], "dst": [made[1].bytes, None]})
+    with pytest.raises(BatchError, match=r"row 1: src is b'15 .*, which is no UUID"):
+        DynamicGraph(ids="uuid").apply(short)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def told(done: subprocess.CompletedProcess[str], status: int, *words: str) -> No
 
 
 def write_log(folder: Path, files: dict[str, dict[str, list]]) -> Path:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, columns in files.items():
         pq.write_table(pa.table(columns), folder / name)
     return folder

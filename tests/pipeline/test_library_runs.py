@@ -80,6 +80,11 @@ def test_results_are_read_by_name_and_batch(state):
     assert len(older) < len(found)
     with pytest.raises(StateError, match="of batch 99; it has one of batch"):
         graphtide.read_results(state, "pagerank", 99)
+    for wrong in ("0", 0.0, True):
+        for ask in (graphtide.open, lambda *of: graphtide.read_results(of[0], "pagerank", of[1])):
+            with pytest.raises(SettingsError, match=r"batch=.* is no number of a batch"):
+                ask(state, wrong)
+    assert len(graphtide.read_results(state, "pagerank", at=np.int64(0))) == len(older)
 
 
 def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from distributed import Client
 
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline.workers import scheduler_probe
@@ -60,6 +61,17 @@ def test_a_scheduler_that_is_stopped_is_given_up(
     monkeypatch.setattr(scheduler_probe, "ANSWER_SECONDS", 0.2)
     with pytest.raises(ClusterError, match=r"has said nothing within .* that is stopped"):
         check_scheduler(address_of(listener))
+
+
+def test_a_worker_is_no_scheduler(scheduler: str) -> None:
+    check_scheduler(scheduler)
+    with Client(scheduler) as client:
+        workers = client.scheduler_info()["workers"]
+    addresses = {"worker": next(iter(workers)), "nanny": next(iter(workers.values()))["nanny"]}
+    for kind, address in addresses.items():
+        if address is not None:
+            with pytest.raises(ClusterError, match=rf"is a {kind} of a Dask cluster; give the"):
+                check_scheduler(address)
 
 
 @pytest.mark.parametrize("words", [HTTP, SSH, bytes(200)], ids=["http", "ssh", "zeros"])

@@ -99,6 +99,19 @@ def test_a_name_is_never_empty_and_a_word_among_numbers_no_name(read):
         read("x 2\n3 4\n5 6\n")
 
 
+def test_ids_beyond_int64_are_unsigned(tmp_path, read):
+    lines = [f"{2**64 - 1} 1\n", "2 3\n"]
+    assert read("".join(lines)) == {"src": [2**64 - 1, 2], "dst": [1, 3]}
+    path = tmp_path / "edges.txt"
+    path.write_text("".join(lines))
+    assert open_edge_list(str(path)).reading.notes == ("ids beyond int64 are taken as unsigned",)
+    late = "4 5\n" * 1000
+    with pytest.raises(UpdateLogError, match=r"line 1001: .* int64; ids='uint64' has room for it"):
+        read(late + lines[0])
+    with pytest.raises(UpdateLogError, match="line 2: dst is '-3', which does not fit uint64"):
+        read(lines[0] + "2 -3\n")
+
+
 def test_how_names_are_read_is_told(tmp_path):
     path = tmp_path / "edges.txt"
     path.write_text("ann bob\nbob cy\n")
@@ -128,8 +141,8 @@ def test_columns_said_by_the_caller(read):
         ("1,2\n3,4 5\n", "line 2: dst is '4 5'"),
         ("1 2 x\n", "line 1: weight is 'x', which is no number"),
         (
-            "1 2\n9223372036854775808 4\n",
-            "line 2: src is '9223372036854775808', which does not fit",
+            "1 2\n18446744073709551616 4\n",
+            "line 2: src is '18446744073709551616', which does not fit",
         ),
         ("1 2 3 4 5\n", "line 1 has 5 fields; say what they are"),
         ("alice bob\n", "the columns alice, bob of the first line have no src or no dst"),

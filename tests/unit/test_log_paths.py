@@ -7,9 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import UpdateLogError
+from graphtide import StateError, UpdateLogError
 from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.directory import StateDirectory, absolute_address
+from graphtide.io.tables.table_files import TableFile
 
 
 def write(path: Path, **columns: object) -> None:
@@ -98,6 +101,19 @@ def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_on
     assert names(tmp_path / "day[1]") == ["0.parquet"]
 
 
+def test_an_empty_name_is_not_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a variable of a shell that is not set."""
+    write(tmp_path / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    for listed in (lambda: names(""), lambda: absolute_address(("a.parquet", ""))):
+        with pytest.raises(UpdateLogError, match="an address of the log is empty"):
+            listed()
+    with pytest.raises(StateError, match="the name of the state is empty"):
+        StateDirectory("")
+
+
 def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet")
     os.symlink(tmp_path / "loop", tmp_path / "loop")
@@ -144,6 +160,54 @@ def test_ids_in_the_path_and_values_that_are_none(tmp_path: Path) -> None:
     path.parent.rename(tmp_path / "src=x")
     with pytest.raises(UpdateLogError, match=r"src=x has no src: 'x' is not a value of type int64"):
         log.files()
+
+
+def test_a_column_in_the_path_is_one_however_the_files_are_addressed(tmp_path: Path) -> None:
+    """A folder ``op=delete`` that was an address itself had rows that insert."""
+    top = tmp_path / "type=5" / "log"
+    for op in ("insert", "delete"):
+        write(top / "day=1" / f"op={op}" / "0.parquet")
+    folders = [str(top / "day=1" / f"op={op}") for op in ("insert", "delete")]
+    for end in ("", "/", "/*", "/0.parquet"):
+        log = UpdateLog(tuple(folder + end for folder in folders))
+        files = log.files()
+        assert [log.read(each.name, 0, 1)["op"].to_pylist() for each in files] == [
+            ["insert"], ["delete"],
+        ]  # fmt: skip
+        # The folders right around an address, and not those further up.
+        assert [each.partitions for each in log.paths()] == [
+            {"day": "1", "op": op} for op in ("insert", "delete")
+        ]
+
+
+@pytest.mark.parametrize("words", [("insert", "delete"), ("1", "-1"), ("Hired", "FIRED")])
+def test_operations_in_paths_are_no_order(tmp_path: Path, words: tuple[str, str]) -> None:
+    """All deletes would come before all inserts, as that is how their words are sorted."""
+    for day in (1, 2):
+        write(tmp_path / f"day={day}" / f"op={words[day - 1]}" / "0.parquet")
+    own = Operations(("hired",), ("fired",))
+    log = UpdateLog(str(tmp_path), operations=own)
+    log.check_operations(names(tmp_path))  # here the days tell
+    write(tmp_path / "day=2" / f"op={words[0]}" / "0.parquet")
+    told = rf"deletes in day=2/op={words[1]} and inserts in day=2/op={words[0]}, and nothing"
+    with pytest.raises(UpdateLogError, match=told):
+        log.check_operations(names(tmp_path))
+    folders = [str(tmp_path / "day=2" / f"op={word}") for word in words]
+    several = UpdateLog(tuple(folders), operations=own)
+    several.check_operations(each.name for each in several.files())
+
+
+def test_operations_in_folders_of_a_table_are_no_order_within_a_version() -> None:
+    log = UpdateLog("table")
+    files = [
+        TableFile(version, "insert", number, f"op={op}/a.parquet").name
+        for version, number, op in [(1, 0, "delete"), (2, 0, "insert"), (2, 1, "delete")]
+    ]
+    log.check_operations(files[:2])
+    with pytest.raises(
+        UpdateLogError, match=r"table, version 2, has deletes .* not partitioned by"
+    ):
+        log.check_operations(files)
 
 
 def test_a_column_of_the_file_goes_before_that_of_its_path(tmp_path: Path) -> None:

@@ -52,6 +52,15 @@ def test_a_command_without_memory_says_so() -> None:
         raise pa.ArrowMemoryError(MESSAGE)
 
 
+def test_a_command_without_threads_says_so() -> None:
+    refusal = RuntimeError("can't start new thread")
+    with (
+        pytest.raises(Failure, match=r"^the system gives no more threads; "),
+        failures_told("graphtide run"),
+    ):
+        raise refusal
+
+
 def test_a_command_in_a_folder_that_was_removed_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -225,6 +225,27 @@ def test_a_log_may_be_read_another_way_until_there_is_a_checkpoint(tmp_path):
     assert state.settings().reading == within
 
 
+def test_words_may_be_added_while_no_row_was_left_out_for_them(tmp_path):
+    """An error names op_insert for an unknown word, also behind the first checkpoint."""
+    state = made(tmp_path / "s", reading={"op_insert": ["c"]})
+    (state.path / "checkpoints" / "batch=000000000000").mkdir(parents=True)
+    more = {"op_insert": ["u", "C"], "op_delete": ["x"]}
+    with pytest.raises(StateError, match=r"was made with op_delete: none, op_insert: \[c\], but"):
+        made(state.path, reading=more)
+    made(state.path, reading=more, may_add_words=True)
+    assert state.settings().reading == more
+    others = [
+        {"op_insert": ["u"], "op_delete": ["x"]},  # one less
+        {"op_insert": ["u", "c", "x"]},  # one that means something else
+        {"op_insert": ["u", "c", "delete"], "op_delete": ["x"]},  # likewise, of every log
+        {**more, "op_insert": ["u", "c", "y"], "order_by": "ts"},
+    ]
+    for other in others:
+        with pytest.raises(StateError, match="was made with"):
+            made(state.path, reading=other, may_add_words=True)
+    assert state.settings().reading == more
+
+
 def test_a_state_without_hashes_is_taken_once_and_gets_them(tmp_path):
     state = with_a_plan(tmp_path / "s")
     hashed, plan = contents(state.path), state.read_plan()

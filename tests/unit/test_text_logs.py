@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -172,15 +173,55 @@ def test_what_is_no_log_is_refused_by_file_and_line(
 
 
 def test_names_in_quotes_keep_their_spaces(tmp_path: Path) -> None:
-    """Two names that differ by them were taken for one; without quotes they are between fields."""
+    """Two names that differ by them were taken for one; around quotes they are between fields."""
     names = ["Smith , J", "Smith,J", "tab\there", " lead", "end ", "a  b", 'q" , "q', "plain"]
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
     for before, after, end in [("", "", "\n"), (" ", "\t", " \r\n")]:
         lines = [f"{before}{name}{after},{before}x{after}" for name in quoted]
-        (tmp_path / "a.csv").write_bytes(f"src,dst{end}{end.join(lines)} ".encode())
+        (tmp_path / "a.csv").write_bytes(f"src,dst{end}{end.join(lines)}{end}".encode())
         log = UpdateLog(str(tmp_path), ids="string")
         rows = log.files()[0].rows
         assert log.read("a.csv", 0, rows).to_pydict() == {"src": names, "dst": ["x"] * len(names)}
+
+
+def test_names_without_quotes_keep_their_spaces(tmp_path: Path) -> None:
+    """So pandas and polars write them: ``Ann`` and ``Ann `` were one, ``a<tab>b`` was ``a b``."""
+    names = ["Ann", "Ann ", " Ann", "a\tb", "a b", "\tx\t", "Smith , J", ' "', "plain"]
+    frame = pd.DataFrame(
+        {
+            "src": names,
+            "dst": [*["x"] * 8, None],
+            "e": None,
+            "n": '"',
+            "ts": "2024-01-01",
+            "op": "insert",
+        }
+    )
+    for delimiter in (",", ";", "\t"):
+        for end in ("\n", "\r\n"):
+            text = frame.to_csv(index=False, sep=delimiter, lineterminator=end)
+            # Numbers, times and words have none, and lines of nothing else are none.
+            text = text.replace("2024-01-01", " 2024-01-01 ").replace("insert", " insert ")
+            (tmp_path / "a.csv").write_bytes(f"{text}  {end}\t{end}".encode())
+            log = UpdateLog(str(tmp_path), records="semantic", ids="string")
+            assert log.files()[0].rows == len(names)
+            read = log.read("a.csv", 0, len(names)).to_pydict()
+            assert (read["src"], read["dst"]) == (names, [*["x"] * 8, None])
+            assert (set(read["op"]), set(read["ts"])) == ({"insert"}, {datetime(2024, 1, 1)})
+
+
+def test_spaces_beside_those_of_a_header_are_there_to_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('src, dst\nann, bob\n"eve ",\tzoë x \n')
+    log = UpdateLog(str(tmp_path), ids="string")
+    assert log.read("a.csv", 0, 2).to_pydict() == {"src": ["ann", "eve "], "dst": ["bob", "zoë x"]}
+
+
+def test_a_wrong_line_is_found_among_names_with_spaces(tmp_path: Path) -> None:
+    lines = ["op,src,dst,ts", *[" insert,a , b, 5 "] * 1000, "insert,a,b, y "]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="semantic", ids="string")
+    with pytest.raises(UpdateLogError, match=r"a\.csv, line 1002: ts is 'y', which is no integer"):
+        log.read("a.csv", 0, log.files()[0].rows)
 
 
 def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Update logs: what is listed, read and refused."""
 
 import pickle
+from datetime import datetime
+from pathlib import Path
 
 import fsspec
 import numpy as np
@@ -478,3 +480,31 @@ def test_two_columns_of_one_name(folder, name, records):
     table = pa.Table.from_arrays([pa.array([1])] * len(names), names=names)
     pq.write_table(table, folder / "a.parquet")
     refused(UpdateLog(str(folder), records=records), f"two columns '{name}'")
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_times_beyond_nanoseconds_are_refused_where_a_file_has_int96(
+    tmp_path: Path, groups: int
+) -> None:
+    """Spark writes them so by default: 3000 was read as 1830, as Arrow gives nanoseconds."""
+    times = [datetime(2024, 1, 1), None, datetime(1700, 1, 1), datetime(2262, 1, 1)]
+
+    def write(*more: datetime) -> None:
+        rows = [*times, *more]
+        columns = {"src": [1] * len(rows), "dst": [2] * len(rows)}
+        stamps = pa.array(rows, pa.timestamp("us"))
+        pq.write_table(
+            pa.table({**columns, "ts": stamps}), tmp_path / "a.parquet",
+            use_deprecated_int96_timestamps=True, row_group_size=-(-len(rows) // groups),
+        )  # fmt: skip
+
+    log = UpdateLog(str(tmp_path), records="semantic")
+    write()
+    assert log.read("a.parquet", 0, 4)["ts"].cast(pa.timestamp("us")).to_pylist() == times
+    write(datetime(3000, 1, 1))
+    assert log.read("a.parquet", 0, 4).num_rows == 4
+    with pytest.raises(UpdateLogError, match=r"a.parquet, row 4: ts is 3000-01-01 .* of INT96"):
+        log.read("a.parquet", 2, 3)
+    write(datetime(1, 1, 1))
+    with pytest.raises(UpdateLogError, match=r"row 4: ts is 0001-01-01"):
+        log.read("a.parquet", 4, 1)
