@@ -17,12 +17,13 @@ from ..image.fields import Shape
 from ..image.free_runs import take_runs
 from ..jit.arrays import readonly
 from ..jit.shared_cache import is_saved
+from .memory.rooms import Rooms
 from .queries.export import copy_rows
 from .update.commit import rewrite_rows
 from .update.deltas import Delta
 from .update.entries import Properties
 from .update.parallel_sort import merge_range
-from .update.plan import PlannedRows, Rooms, plan_rows
+from .update.plan import PlannedRows, plan_rows
 from .update.settled import merge_settled
 
 _NUMBER: Final = numba.int64
