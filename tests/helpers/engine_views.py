@@ -91,6 +91,9 @@ class EngineView:
         self.kind = replace(self.kind, create_vertices=create_vertices)
         return self
 
+    def shape(self, direction: str) -> Any:
+        return self.arena.shape(direction)
+
     @property
     def has_dense_ids(self) -> bool:
         return bool(self.arena[Field.DENSE_IDS])
