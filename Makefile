@@ -21,8 +21,9 @@ lint:            ## Style and formatting.
 	ruff check . && ruff format --check .
 format:          ## Put the style right where that needs no thought.
 	ruff check --fix . ; ruff format .
-layers:          ## flows > pipeline > io | config > gpu_core.
+layers:          ## flows > pipeline > io | config > gpu_core; no circle of imports.
 	lint-imports
+	python -I tests/helpers/import_circles.py
 typecheck: .typing/graphtide        ## mypy, started outside the root so that `import io` is the standard library.
 	cd .typing && mypy --config-file ../pyproject.toml -p graphtide
 docs: .typing/graphtide      ## The documentation as a site, in site/; needs pip install -e '.[docs]'.
