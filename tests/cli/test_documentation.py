@@ -14,9 +14,9 @@ import pytest
 
 import graphtide
 from commands import graphtide_here, run_here, write_log
+from documented import ROOT, blocks, shell_lines
 from graphtide.flows.cli import cli
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 #: Pages whose commands are run, on a log and its state; those of quickstart.md in `test_site.py`.
@@ -24,18 +24,6 @@ RUN = ("analytics", "layouts", "gpus", "recovery", "update-logs")
 
 #: Numbers that stand for themselves in a text.
 NUMBERS = {"BATCH": "1", "N": "1"}
-
-
-def blocks(page: Path, kind: str) -> list[str]:
-    """Code of a page that is marked as of this kind."""
-    text = page.read_text(encoding="utf-8")
-    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def shell_lines(page: Path) -> list[list[str]]:
-    """Commands of graphtide in the shell code of a page, as words, without comments."""
-    lines = "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
-    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("graphtide ")]
 
 
 def told_commands() -> Iterator[tuple[str, list[str]]]:

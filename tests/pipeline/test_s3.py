@@ -4,6 +4,7 @@ import gzip
 import json
 import socket
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import fsspec
@@ -13,6 +14,7 @@ import pytest
 from pyarrow import csv
 
 from commands import graphtide_here, run_here, told
+from documented import ROOT, shell_lines
 from graphtide import read_results
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.flows.text import amount
@@ -247,3 +249,24 @@ def test_a_file_that_is_not_finished_is_not_there(s3: S3, tmp_path: Path) -> Non
     assert "half.parquet" not in s3.names()
     with pytest.raises(UpdateLogError, match=r"s3://no-such-bucket/a\.parquet cannot be written"):
         write_log_file("s3://no-such-bucket/a.parquet", pa.table(rows_of(0)))
+
+
+def test_the_commands_of_the_page_run_as_they_are_printed(
+    s3: S3, scheduler: str, tmp_path: Path
+) -> None:
+    """But that they do not wait for more: `test_schedule.py`."""
+    (tmp_path / "log").mkdir()
+    write_file(tmp_path / "log" / "a.parquet", 0)
+    s3.put_folder(tmp_path / "log")
+    lines = shell_lines(ROOT / "docs" / "update-logs.md")
+    ran = []
+    for name, *rest in lines:
+        if not any("s3://" in word for word in rest):
+            continue
+        words = [word for word in rest if word != "--follow"]
+        run_one = partial(run_here, scheduler) if name == "run" else partial(graphtide_here, name)
+        done = run_one(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        ran.append(name)
+    assert ran == ["run", "export"]
+    assert "out/edges.parquet" in s3.names()

@@ -1,5 +1,6 @@
 """Runs of a table of versions: resumed as it grows, from a plan that outlives its commits."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from commands import graphtide_here, run_here
+from documented import ROOT, shell_lines
 from graphtide.config.settings import RunSettings
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
@@ -117,3 +120,22 @@ def test_mended_rows_are_not_put_into_the_folder_of_a_table(
     assert pq.read_table(str(done.path)).select(["src", "dst"]).to_pylist() == [
         {"src": 9, "dst": 3}
     ]
+
+
+def test_the_commands_of_the_page_run_as_they_are_printed(scheduler: str, tmp_path: Path) -> None:
+    """Each state of its own table, of few versions; none waits for more: `test_schedule.py`."""
+    for first in (0, 20, 40):
+        append(tmp_path / "TABLE", first)
+    rows = []
+    for name, *rest in shell_lines(ROOT / "docs" / "tables.md"):
+        words = [word.replace("@v120", "@v1") for word in rest if word != "--follow"]
+        if name == "inspect":
+            done = graphtide_here(name, *words, cwd=tmp_path)
+            assert "version" in done.stdout
+        else:
+            state = "STATE-of-1" if "TABLE@v1" in words else "STATE"
+            words = [word.replace("STATE", state) for word in words]
+            done = run_here(scheduler, *words, "--json", cwd=tmp_path)
+            rows.append(json.loads(done.stdout)["rows_applied"])
+        assert done.returncode == 0, done.stderr
+    assert rows == [21, 21, 0]
