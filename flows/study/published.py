@@ -5,7 +5,8 @@ the graphs of the same family, which are larger or smaller (`Published.graph`), 
 
 Source: Winter 2017, tables 6.1 to 6.3 (papers/000), on a GTX 780. Its table 6.3 gives seconds for
 100 batches of a million. Krishnan, Tavva, Nasre 2023, tables 3 and 4 (papers/001), on an RTX 2060;
-``init`` are their bulk builds: what they call initialization puts no edge in. Of programs: Zhong and others 2017, table 5, figures 10, 13 and 14 (papers/002), on a GTX 780.
+``init`` are their bulk builds: what they call initialization puts no edge in. Of programs: Zhong
+and others 2017, table 5, figures 10, 13 and 14 (papers/002), on a GTX 780.
 """
 
 from typing import NamedTuple
