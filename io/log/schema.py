@@ -10,7 +10,7 @@ size 1, which lie in the file as in memory.
 
 Checked here is what a file's schema shows, before any row is read: that the columns are there and
 of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are seen at conversion
-(``csr.py``), where the row is known.
+(``conversion.py``), where the row is known.
 """
 
 import shlex

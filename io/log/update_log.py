@@ -18,7 +18,7 @@ Invariants
 * what is read has canonical names, in canonical order, and the types of the file
 
 Not here: what the columns mean and may be (``schema.py``), how files are cut into batches
-(``plan.py``), what the values may be (``csr.py``), rows in the order of a column
+(``plan.py``), what the values may be (``conversion.py``), rows in the order of a column
 (``ordered_rows.py``), writing (``log_writer.py``).
 """
 
@@ -124,7 +124,7 @@ class UpdateLog:
         Records of the graph; they say which columns are read.
     time_unit
         Unit of the times that the state knows. None takes that of the first file. Files of other
-        units are converted where that is exact (``csr.py``).
+        units are converted where that is exact (``conversion.py``).
     operations
         Words of the column ``op``.
     indexes
