@@ -32,7 +32,7 @@ BAD_COLUMNS = {
     "float ids": (columns(dst=[1.5, 2.0, 3.0]), ["dst", "double"]),
 }
 
-#: What only the rows tell: the batches before are applied. All that can be wrong: test_conversion.py.
+#: What only the rows tell: the batches before are applied. What can be wrong: test_conversion.py.
 BAD_ROWS = [
     (columns(op=[1, 5, -1]), ["row 1", "op", "5"]),
     (columns(src=[1, 2, None]), ["row 2", "src", "null"]),
