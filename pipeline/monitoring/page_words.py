@@ -1,6 +1,6 @@
 """Text of the page ``/graphtide``: sentences and tables as HTML."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
@@ -144,20 +144,22 @@ def regions(history: RunHistory) -> list[tuple[str, int, str]]:
     picture = history.newest["picture"]
     if not picture or not picture["regions"]:
         return []
-    parts = {**picture["regions"], "pinned epochs (beside)": picture["pinned_bytes"]}
+    parts = {name: size for name, size in picture["regions"].items() if size}
     if picture["adjacency_bytes"]:
         parts = _with_sizes(parts, picture["adjacency_bytes"])
+    if picture["pinned_bytes"]:
+        parts["pinned epochs (beside)"] = picture["pinned_bytes"]
     arena = sum(picture["regions"].values())
     return [
         (name, size, f"{_bytes(size)}, {size / arena:.1%} of the arena")
         for name, size in reversed(parts.items())
-        if size
     ]
 
 
-def _with_sizes(parts: dict[str, int], by_pages: Iterable[tuple[int, int]]) -> dict[str, int]:
-    """The parts with adjacencies by size in place of those of all sizes."""
-    sizes = dict.fromkeys(_SIZES.values(), 0)
+def _with_sizes(parts: dict[str, int], by_pages: Sequence[tuple[int, int]]) -> dict[str, int]:
+    """The parts with adjacencies by size, up to the largest, in place of those of all sizes."""
+    largest = max(pages for pages, _ in by_pages)
+    sizes = {name: 0 for least, name in _SIZES.items() if least <= largest}
     for pages, size in by_pages:
         sizes[_SIZES[max(least for least in _SIZES if least <= pages)]] += size
     found: dict[str, int] = {}

@@ -195,10 +195,16 @@ def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
     picture["adjacency_bytes"] = [(1, 300), (2, 100), (8, 50), (16, 150), (4096, 200)]
     bars = page_words.regions(history_of({**message, "picture": picture}))
     assert [(name, size) for name, size, _ in bars[2:]] == [
-        ("of 1,024 pages or more", 200), ("of 16 to 64 pages", 150), ("of 2 to 8 pages", 150),
-        ("adjacencies of 1 page", 300), ("header", 100),
+        ("of 1,024 pages or more", 200), ("of 128 to 512 pages", 0), ("of 16 to 64 pages", 150),
+        ("of 2 to 8 pages", 150), ("adjacencies of 1 page", 300), ("header", 100),
     ]  # fmt: skip
     assert bars[-2][2] == "300 B, 30.0% of the arena"
+    # A size that nothing has is left out behind the largest alone.
+    picture["adjacency_bytes"] = [(16, 800)]
+    bars = page_words.regions(history_of({**message, "picture": picture}))
+    assert [(name, size) for name, size, _ in bars[2:-1]] == [
+        ("of 16 to 64 pages", 800), ("of 2 to 8 pages", 0), ("adjacencies of 1 page", 0),
+    ]  # fmt: skip
 
 
 def test_no_rate_of_now_is_told_where_nothing_is_applied() -> None:
