@@ -1,4 +1,4 @@
-"""The option ``--plot`` of a study: its lines, drawn into a file."""
+"""The option ``--plot`` of a study: its lines or bars, drawn into a file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -42,4 +42,26 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
         if logarithmic:
             axis.set(xscale="log", yscale="log")
         axis.legend(fontsize="small")
+    figure.savefig(file)
+
+
+def draw_bars(
+    file: str, title: str, groups: Sequence[str], bars: Mapping[str, Sequence[float]], y: str
+) -> None:
+    """Draw bars side by side, with a group of them for each of ``groups``.
+
+    Parameters
+    ----------
+    bars
+        Name of a kind of bar -> one for each group.
+    y
+        What the bars count.
+    """
+    figure, axis = pyplot("--plot").subplots(figsize=(6, 4), layout="constrained")
+    width = 0.8 / len(bars)
+    for number, (name, heights) in enumerate(bars.items()):
+        first = (number - (len(bars) - 1) / 2) * width
+        axis.bar([first + group for group in range(len(groups))], heights, width, label=name)
+    axis.set(title=title, ylabel=y, xticks=range(len(groups)), xticklabels=groups, yscale="log")
+    axis.legend(fontsize="small")
     figure.savefig(file)

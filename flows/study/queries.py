@@ -18,7 +18,7 @@ from ..bench.measuring.arm import Arm, Bench, Row
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .plots import check_plot, draw
+from .plots import check_plot, draw_bars
 from .published import SLIDES
 
 _DEFAULT = ("G1", "G3")
@@ -53,9 +53,7 @@ def study_queries(
             table.row(bench.name, layout, row.caller("triangles"), f"{took / runs:.2f}", "")
             bars[layout].append(took)
     if plot is not None:
-        places = list(range(len(names)))
-        lines = {layout: (places, bars[layout]) for layout in arms}
-        draw(plot, {"triangles": lines}, " ".join(names), "ms", logarithmic=False)
+        draw_bars(plot, "triangles of all vertices", names, bars, "ms")
 
 
 def counted(benches: dict[str, Bench]) -> dict[str, Row]:

@@ -3,6 +3,7 @@
 A key that a line does not have is null there. Times are integers, or text in ISO 8601.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from pyarrow import json
 from ...gpu_core.errors import UpdateLogError
 from .text_form import type_of_time
 from .text_lines import rows_of_lines, without_mark
+
+#: What Arrow says of a value of another type than its column has, but for lines that are no object.
+_OTHER_TYPE = re.compile(r"Column\(/(.+)\) changed from (?!object)(\w+) to (\w+)")
 
 
 class JsonColumns:
@@ -97,8 +101,14 @@ def _parsed(content: bytes, first_line: int, schema: pa.Schema | None, shown: st
     if isinstance(table, str) or table.num_rows != rows:
         line = _first_wrong_line(content, schema) + first_line
         why = table if isinstance(table, str) else "it is not one object"
-        is_other_type = "changed from" in why and "from object" not in why
-        cure = "a column's values all alike" if is_other_type else "one JSON object a line"
+        other = _OTHER_TYPE.search(why)
+        cure = "one JSON object a line"
+        if other is not None:
+            name, wanted, found = other.groups()
+            why = f"{name} is a {found}, not a {wanted}"
+            cure = "a column's values all alike"
+            if schema is not None and wanted == "string":
+                cure = "it in quotes, or leave --ids string out where ids are numbers"
         msg = f"{shown}, line {line} cannot be read ({why}); write {cure}"
         raise UpdateLogError(msg)
     return table

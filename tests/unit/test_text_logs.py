@@ -172,6 +172,18 @@ def test_what_is_no_log_is_refused_by_file_and_line(
         log.read(name, 0, log.files()[0].rows)
 
 
+def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"src":"a","dst":"b"}\n{"src":5,"dst":"b"}\n')
+    with pytest.raises(UpdateLogError, match=r"line 2 .*src is a number.*a column's values all"):
+        UpdateLog(str(tmp_path), ids="string").files()
+    (tmp_path / "a.jsonl").write_text('{"src":5,"dst":7}\n')
+    log = UpdateLog(str(tmp_path), ids="string")
+    with pytest.raises(
+        UpdateLogError, match=r"a number, not a string\); write it in quotes"
+    ):
+        log.read("a.jsonl", 0, log.files()[0].rows)
+
+
 def test_names_in_quotes_keep_their_spaces(tmp_path: Path) -> None:
     """Two names that differ by them were taken for one; around quotes they are between fields."""
     names = ["Smith , J", "Smith,J", "tab\there", " lead", "end ", "a  b", 'q" , "q', "plain"]
