@@ -62,6 +62,6 @@ def draw_bars(
     for number, (name, heights) in enumerate(bars.items()):
         first = (number - (len(bars) - 1) / 2) * width
         axis.bar([first + group for group in range(len(groups))], heights, width, label=name)
-    axis.set(title=title, ylabel=y, xticks=range(len(groups)), xticklabels=groups, yscale="log")
+    axis.set(title=title, ylabel=y, xticks=range(len(groups)), xticklabels=groups)
     axis.legend(fontsize="small")
     figure.savefig(file)

@@ -178,9 +178,7 @@ def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path)
         UpdateLog(str(tmp_path), ids="string").files()
     (tmp_path / "a.jsonl").write_text('{"src":5,"dst":7}\n')
     log = UpdateLog(str(tmp_path), ids="string")
-    with pytest.raises(
-        UpdateLogError, match=r"a number, not a string\); write it in quotes"
-    ):
+    with pytest.raises(UpdateLogError, match=r"a number, not a string\); write it in quotes"):
         log.read("a.jsonl", 0, log.files()[0].rows)
 
 
