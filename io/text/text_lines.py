@@ -231,14 +231,22 @@ def _fault(name: str, text: str, form: Form) -> str | None:
         if is_number:
             return "which is no number; mend the line, or leave it out"
         if pa.types.is_timestamp(kind):
-            zone = "with" if kind.tz else "without"
-            return f"which is no time {zone} a zone as those before; mend the line"
+            return _fault_of_time(text, kind)
         if re.fullmatch(r"-?\d+", text):
             is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
             cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
             return f"which does not fit {kind}; {cure}"
         return "which is no integer; mend the line, or say what the columns are"
     return None
+
+
+def _fault_of_time(text: str, kind: pa.DataType) -> str:
+    try:
+        pa.array([text]).cast(pa.timestamp(kind.unit, None if kind.tz else "UTC"))
+    except pa.ArrowInvalid:
+        return "which is no time; mend the line, or leave it out"
+    zone = "with" if kind.tz else "without"
+    return f"which is no time {zone} a zone as those before; mend the line"
 
 
 def without_comments(block: bytes) -> bytes:

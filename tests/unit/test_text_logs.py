@@ -172,6 +172,22 @@ def test_what_is_no_log_is_refused_by_file_and_line(
         log.read(name, 0, log.files()[0].rows)
 
 
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("2024-02-30", "is '2024-02-30', which is no time; mend the line"),
+        ("2024-02-28T10:00:00Z", "which is no time without a zone as those before"),
+    ],
+)
+def test_a_day_that_is_not_there_is_told_from_a_zone(
+    tmp_path: Path, last: str, message: str
+) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,ts\n" + "1,2,2024-02-28\n" * 1500 + f"1,2,{last}\n")
+    log = UpdateLog(str(tmp_path), records="semantic")
+    with pytest.raises(UpdateLogError, match=rf"line 1502: ts .*{message}"):
+        log.read("a.csv", 0, log.files()[0].rows)
+
+
 def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"src":"a","dst":"b"}\n{"src":5,"dst":"b"}\n')
     with pytest.raises(UpdateLogError, match=r"line 2 .*src is a number.*a column's values all"):
