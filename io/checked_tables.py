@@ -4,8 +4,8 @@ Parquet itself has checksums of pages, but none of the footer that says where th
 is a key of the file's metadata. Beside it, `FACTS_KEY` has plain values that the writer keeps with
 the rows, as JSON. The digest is of the rows and of these.
 
-Files of an older graphtide have neither key and are taken as they are. Where only one of the two is
-there, the other was damaged.
+Files of an older graphtide have neither key, but pyarrow's own, and are taken as they are. Where
+anything else is there, or nothing, the footer was damaged.
 
 Whole numbers are written by their differences. Floats that are hardly ever equal, as ranks, are
 written byte by byte of all of them (``BYTE_STREAM_SPLIT``): a dictionary of them takes most of the
@@ -28,6 +28,8 @@ from .durable import new_file
 
 FACTS_KEY = b"graphtide.facts"
 DIGEST_KEY = b"graphtide.digest"
+#: What pyarrow writes into each file.
+_ARROW_KEY = b"ARROW:schema"
 
 #: Values of a column that tell whether they repeat.
 _LOOKED_AT = 1 << 12
@@ -76,10 +78,11 @@ def read_table(path: Path) -> pa.Table:
         It cannot be read, or is not as it was written.
     """
     try:
-        table = pq.read_table(path, partitioning=None)
-        metadata = table.schema.metadata or {}
+        with pq.ParquetFile(path) as file:
+            table, metadata = file.read(), file.metadata.metadata or {}
         digest, facts = metadata.get(DIGEST_KEY), metadata.get(FACTS_KEY)
-        is_old = digest is None and facts is None
+        # Of a footer that ends too soon, or whose names are damaged, this is not what is left.
+        is_old = metadata.keys() == {_ARROW_KEY}
         is_whole = is_old or (facts is not None and digest == _digest(table, facts.decode()))
     except (FileNotFoundError, MemoryError):
         raise

@@ -96,7 +96,7 @@ def amend_summary(
     for first, last, path in _files(state):
         if first <= batch_id <= last:
             try:
-                table = read_table(path)
+                table = _read(path, first, last)
             except DamagedTableError:
                 return  # told where it is read
             rows = [
@@ -125,9 +125,9 @@ def read_summary(state: StateDirectory, notes: list[str] | None = None) -> Table
     ``notes`` gets one sentence for each damaged file, which is skipped; None: `StateError`.
     """
     tables = []
-    for _, _, path in _files(state):
+    for first, last, path in _files(state):
         try:
-            tables.append(read_table(path))
+            tables.append(_read(path, first, last))
         except FileNotFoundError:
             continue  # a run has just written it anew, in another group
         except DamagedTableError as error:
@@ -150,6 +150,16 @@ def drop_summary_from(state: StateDirectory, boundary: int) -> None:
     for first, _, path in _files(state):
         if first >= boundary:
             path.unlink()
+
+
+def _read(path: Path, first: int, last: int) -> pa.Table:
+    """Read the rows of the batches that a file is named by; `DamagedTableError` for others."""
+    table = read_table(path)
+    batches = table["batch"].to_pylist() if "batch" in table.column_names else []
+    if batches != list(range(first, last + 1)):
+        msg = "its rows are not of the batches of its name"
+        raise DamagedTableError(msg)
+    return table
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> None:

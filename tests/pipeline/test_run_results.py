@@ -277,7 +277,10 @@ def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     damaged.unlink()
     notes = " ".join(Status(StateDirectory(state)).values()["notes"])
     assert f"{damaged} is missing" in notes
-    [summary, *_] = sorted((state / "results/summary").iterdir())
+    [summary, *others] = sorted((state / "results/summary").iterdir())
+    summary.write_bytes(others[0].read_bytes())
+    with pytest.raises(StateError, match=r"summary/.*its rows are not of the batches"):
+        graphtide.read_summary(state)
     summary.write_bytes(b"nothing")
     with pytest.raises(StateError, match=r"summary/.* is damaged"):
         graphtide.read_summary(state)

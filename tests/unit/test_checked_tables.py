@@ -1,6 +1,7 @@
 """Tables that carry a digest: what is read is what was written, or an error."""
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,18 @@ def test_no_byte_can_change_what_is_read(tmp_path: Path) -> None:
         except DamagedTableError:
             seen += 1
     assert seen > len(whole) / 4, "little of a small file is statistics, and names of its writer"
+
+
+@pytest.mark.parametrize("length", [5, 300])
+def test_no_zeroed_stretch_can_change_what_is_read(tmp_path: Path, length: int) -> None:
+    """A zero ends a list of Parquet's footer: what it says of the file's keys is not reached."""
+    path, table = tmp_path / "a.parquet", table_of(9).select(["vertex", "seconds"])
+    write_table(path, table, FACTS)
+    whole = path.read_bytes()
+    for place in range(len(whole) - length):
+        path.write_bytes(whole[:place] + bytes(length) + whole[place + length :])
+        with suppress(DamagedTableError):
+            assert read_table(path).equals(table), f"byte {place}"
 
 
 @pytest.mark.parametrize("key", [FACTS_KEY, DIGEST_KEY])
