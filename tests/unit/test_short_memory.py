@@ -37,7 +37,8 @@ def test_what_memory_is_short_for_is_not_called_damaged(
         raise pa.ArrowMemoryError(MESSAGE)
 
     pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "a.parquet")
-    monkeypatch.setattr(pq, "ParquetFile", refuse)
+    monkeypatch.setattr(pq, "read_table", refuse)
+    monkeypatch.setattr(pq.ParquetFile, "read", refuse)
     monkeypatch.setattr(pq, "read_schema", refuse)
     monkeypatch.setattr(parquet_files, "read_rows", refuse)
     with pytest.raises(MemoryError, match=MESSAGE):
