@@ -31,7 +31,7 @@ _bench_options = options_of(
 @bench.command("updates")
 @_bench_options
 @click.option(
-    "--layout", default="runs", show_default=True, metavar="NAME", help="How adjacencies lie."
+    "--layout", default="runs", show_default=True, metavar="NAME", help="runs, chain or tree."
 )
 def bench_updates(
     workloads: tuple[str, ...], engine: str, layout: str, repeats: int, smaller: int

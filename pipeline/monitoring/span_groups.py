@@ -40,9 +40,18 @@ class SpanGroups(SchedulerPlugin):
         self._callback.stop()
 
     def add_up(self) -> None:
-        """Leave one group of each name in spans of runs, beside those that have tasks."""
-        spans = self._scheduler.extensions["spans"].spans_search_by_tag[SPAN]
-        for span in spans:
+        """Leave one group of each name in spans of runs, beside those that have tasks.
+
+        What is read has no public name. Where a Dask keeps spans otherwise, they grow as it lets
+        them: a scheduler of others is not to log an error of ours again and again.
+        """
+        try:
+            self._add_up()
+        except (AttributeError, LookupError):
+            self._callback.stop()
+
+    def _add_up(self) -> None:
+        for span in self._scheduler.extensions["spans"].spans_search_by_tag[SPAN]:
             _add_up_groups(span, self._scheduler.task_groups)
             if span._metadata is not None:
                 kinds: list[dict[str, Any]] = []

@@ -1,5 +1,6 @@
 """The page of runs on Dask's dashboard, as a browser gets it: of a run's cluster and of others."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +95,23 @@ def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
     assert [each["batch_id"] for each in told] == list(range(BATCHES))
     assert sum(each["rows"] for each in told) == 3 * ROWS
     assert {"read", "convert", "transfer", "apply"} == {*told[-1]["seconds"]}
+
+
+def test_spans_that_a_dask_keeps_otherwise_are_left_alone(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look would end in an error in the log of a scheduler that may be others'."""
+
+    async def looks_on() -> tuple[bool, bool]:
+        groups = SpanGroups()
+        await groups.start(cluster.scheduler)
+        groups.add_up()
+        before = groups._callback.is_running()
+        monkeypatch.delitem(cluster.scheduler.extensions, "spans")
+        groups.add_up()
+        return before, groups._callback.is_running()
+
+    assert asyncio.run(looks_on()) == (True, False)
 
 
 def test_the_page_of_a_cluster_of_others_moves_with_the_run(
