@@ -64,7 +64,7 @@ def free_pages(header, counts):
 
 @compiled
 def numbers_of_batch(
-    header, counts, tally, rows, sides, deletes, row_puts, row_puts_found, row_deletes,
+    header, counts, tally, rows, entries_per_edge, deletes, row_puts, row_puts_found, row_deletes,
     row_deletes_found, created, removed,
 ):  # fmt: skip
     """Numbers of `Outcome`, once the batch is done.
@@ -77,7 +77,7 @@ def numbers_of_batch(
         int64[5]: fields of `plan.Tally` about entries, of the forward delta.
     rows
         int64[3]: those about rows, of all deltas.
-    sides
+    entries_per_edge
         Entries that the forward delta has of an edge: 2 for undirected graphs.
     deletes
         Edges to delete.
@@ -87,14 +87,14 @@ def numbers_of_batch(
         Vertices that the batch added to the graph, and took out of it.
     """
     added, found_puts, lost, replaced = tally[0], tally[1], tally[3], tally[4]
-    new, deleted = added // sides, tally[2] // sides
+    new, deleted = added // entries_per_edge, tally[2] // entries_per_edge
     return (
         deletes - deleted + row_deletes - row_deletes_found,
         new + row_puts - row_puts_found,
-        found_puts // sides + row_puts_found,
+        found_puts // entries_per_edge + row_puts_found,
         deleted + row_deletes_found,
-        (added - replaced) // sides,
-        (lost - replaced) // sides,
+        (added - replaced) // entries_per_edge,
+        (lost - replaced) // entries_per_edge,
         created,
         removed,
         header[_NUM_VERTICES],

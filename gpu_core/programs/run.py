@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
-from ..algorithms.shared.sides import sides_of
 from ..algorithms.shared.sources import source_indices
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted
@@ -156,7 +156,7 @@ def run_program(
         msg = f"vertex_order={vertex_order!r} is unknown; use one of {', '.join(VERTEX_ORDERS)}"
         raise SettingsError(msg)
     task = task._replace(vertex_order=vertex_order, remap=remap)
-    sides = sides_of(reader, weighted=task.weighted)
+    adjacencies = adjacencies_of(reader, weighted=task.weighted)
     start = _start(reader, program, values, default)
     if active is not None:
         named = np.size(active) > 0
@@ -164,7 +164,7 @@ def run_program(
             source_indices(reader, "active", active, unknown="error") if named else _NO_INDICES
         )
         start = start._replace(active=indices)
-    ran = reader.algorithms.programs.run(reader.workspace, task, sides, start)
+    ran = reader.algorithms.programs.run(reader.workspace, task, adjacencies, start)
     columns = in_order(reader, ran.values)
     return ProgramResult(columns, ran.supersteps, ran.pulled, ran.num_active)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import from_networkx_graph, random_graphs
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.algorithms.triangles.clustering import clustering as clustered
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.algorithms.triangles.triangles import triangles as counted_by_id
@@ -28,7 +28,7 @@ COLUMNS = ("vertices", "degree", "triangles", "clustering")
 
 def counted(engine: ImageEngine, *, products: bool = False) -> TriangleCounts:
     """Counts by vertex index, as the host twin returns them."""
-    counts = triangles.count_triangles(engine.workspace, sides_of(engine), products=products)
+    counts = triangles.count_triangles(engine.workspace, adjacencies_of(engine), products=products)
     degree, found, links, both_ways = (
         None if column is None else engine.device.to_host(column).astype(np.int64)
         for column in counts
@@ -45,7 +45,7 @@ def counted(engine: ImageEngine, *, products: bool = False) -> TriangleCounts:
 def check_triangles(device: Any, graph: DynamicGraph) -> TriangleCounts:
     for products in (True, False):
         twin = graph._engine.algorithms.triangles.count_triangles(
-            None, sides_of(graph._engine), products=products
+            None, adjacencies_of(graph._engine), products=products
         )
         found = counted(ImageEngine(device, graph), products=products)
         for name, expected in twin._asdict().items():
@@ -138,12 +138,12 @@ def test_triangles_of_rows_of_every_length(device: Any, kind: dict[str, Any]) ->
     engine = ImageEngine(device, graph)
     counts = check_triangles(device, graph)
     assert counts.triangles.max() > 149 * 148 / 2
-    sides = sides_of(engine)
+    adjacencies = adjacencies_of(engine)
     with engine.workspace.scratch(1 << 22) as scratch:
         sizes = scratch.take(4, np.uint32)
-        found = triangles.count_triangles(engine.workspace, sides)
+        found = triangles.count_triangles(engine.workspace, adjacencies)
         cleared = Cleared(found.triangles, found.links, sizes)
-        rows = targets_of(device, scratch, sides, found.degree, cleared)
+        rows = targets_of(device, scratch, adjacencies, found.degree, cleared)
         lengths = device.to_host(rows.rows) & np.uint64((1 << 24) - 1)
     assert lengths.max() > triangles._MEDIUM_LENGTH
     assert ((lengths > triangles._SMALL_LENGTH) & (lengths <= triangles._MEDIUM_LENGTH)).any()

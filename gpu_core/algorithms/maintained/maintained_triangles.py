@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..shared.sides import sides_of
+from ..shared.adjacencies import adjacencies_of
 from ..triangles.definitions import DIRECTED, check_definition
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class MaintainedTriangles:
         """Count all triangles."""
         products = self.directed == "networkx"
         counts = reader.algorithms.triangles.count_triangles(
-            reader.workspace, sides_of(reader), products=products
+            reader.workspace, adjacencies_of(reader), products=products
         )
         kept = Kept(counts.triangles)
         if reader.kind.directed:
@@ -158,14 +158,14 @@ class MaintainedTriangles:
         kept, self._kept = self._kept, None
         if kept is None:
             return
-        twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
-        pairs = twin.pairs_of(workspace, sides, edges)
-        is_long = pairs.work > twin.look_ups_of_recount(sides, self._total)
+        twin, workspace, adjacencies = _twin(reader), reader.workspace, adjacencies_of(reader)
+        pairs = twin.pairs_of(workspace, adjacencies, edges)
+        is_long = pairs.work > twin.look_ups_of_recount(adjacencies, self._total)
         if is_long and not self.always_repairs:
             return
-        if self._is_shared or kept.triangles.size != sides.out.count:
+        if self._is_shared or kept.triangles.size != adjacencies.out.count:
             kept, self._is_shared = self._resized(reader, kept), False
-        twin.count_pairs(workspace, sides, pairs, kept, 1 if is_added else -1)
+        twin.count_pairs(workspace, adjacencies, pairs, kept, 1 if is_added else -1)
         self._kept = kept
 
     @staticmethod
@@ -255,7 +255,7 @@ def counts_of(reader: Reader, directed: str) -> Any:
         return maintained.state(reader)
     products = reader.kind.directed and directed == "networkx"
     twin = reader.algorithms.triangles
-    return twin.count_triangles(reader.workspace, sides_of(reader), products=products)
+    return twin.count_triangles(reader.workspace, adjacencies_of(reader), products=products)
 
 
 def any_definition(reader: Reader) -> str:

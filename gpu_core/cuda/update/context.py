@@ -209,7 +209,7 @@ def finish_batch(context):
     names = facts.batch.names
     numbers = numbers_of_batch(
         header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], report[_ROWS:_ROWS_END],
-        facts.image.sides, names.deletes, names.put_vertex_rows, names.put_vertex_rows,
+        facts.image.entries_per_edge, names.deletes, names.put_vertex_rows, names.put_vertex_rows,
         names.delete_vertex_rows, 0, report[_CREATED], 0,
     )  # fmt: skip
     return code, report[_STATUS], numbers

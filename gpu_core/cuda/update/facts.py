@@ -99,7 +99,7 @@ IMAGE: Final = _record(
     # the blocks that search them tell one another.
     "trees", "tree_groups", "turns",
     # Entries of an edge in the forward delta; whether puts carry properties.
-    "sides", "with_source",
+    "entries_per_edge", "with_source",
     "multiprocessors",
     # Of a layout of pages: address of the page queue and its slots, a power of two; words of the
     # longest entry; entries of a page by direction, 0: rows lie on runs.

@@ -21,24 +21,25 @@ _NO_WEIGHTS = np.empty(0, np.float32)
 
 
 def multiply(
-    workspace: None, sides: Adjacencies, x: Vector, *, transpose: bool, weighted: bool
+    workspace: None, adjacencies: Adjacencies, x: Vector, *, transpose: bool, weighted: bool
 ) -> Vector:
     """float64[vertex_count]: ``A x``, or ``A^T x``; 0 for absent vertices.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows, with weights if ``weighted``.
     x
         float64[vertex_count].
     """
-    rows = sides.into if transpose else sides.out
-    y = np.empty(sides.out.count)
+    rows = adjacencies.into if transpose else adjacencies.out
+    y = np.empty(adjacencies.out.count)
     if rows is None:
-        turned = in_rows(sides, weighted=weighted)
+        turned = in_rows(adjacencies, weighted=weighted)
         rows = replace(
-            sides.out, begin=turned.indptr[:-1], degree=np.diff(turned.indptr).astype(np.uint32),
-            columns=turned.indices, step=1, weights=turned.weight, weight_begin=turned.indptr[:-1],
+            adjacencies.out, columns=turned.indices, step=1, begin=turned.indptr[:-1],
+            degree=np.diff(turned.indptr).astype(np.uint32), weights=turned.weight,
+            weight_begin=turned.indptr[:-1],
         )  # fmt: skip
     weights, weight_begin = (
         (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)

@@ -99,14 +99,14 @@ def _outcome(
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
-    arena, sides = engine.arena, _entries_per_edge(engine)
+    arena, entries_per_edge = engine.arena, _entries_per_edge(engine)
     if isinstance(batch, ExpiringBatch):
-        deletes = Tally(*entries).found_deletes // sides
+        deletes = Tally(*entries).found_deletes // entries_per_edge
     else:
         # Keys of a numbered batch are not made for that.
         deletes = int(batch.delete_indptr[-1])
     return Outcome(*numbers_of_batch(
-        arena.header, arena.free_run_counts(), entries, rows, sides, deletes,
+        arena.header, arena.free_run_counts(), entries, rows, entries_per_edge, deletes,
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),
         int((batch.delete_vertex_rows & mapped.delete_found).sum()),

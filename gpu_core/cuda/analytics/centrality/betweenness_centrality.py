@@ -34,7 +34,7 @@ _GROUPS: Final = Groups(first=2, most=16, large_levels=8, large_blocks=8, small_
 
 def centrality(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     sources: npt.NDArray[np.uint32],
     *,
     endpoints: bool,
@@ -47,7 +47,7 @@ def centrality(
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     sources
         uint32[k] in host memory, indices of different vertices.
@@ -56,7 +56,7 @@ def centrality(
     scale, scale_of_sources
         What sums are multiplied by, of vertices and of sources.
     """
-    device, out, count = workspace.device, sides.out, sides.out.count
+    device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
     total = device.empty(count, np.float64)
     total.fill(0)
     if not sources.size:
@@ -67,8 +67,8 @@ def centrality(
         (words_of(_SEARCH) + count + 1, np.uint64), (3 * places, np.float64),
         (2 * places + batch, np.uint32), (count, np.bool_),
     )  # fmt: skip
-    with workspace.scratch(need + in_rows_bytes(device, sides)) as scratch:
-        into = in_rows(device, scratch, sides)
+    with workspace.scratch(need + in_rows_bytes(device, adjacencies)) as scratch:
+        into = in_rows(device, scratch, adjacencies)
         search = scratch.take(words_of(_SEARCH), np.uint64)
         levels = scratch.take(count + 1, np.uint64)
         of_places = [scratch.take(places, np.float64) for _ in range(3)]

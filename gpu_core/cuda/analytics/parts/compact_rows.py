@@ -211,23 +211,23 @@ def transposed(device: Device, scratch: Scratch, rows: Rows, *, weighted: bool =
     )  # fmt: skip
 
 
-def in_rows_bytes(device: Device, sides: Adjacencies, *, weighted: bool = False) -> int:
+def in_rows_bytes(device: Device, adjacencies: Adjacencies, *, weighted: bool = False) -> int:
     """Bytes of scratch that `in_rows` takes."""
-    if sides.into is not None:
+    if adjacencies.into is not None:
         return 0
-    count, entries = sides.out.count, sides.out.num_entries
+    count, entries = adjacencies.out.count, adjacencies.out.num_entries
     # Float64 weights, which the copy before the sort does without, take both words behind it.
     need = 2 * rows_bytes(count, entries, with_words=weighted) + bytes_of((count, np.uint32))
     return need + sort_bytes(device, entries, with_values=weighted)
 
 
 def in_rows(
-    device: Device, scratch: Scratch, sides: Adjacencies, *, weighted: bool = False
+    device: Device, scratch: Scratch, adjacencies: Adjacencies, *, weighted: bool = False
 ) -> Rows:
     """Rows of in-neighbors, also where no reverse adjacency is stored."""
-    if sides.into is not None:
-        return sides.into
-    return transposed(device, scratch, sides.out, weighted=weighted)
+    if adjacencies.into is not None:
+        return adjacencies.into
+    return transposed(device, scratch, adjacencies.out, weighted=weighted)
 
 
 def zeros(scratch: Scratch, count: int, dtype: type[np.generic]) -> Array:

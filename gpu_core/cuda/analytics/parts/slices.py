@@ -67,26 +67,26 @@ def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0, in_place: bo
 
 
 def in_slices_bytes(
-    device: Device, sides: Adjacencies, *, weighted: bool = False, in_place: bool = False
+    device: Device, adjacencies: Adjacencies, *, weighted: bool = False, in_place: bool = False
 ) -> int:
     """Bytes of scratch that `in_slices` takes."""
-    out = sides.out
+    out = adjacencies.out
     bytes_each = weight_bytes(out, weighted=weighted)
     need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each, in_place=in_place)
-    return need + in_rows_bytes(device, sides, weighted=weighted)
+    return need + in_rows_bytes(device, adjacencies, weighted=weighted)
 
 
 def in_slices(
     device: Device,
     scratch: DeviceScratch,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     *,
     weighted: bool = False,
     hubs: Hubs | None = None,
     in_place: bool = False,
 ) -> Slices:
     """Slices of in-neighbors, also where no reverse adjacency is stored."""
-    rows = in_rows(device, scratch, sides, weighted=weighted)
+    rows = in_rows(device, scratch, adjacencies, weighted=weighted)
     return slices(device, scratch, rows, weighted=weighted, hubs=hubs, in_place=in_place)
 
 

@@ -55,7 +55,7 @@ class Cleared(NamedTuple):
     sizes: Array
 
 
-def targets_bytes(device: Device, sides: Adjacencies) -> int:
+def targets_bytes(device: Device, adjacencies: Adjacencies) -> int:
     """Bytes of scratch that `targets_of` takes.
 
     Raises
@@ -63,26 +63,26 @@ def targets_bytes(device: Device, sides: Adjacencies) -> int:
     EngineError
         The graph is too large for the encoding.
     """
-    count, entries = sides.out.count, sides.out.num_entries
-    room = _room(sides)
-    if (sides.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
+    count, entries = adjacencies.out.count, adjacencies.out.num_entries
+    room = _room(adjacencies)
+    if (adjacencies.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
         msg = f"{count:,} vertices and {room:,} entries are too many to count triangles on a GPU"
         raise EngineError(msg)
     need = rows_bytes(count, entries)
-    if sides.directed:
-        need += rows_bytes(count, entries) + in_rows_bytes(device, sides)
+    if adjacencies.directed:
+        need += rows_bytes(count, entries) + in_rows_bytes(device, adjacencies)
     return need + bytes_of((room, np.uint32), (count, np.uint64))
 
 
-def _room(sides: Adjacencies) -> int:
+def _room(adjacencies: Adjacencies) -> int:
     """Entries that targets are written to: each row has room for all neighbors."""
-    return sides.out.num_entries * (2 if sides.directed else 1)
+    return adjacencies.out.num_entries * (2 if adjacencies.directed else 1)
 
 
 def targets_of(
     device: Device,
     scratch: Scratch,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     degree: Array,
     cleared: Cleared,
     both_ways: Array | None = None,
@@ -97,9 +97,11 @@ def targets_of(
         uint32[vertex_count] for a directed graph, filled in: those of them with edges both ways;
         None: not asked for.
     """
-    out = sides.out
-    targets = Targets(scratch.take(out.count, np.uint64), scratch.take(_room(sides), np.uint32))
-    if not sides.directed:
+    out = adjacencies.out
+    targets = Targets(
+        scratch.take(out.count, np.uint64), scratch.take(_room(adjacencies), np.uint32)
+    )
+    if not adjacencies.directed:
         indptr = measure_rows(device, scratch, out.degree)
         _begin(device, indptr, None, degree, targets, cleared)
         windows = (indptr, *cut_windows(device, scratch, indptr, out.num_entries))
@@ -107,7 +109,7 @@ def targets_of(
         _append_targets(device, out, windows, None, degree, targets)
         return targets
     own = compact_rows(device, scratch, out)
-    other = compact_rows(device, scratch, in_rows(device, scratch, sides))
+    other = compact_rows(device, scratch, in_rows(device, scratch, adjacencies))
     degree.fill(0)
     if both_ways is not None:
         both_ways.fill(0)

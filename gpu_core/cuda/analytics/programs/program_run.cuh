@@ -50,7 +50,7 @@ struct Run {
     u32* has;             // whether something was
     Message* sent;        // of programs that do not look at weights
     u32* receivers;       // vertices that were sent something by pushes
-    u64* queues;          // of `queue_items`: two sides of each way
+    u64* queues;          // of `queue_items`: two halves for each direction
     f64* changes;         // by block of vertices, twice as many; null: not computed
     f64* totals;          // likewise
     u64 queue_items;

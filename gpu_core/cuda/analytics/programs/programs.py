@@ -55,7 +55,7 @@ _WARP: Final = 32
 def run(
     workspace: Workspace,
     task: Task,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     start: Start,
 ) -> Ran:
     """Run a program; waits for it.
@@ -64,15 +64,17 @@ def run(
     ----------
     task
         The program, and how it may be run.
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     start
         Values, and the senders of the first superstep.
     """
-    needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
-    count = sides.out.count
-    items = queue_items(sides.out)
-    need = in_rows_bytes(workspace.device, sides, weighted=task.weighted) if needs_turned else 0
+    needs_turned = adjacencies.into is None and (task.program.along != "out" or task.may_pull)
+    count = adjacencies.out.count
+    items = queue_items(adjacencies.out)
+    need = (
+        in_rows_bytes(workspace.device, adjacencies, weighted=task.weighted) if needs_turned else 0
+    )
     need += bytes_of(
         (4 * items + words_of(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
         (2 * count, task.program.message),
@@ -86,9 +88,11 @@ def run(
 
         scratch = take_scratch(need)
         if needs_turned:
-            into = in_rows(workspace.device, scratch, sides, weighted=task.weighted)
-            sides = Adjacencies(sides.out, replace(into, present=sides.out.present))
-        return _Run(workspace.device, scratch, take_scratch, task, sides, start).all()
+            into = in_rows(workspace.device, scratch, adjacencies, weighted=task.weighted)
+            adjacencies = Adjacencies(
+                adjacencies.out, replace(into, present=adjacencies.out.present)
+            )
+        return _Run(workspace.device, scratch, take_scratch, task, adjacencies, start).all()
 
 
 class _Run:
@@ -100,17 +104,17 @@ class _Run:
         scratch: DeviceScratch,
         take_scratch: TakeScratch,
         task: Task,
-        sides: Adjacencies,
+        adjacencies: Adjacencies,
         start: Start,
     ) -> None:
         self._device = device
         program = task.program
         self._weighted = task.weighted
         self._source = source_of(program)
-        out, into, along = sides.out, sides.into, program.along
+        out, into, along = adjacencies.out, adjacencies.into, program.along
         #: Rows that messages are pushed along, and that they are pulled from, each way.
         ways: list[tuple[Rows, Rows]] = [(out, into or out)]
-        if into is not None and sides.directed and along != "out":
+        if into is not None and adjacencies.directed and along != "out":
             ways = [(into, out)] if along == "in" else [(out, into), (into, out)]
         count = self._count = out.count
         self._values = _first_values(device, start, count, program.value)

@@ -66,7 +66,7 @@ def triangles_in_order(
 
 
 def count_triangles(
-    workspace: Workspace, sides: Adjacencies, *, products: bool = False
+    workspace: Workspace, adjacencies: Adjacencies, *, products: bool = False
 ) -> DeviceCounts:
     """Count the triangles at every vertex; new arrays on the device, waits for nothing.
 
@@ -80,21 +80,21 @@ def count_triangles(
     EngineError
         The graph is too large for the encoding of targets.
     """
-    device, count = workspace.device, sides.out.count
-    edges = sides.out.num_entries // (1 if sides.directed else 2)
-    need = targets_bytes(device, sides)
+    device, count = workspace.device, adjacencies.out.count
+    edges = adjacencies.out.num_entries // (1 if adjacencies.directed else 2)
+    need = targets_bytes(device, adjacencies)
     medium, large = _list_sizes(edges)
     need += bytes_of((medium + 4, np.uint32), (large, np.uint64))
     counts = DeviceCounts(
         device.empty(count, np.uint32),
         device.empty(count, np.uint64),
-        device.empty(count, np.uint64) if sides.directed else None,
-        device.empty(count, np.uint32) if sides.directed and products else None,
+        device.empty(count, np.uint64) if adjacencies.directed else None,
+        device.empty(count, np.uint32) if adjacencies.directed and products else None,
     )
     with workspace.scratch(need) as scratch:
         sizes = scratch.take(4, np.uint32)
         cleared = Cleared(counts.triangles, counts.links, sizes)
-        targets = targets_of(device, scratch, sides, counts.degree, cleared, counts.both_ways)
+        targets = targets_of(device, scratch, adjacencies, counts.degree, cleared, counts.both_ways)
         lists = scratch.take(medium, np.uint32), scratch.take(large, np.uint64)
         _count(device, targets, counts, sizes, lists)
     return counts

@@ -126,7 +126,7 @@ def _bits_of(number):
 @inlined
 def has_reverse(facts, header):
     """Whether there is a second delta."""
-    return facts.image.sides == 1 and header[_REVERSE_ENTRY_WORDS] > 0
+    return facts.image.entries_per_edge == 1 and header[_REVERSE_ENTRY_WORDS] > 0
 
 
 @inlined
@@ -152,7 +152,7 @@ def write_mapping(lines, facts, header, steps, end):
     mapped.ordered = names.dense
     puts, deletes, vertices = ids[_PUTS], ids[_DELETES], ids[_VERTICES]
     blocks = _tiles(puts) + _tiles(deletes) + _tiles(vertices)
-    sorts = image.sides == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
+    sorts = image.entries_per_edge == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
     # Of dense ids the largest one has told that all have a record.
     check = call.mode == COMMON and header[_NUM_VERTICES] < call.after
     if names.dense and not (sorts or check):
@@ -197,7 +197,7 @@ def write_deltas(lines, facts, header, steps, end):
     call, mapped = facts.call, facts.mapped
     lists = mapped.lists
     puts, deletes = lists[_PUTS], lists[_DELETES]
-    listed = (puts + deletes) * facts.image.sides
+    listed = (puts + deletes) * facts.image.entries_per_edge
     call.deltas = 0
     for direction in range(2 if has_reverse(facts, header) else 1):
         dangling = mapped.dangling[direction, 2]
@@ -215,7 +215,7 @@ def write_deltas(lines, facts, header, steps, end):
         delta[_HAS_PUTS] = int(kinds > 1 or kind == _PUT)
         delta[_HAS_DELETES] = int(kinds > 1 or kind != _PUT)
         delta[_MAX_ROWS] = min(listed + dangling, call.after)
-        is_csr = direction == 0 and facts.image.sides == 1 and dangling == 0
+        is_csr = direction == 0 and facts.image.entries_per_edge == 1 and dangling == 0
         if is_csr and kinds == 1:
             first = _PUT_ROWS if puts > 0 else _DELETED
             delta[_ROWS], delta[_INDPTR] = lists[first], lists[first + _PUT_INDPTR]
@@ -392,7 +392,7 @@ def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
         # The numbers of the rows stand for their vertices.
         lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
     turns = _TURNED if direction == 1 else _STRAIGHT
-    if facts.image.sides == 2:
+    if facts.image.entries_per_edge == 2:
         turns = _TURNED_FIRST
     place = put_words(lines, place, (
         facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], turns, keys.index_bits,

@@ -88,7 +88,7 @@ def _plans_of(facts, header, plans, end):
         A bound of the pages to be taken; where the scratch goes on.
     """
     call, image, deltas = facts.call, facts.image, facts.deltas.each
-    stored = header[_NUM_EDGES] * image.sides
+    stored = header[_NUM_EDGES] * image.entries_per_edge
     old = min(call.listed_old_entries, stored)
     least = min(image.page_entries[0], image.page_entries[1])
     call.need, end = end, aligned(end + 8 * _CLASSES)

@@ -20,7 +20,7 @@ constexpr int TICKET_COMMIT = 5;
 // launch, and leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing;
 // those that kernels have entered are counted in the header. Nothing is asked for after an answer.
 __device__ __forceinline__ void close_batch(
-        i64* header, const i64* counts, i64 sides, i64 more_vertices, i64* report) {
+        i64* header, const i64* counts, i64 entries_per_edge, i64 more_vertices, i64* report) {
     const u32 at = threadIdx.x;
     const bool of_header = at < HEADER_FIELDS;
     const bool done = __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK;
@@ -33,7 +33,7 @@ __device__ __forceinline__ void close_batch(
     __syncthreads();  // all of the header has been read
     if (of_header) {
         i64 after = before;
-        if (done && at == FIELD_NUM_EDGES) after += more / sides;
+        if (done && at == FIELD_NUM_EDGES) after += more / entries_per_edge;
         if (done && at == FIELD_NUM_VERTICES) after += more_vertices + created;
         if (done && at == FIELD_BATCHES) after += 1;
         report[at] = after;

@@ -155,7 +155,7 @@ def provide_long_rows(facts, header):
     call.long_rows = call.entry_tiles = call.old_tiles = 0
     if call.long_expected == 0:
         return
-    stored = header[_NUM_EDGES] * facts.image.sides
+    stored = header[_NUM_EDGES] * facts.image.entries_per_edge
     for number in range(call.deltas):
         delta = facts.deltas.each[number]
         degree, count, old_tile = facts.kernels.thresholds[delta[0]]
@@ -291,7 +291,9 @@ def _write_committing(lines, facts, plans, allocation, taken, steps):
         order = RUNS_BESIDE if beside and report != 0 else 0
         if call.deltas == 2 and call.long_rows == 0 and call.report != 0:
             order = LEADS if number == 0 else RUNS_BESIDE
-        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, order)))
+        end_launch(
+            lines, put_words(lines, place, (block_rows, image.entries_per_edge, report, order))
+        )
 
 
 @inlined
@@ -316,7 +318,7 @@ def _write_whole(lines, facts, plans, allocation, taken):
     place = _put_delta(lines, place, facts, plans, 0, call.after)
     place = copy_to_line(lines, place, facts.batch.properties)
     place = put_words(lines, place, (allocation, taken, image.tree, image.geometry))
-    end_launch(lines, put_words(lines, place, (image.trees, image.sides, call.report)))
+    end_launch(lines, put_words(lines, place, (image.trees, image.entries_per_edge, call.report)))
 
 
 @inlined
@@ -324,7 +326,7 @@ def write_finishing(lines, facts):
     """Write the launch that ends a batch without entries."""
     image = facts.image
     place = begin_launch(lines, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
-    words = (image.shapes[0, 0], image.sides, 0, facts.call.report)
+    words = (image.shapes[0, 0], image.entries_per_edge, 0, facts.call.report)
     end_launch(lines, put_words(lines, place, words))
 
 

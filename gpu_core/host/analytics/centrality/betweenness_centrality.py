@@ -32,7 +32,7 @@ _VERTEX_BYTES = 32
 
 def centrality(
     workspace: None,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     sources: UInt32s,
     *,
     endpoints: bool,
@@ -43,7 +43,7 @@ def centrality(
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors.
     sources
         uint32[k], indices of different vertices.
@@ -52,7 +52,7 @@ def centrality(
     scale, scale_of_sources
         What sums are multiplied by, of vertices and of sources.
     """
-    out, count = sides.out, sides.out.count
+    out, count = adjacencies.out, adjacencies.out.count
     total = np.zeros(count)
     chunks = [(low, min(low + CHUNK, sources.size)) for low in range(0, sources.size, CHUNK)]
     threads = max(1, min(thread_count(), len(chunks), _MOST_BYTES // (_VERTEX_BYTES * count + 1)))

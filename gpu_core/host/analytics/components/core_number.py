@@ -26,19 +26,19 @@ def self_loop(workspace: None, out: Rows) -> int | None:
     return None if found == _NONE else int(found)
 
 
-def core_numbers(workspace: None, sides: Adjacencies) -> npt.NDArray[np.int32]:
+def core_numbers(workspace: None, adjacencies: Adjacencies) -> npt.NDArray[np.int32]:
     """int32[vertex_count]: core number by vertex index.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored; without self loops.
     """
-    out = sides.out
+    out = adjacencies.out
     degree = out.degree.astype(np.int32)
     others = _NO_ROWS
-    if sides.directed:
-        others = _walked_into(sides)
+    if adjacencies.directed:
+        others = _walked_into(adjacencies)
         degree += others[1].astype(np.int32)
     if degree.size:
         peel(out.walked, others, degree)
@@ -49,10 +49,10 @@ def core_numbers(workspace: None, sides: Adjacencies) -> npt.NDArray[np.int32]:
 _NO_ROWS = (np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.uint32), np.int64(1))
 
 
-def _walked_into(sides: Adjacencies) -> tuple[Any, ...]:
-    if sides.into is not None:
-        return sides.into.walked
-    rows = in_rows(sides)
+def _walked_into(adjacencies: Adjacencies) -> tuple[Any, ...]:
+    if adjacencies.into is not None:
+        return adjacencies.into.walked
+    rows = in_rows(adjacencies)
     degree = np.diff(rows.indptr).astype(np.uint32)
     return rows.indptr[:-1], degree, rows.indices, np.int64(1)
 

@@ -26,12 +26,12 @@ UInt32s = npt.NDArray[np.uint32]
 _FIRST_COMPONENT = 0xFFFFFFFF
 
 
-def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s:
+def first_members(workspace: None, adjacencies: Adjacencies, order: Int64s) -> UInt32s:
     """Position in ``order`` of the first vertex of each vertex' component.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors.
     order
         int64[n]: vertex indices in increasing order of users' ids.
@@ -41,8 +41,8 @@ def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s
     uint32[vertex_count]
         Of no meaning for absent vertices.
     """
-    number = np.zeros(sides.out.count, np.uint32)
-    find_components(sides.out.walked, number)
+    number = np.zeros(adjacencies.out.count, np.uint32)
+    find_components(adjacencies.out.walked, number)
     return name_components(number, order)
 
 

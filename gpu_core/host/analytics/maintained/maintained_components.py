@@ -45,35 +45,35 @@ _NO_LEVEL = np.uint32(0xFFFFFFFF)
 _UNLIMITED = np.int64(1 << 62)
 
 
-def search(workspace: None, sides: Adjacencies) -> Forest:
+def search(workspace: None, adjacencies: Adjacencies) -> Forest:
     """Components of a graph, from nothing."""
-    degree, count = sides.out.degree, sides.out.count
+    degree, count = adjacencies.out.degree, adjacencies.out.count
     if not count:
         return Forest(*(np.empty(0, np.uint32) for _ in range(3)))
     # From a hub there are few levels, and it is the last to lose all its edges.
     first = np.argmax(degree).astype(np.uint32)
-    level = distances(workspace, sides, np.array([first])).view(np.uint32)
+    level = distances(workspace, adjacencies, np.array([first])).view(np.uint32)
     # All others begin as of the same component, and climb or are parted from it.
     unproven = np.flatnonzero(level == _NO_LEVEL).astype(np.uint32)
     known = np.full(count, _PROVEN)
     known[unproven] = _UNPROVEN
     root, size = np.full(count, first, np.uint32), np.zeros(count, np.uint32)
     size[first] = count
-    given = _walks(sides), unproven, root, level
+    given = _walks(adjacencies), unproven, root, level
     climb(*given, known, _UNLIMITED)
     part(*given, size, known, _UNLIMITED)
     return Forest(root, level, size)
 
 
 def repair(
-    workspace: None, sides: Adjacencies, forest: Forest, removed: Keys | None, added: Keys | None,
-    most: int | None,
+    workspace: None, adjacencies: Adjacencies, forest: Forest, removed: Keys | None,
+    added: Keys | None, most: int | None,
 ) -> bool:  # fmt: skip
     """Mend a forest; returns whether that is done, rather than broken off.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Of the graph without the removed edges, and with the added ones.
     forest
         Of the graph before; written.
@@ -82,7 +82,7 @@ def repair(
     most
         Entries that may be read, by each of the two; None: any number.
     """
-    walks = _walks(sides)
+    walks = _walks(adjacencies)
     limit = _UNLIMITED if most is None else np.int64(most)
     if removed is not None:
         known = np.zeros(forest.root.size, np.uint8)
@@ -124,11 +124,13 @@ def all_of(workspace: None, rows: Rows) -> npt.NDArray[np.int64]:
     return np.arange(rows.count)
 
 
-def told(workspace: None, sides: Adjacencies, forest: Forest) -> dict[str, npt.NDArray[Any]]:
+def told(workspace: None, adjacencies: Adjacencies, forest: Forest) -> dict[str, npt.NDArray[Any]]:
     """What an audit compares, by vertex index."""
     unproven = np.empty(forest.root.size, np.bool_)
     every = np.arange(forest.root.size, dtype=np.uint32)
-    for_ranges(look_below, every.size, _walks(sides), every, forest.root, forest.level, unproven)
+    for_ranges(
+        look_below, every.size, _walks(adjacencies), every, forest.root, forest.level, unproven
+    )
     unproven[(forest.level == 0) & (forest.root == every)] = False
     return {
         "first_index": name_components(forest.root.copy(), every.astype(np.int64)),
@@ -148,11 +150,11 @@ def from_host(workspace: None, root: UInt32s, level: UInt32s) -> Forest:
     return Forest(root, level, np.bincount(root, minlength=root.size).astype(np.uint32))
 
 
-def _walks(sides: Adjacencies) -> tuple[Any, ...]:
-    if not sides.directed:
-        return (sides.out.walked,)
-    assert sides.into is not None
-    return sides.out.walked, sides.into.walked
+def _walks(adjacencies: Adjacencies) -> tuple[Any, ...]:
+    if not adjacencies.directed:
+        return (adjacencies.out.walked,)
+    assert adjacencies.into is not None
+    return adjacencies.out.walked, adjacencies.into.walked
 
 
 @compiled

@@ -63,16 +63,16 @@ class Pairs(NamedTuple):
     work: int
 
 
-def pairs_of(workspace: None, sides: Adjacencies, keys: Keys) -> Pairs:
+def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
     """Measure the work of some edges, all of which the rows have."""
     weights = None
-    if sides.directed:
+    if adjacencies.directed:
         keys, changed = _pairs_of_edges(keys)
         weights = 4 * changed.astype(np.uint8)
     shorter, longer = np.empty(keys.size, np.uint32), np.empty(keys.size, np.uint32)
     lengths = np.empty(keys.size, np.int64)
     measured = shorter, longer, lengths, weights
-    for_ranges(measure_pairs, keys.size, keys, *_walked(sides), *measured)
+    for_ranges(measure_pairs, keys.size, keys, *_walked(adjacencies), *measured)
     return Pairs(keys, *measured, int(lengths.sum()))
 
 
@@ -98,24 +98,26 @@ def _pairs_of_edges(keys: Keys) -> tuple[Keys, Int64s]:
     return pairs, edges
 
 
-def look_ups_of_recount(sides: Adjacencies, triangles: int) -> float:
+def look_ups_of_recount(adjacencies: Adjacencies, triangles: int) -> float:
     """Look-ups in the time that a recount takes; of a directed graph one is twice as long."""
-    directions = 2 if sides.directed else 1
-    return sides.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles / directions
+    directions = 2 if adjacencies.directed else 1
+    return adjacencies.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles / directions
 
 
-def _walked(sides: Adjacencies) -> tuple[Any, Any]:
+def _walked(adjacencies: Adjacencies) -> tuple[Any, Any]:
     """What kernels read of either direction; None: the graph is undirected.
 
     They are compiled for None as well, and then have no branches for a second direction.
     """
-    if not sides.directed:
-        return sides.out.walked, None
-    assert sides.into is not None
-    return sides.out.walked, sides.into.walked
+    if not adjacencies.directed:
+        return adjacencies.out.walked, None
+    assert adjacencies.into is not None
+    return adjacencies.out.walked, adjacencies.into.walked
 
 
-def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, sign: int) -> None:
+def count_pairs(
+    workspace: None, adjacencies: Adjacencies, pairs: Pairs, kept: Kept, sign: int
+) -> None:
     """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     if pairs.work == 0:
         return
@@ -131,7 +133,7 @@ def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, s
         turned.sort()
     given = (
         pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights, turned,
-        changed, *_walked(sides), kept.both_ways is not None, np.int64(sign),
+        changed, *_walked(adjacencies), kept.both_ways is not None, np.int64(sign),
     )  # fmt: skip
     totals = kept.triangles, _array(kept.links)
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))

@@ -86,11 +86,11 @@ def compact_rows(rows: Rows, *, weighted: bool = False) -> CompactRows:
     return copied
 
 
-def in_rows(sides: Adjacencies, *, weighted: bool = False) -> CompactRows:
+def in_rows(adjacencies: Adjacencies, *, weighted: bool = False) -> CompactRows:
     """Rows of in-neighbors, also where no reverse adjacency is stored."""
-    if sides.into is not None:
-        return compact_rows(sides.into, weighted=weighted)
-    return transposed(compact_rows(sides.out, weighted=weighted))
+    if adjacencies.into is not None:
+        return compact_rows(adjacencies.into, weighted=weighted)
+    return transposed(compact_rows(adjacencies.out, weighted=weighted))
 
 
 def transposed(rows: CompactRows) -> CompactRows:

@@ -40,7 +40,7 @@ _SERIAL_BLOCKS = 4
 def run(
     workspace: None,
     task: Task,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     start: Start,
 ) -> Ran:
     """Run a program.
@@ -49,27 +49,27 @@ def run(
     ----------
     task
         The program, and how it may be run.
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     start
         Values, and who sends in the first superstep.
     """
-    return _Run(task, sides, start).all()
+    return _Run(task, adjacencies, start).all()
 
 
 class _Run:
     """Where a run stands between two supersteps."""
 
-    def __init__(self, task: Task, sides: Adjacencies, start: Start) -> None:
+    def __init__(self, task: Task, adjacencies: Adjacencies, start: Start) -> None:
         self._task, program = task, task.program
         self._kernels = kernels_of(program)
-        self._ways = _ways(sides, task)
-        self._out = sides.out
-        count = sides.out.count
+        self._ways = _ways(adjacencies, task)
+        self._out = adjacencies.out
+        count = adjacencies.out.count
         values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
         values[:] = start.values
         values[start.indices] = start.others
-        active[sides.out.present if start.active is None else start.active] = True
+        active[adjacencies.out.present if start.active is None else start.active] = True
         degrees = self._ways[0][0].degree.astype(np.int64)
         for pushed, _ in self._ways[1:]:
             degrees += pushed.degree
@@ -145,11 +145,11 @@ class _Run:
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
 
 
-def _ways(sides: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
+def _ways(adjacencies: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
     """Rows that messages are pushed along, and those that they are pulled from, each way."""
-    out, into, along = sides.out, sides.into, task.program.along
+    out, into, along = adjacencies.out, adjacencies.into, task.program.along
     if into is None and (along != "out" or task.may_pull):
-        turned = in_rows(sides, weighted=task.weighted)
+        turned = in_rows(adjacencies, weighted=task.weighted)
         into = _rows_of(turned, out)
     if into is None:
         return [(out, out)]
@@ -158,7 +158,7 @@ def _ways(sides: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
         out, into = (
             _rows_of(compact_rows(rows, weighted=task.weighted), rows) for rows in (out, into)
         )
-    if not sides.directed or along == "out":
+    if not adjacencies.directed or along == "out":
         return [(out, into)]
     return [(into, out)] if along == "in" else [(out, into), (into, out)]
 

@@ -70,21 +70,21 @@ class OrientedRows(NamedTuple):
 
 
 def count_triangles(
-    workspace: None, sides: Adjacencies, *, products: bool = False
+    workspace: None, adjacencies: Adjacencies, *, products: bool = False
 ) -> TriangleCounts:
     """Count the triangles at every vertex; ``workspace`` is what a twin on a device works in.
 
     ``products``: of a directed graph, count directed triangles, and neighbors with edges both ways.
     """
-    rows = oriented_rows(sides)
-    count = sides.out.count
+    rows = oriented_rows(adjacencies)
+    count = adjacencies.out.count
     cost = np.empty(count, np.int64)
     for_ranges(row_costs, count, *rows[2:5], cost)
     bounds = blocks_of_rows(cost)
-    counted = *rows[2:6], sides.directed, products
+    counted = *rows[2:6], adjacencies.directed, products
     parts = for_ranges(mark_and_count, bounds.size - 1, bounds, *counted, serial_items=2)
     triangles = _by_vertex([found for found, _ in parts], rows.rank)
-    if sides.directed:
+    if adjacencies.directed:
         links = _by_vertex([edges for _, edges in parts], rows.rank)
     else:
         links = 2 * triangles
@@ -108,15 +108,15 @@ def triangles_in_order(workspace: None, counts: TriangleCounts, order: Int64s) -
     return counts.triangles[order]
 
 
-def oriented_rows(sides: Adjacencies) -> OrientedRows:
+def oriented_rows(adjacencies: Adjacencies) -> OrientedRows:
     """Point the edges of a graph upwards."""
-    out = compact_rows(sides.out)
-    count = sides.out.count
-    if not sides.directed:
+    out = compact_rows(adjacencies.out)
+    count = adjacencies.out.count
+    if not adjacencies.directed:
         # The union with nothing is the row itself, without its self loop.
         other = CompactRows(np.zeros(count + 1, np.int64), out.indices[:0], out.weight)
-    elif sides.into is not None:
-        other = compact_rows(sides.into)
+    elif adjacencies.into is not None:
+        other = compact_rows(adjacencies.into)
     else:
         other = transposed(out)
 
@@ -124,8 +124,8 @@ def oriented_rows(sides: Adjacencies) -> OrientedRows:
     starts = out.indptr + other.indptr
     degree = np.zeros(count, np.int64)
     targets = np.empty(starts[-1], np.uint32)
-    mutual = np.empty(targets.size if sides.directed else 0, np.uint8)
-    both_ways = np.zeros(count if sides.directed else 0, np.int64)
+    mutual = np.empty(targets.size if adjacencies.directed else 0, np.uint8)
+    both_ways = np.zeros(count if adjacencies.directed else 0, np.int64)
     bounds = blocks_of_rows(np.diff(starts) + ROW_COST)
     union = starts, targets, mutual, degree, both_ways
     for_ranges(union_rows, bounds.size - 1, bounds, *out[:2], *other[:2], *union, serial_items=2)
