@@ -146,7 +146,7 @@ class Frontier:
         ----------
         function
             Returns the new value, or a tuple of new values, one for each name in ``into``. By their
-            names it may take the arrays of the state, of which it is told the vertex' values,
+            names it may take the arrays of the state, of which it gets the values of the vertex,
             ``degree``, ``num_vertices``, and any of ``numbers``.
         state
             Arrays that are read and written.
@@ -275,7 +275,7 @@ def _kinds(
             msg = f"numbers has {name}={value}, which is beyond int64"
             raise SettingsError(msg)
         if name in OF_EDGES or name.removeprefix("source_").removeprefix("target_") in state.kinds:
-            msg = f"numbers has {name}, which functions are told already; take another name"
+            msg = f"numbers has {name}, which functions take already; take another name"
             raise SettingsError(msg)
         kinds[name] = WHOLE if is_whole else REAL
     return state.kinds, kinds

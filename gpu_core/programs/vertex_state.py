@@ -59,19 +59,19 @@ class Place:
             yield reader
 
     def rows(self, reader: Reader, direction: str, *, weighted: bool) -> tuple[Rows, ...]:
-        """Rows that a frontier goes along: one way, or both where they differ."""
+        """Rows that a frontier goes along: in one direction, or in both where they differ."""
         weighted = weighted and reader.kind.record.has_weight
-        ways = ("out", "in") if direction == "both" else (direction,)
+        directions = ("out", "in") if direction == "both" else (direction,)
         if not reader.kind.directed:
-            ways = ("out",)
-        return tuple(self._rows(reader, way, weighted=weighted) for way in ways)
+            directions = ("out",)
+        return tuple(self._rows(reader, along, weighted=weighted) for along in directions)
 
-    def _rows(self, reader: Reader, way: str, *, weighted: bool) -> Rows:
-        found = self._copies.get((way, weighted))
+    def _rows(self, reader: Reader, along: str, *, weighted: bool) -> Rows:
+        found = self._copies.get((along, weighted))
         if found is None:
-            found = reader.rows(way, weighted=weighted)
+            found = reader.rows(along, weighted=weighted)
             if found.indptr is not None:
-                self._copies[way, weighted] = found
+                self._copies[along, weighted] = found
         return found
 
     def is_of(self, other: Place) -> bool:
@@ -153,7 +153,7 @@ class VertexState:
 def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
     """Values of an array of the state: one, or one a vertex."""
     if name in OF_EDGES or not name.isidentifier():
-        why = "functions are told" if name in OF_EDGES else "is no name of Python's"
+        why = "functions take already" if name in OF_EDGES else "is no name of Python's"
         msg = f"an array cannot be called {name!r}, which {why}; take another name"
         raise SettingsError(msg)
     values = np.asarray(given)

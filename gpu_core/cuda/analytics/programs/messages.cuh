@@ -6,7 +6,7 @@
 //             both             what two messages are together, in whatever order
 //             IS_SUM_OF_WHOLES
 #pragma once
-#include "ways.cuh"
+#include "message_rows.cuh"
 
 // Combine a message with what is at a place.
 __device__ __forceinline__ void combine_into(Message* place, Message sent) {

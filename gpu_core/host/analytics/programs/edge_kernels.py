@@ -22,8 +22,8 @@ _IS_SUM = False
 _NEUTRAL = float('inf')
 
 @inlined
-def _message_of(told, source, target, weight, degree):
-    return stored_real(_edge(told[0][source], weight))
+def _message_of(arguments, source, target, weight, degree):
+    return stored_real(_edge(arguments[0][source], weight))
 
 @inlined
 def _improves(one, other):
@@ -35,7 +35,7 @@ def _improves(one, other):
 
 @inlined
 def degree_of(vertex, degrees):
-    """Edges that a vertex has, along one way or two."""
+    """Edges that a vertex has, in one direction or two."""
     first, second = degrees
     return np.int64(first[vertex]) + (np.int64(second[vertex]) if second.size > 0 else 0)
 
@@ -55,7 +55,9 @@ def combine_into(combined, target, sent):
 
 
 @compiled
-def send_messages(low, high, way, degrees, vertices, ends, told, into, combined, has, received):
+def send_messages(
+    low, high, rows, degrees, vertices, ends, arguments, into, combined, has, received
+):
     """Send along the edges ``low … high - 1`` of a frontier what would change their targets.
 
     Parameters
@@ -64,7 +66,7 @@ def send_messages(low, high, way, degrees, vertices, ends, told, into, combined,
         Of all vertices, as of `degree_of`.
     vertices, ends
         The frontier, and the sums of its degrees up to each: where its edges end.
-    told
+    arguments
         Arrays that the function reads, numbers, and how many vertices there are.
     into
         What messages are combined into in the end; functions read it as it is now.
@@ -78,7 +80,7 @@ def send_messages(low, high, way, degrees, vertices, ends, told, into, combined,
     tuple
         ``low``, and how many those are.
     """
-    begin, _, columns, step, weights, weight_begin = way
+    begin, _, columns, step, weights, weight_begin = rows
     has_weights = _WEIGHTED and weights.size > 0
     found = np.int64(0)
     # The first vertex whose edges end behind `low`.
@@ -102,7 +104,7 @@ def send_messages(low, high, way, degrees, vertices, ends, told, into, combined,
             weight = np.float64(weights[weight_place]) if has_weights else 1.0
             place += step
             weight_place += step
-            sent = _message_of(told, source, target, weight, degree)
+            sent = _message_of(arguments, source, target, weight, degree)
             if _improves(into[target], sent):
                 combine_into(combined, target, sent)
                 if has[target] == 0 and compare_and_swap(has, target, np.int32(0), np.int32(1)):

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class Way(NamedTuple):
+class MessageRows(NamedTuple):
     """Rows that messages go along: neighbors as `Rows.walked`, and weights."""
 
     begin: npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class Inbox(NamedTuple):
 
 
 class Now(NamedTuple):
-    """What the functions of a program are told besides of a vertex or an edge."""
+    """What the functions of a program take besides the values of a vertex or an edge."""
 
     superstep: np.int64
     num_vertices: np.int64

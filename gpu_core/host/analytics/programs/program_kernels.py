@@ -93,9 +93,9 @@ def changed(values, vertex_index, message, degree, now):
 
 
 @compiled
-def push_way(way, queue, size, vertices, inbox, received, found, now):
+def push_along(along, queue, size, vertices, inbox, received, found, now):
     """Send what the first ``size`` vertices of the queue send; returns the end of ``received``."""
-    begin, degree, columns, step, weights, weight_begin = way
+    begin, degree, columns, step, weights, weight_begin = along
     values, _, degrees = vertices
     combined, has = inbox
     has_weights = _WEIGHTED and weights.size > 0
@@ -125,13 +125,13 @@ def push_way(way, queue, size, vertices, inbox, received, found, now):
 
 
 @compiled
-def push(way, second_way, ways, queue, received, size, vertices, inbox, now, limits):
+def push(along, second, directions, queue, received, size, vertices, inbox, now, limits):
     """Push supersteps until no vertex is active, or ``limits`` end it.
 
     Parameters
     ----------
-    ways
-        1, or 2: messages go along ``second_way`` as well.
+    directions
+        1, or 2: messages go along ``second`` as well.
     queue, received
         uint32[vertex_count]: the active vertices, ``size`` of them; room for those of a superstep.
 
@@ -145,9 +145,9 @@ def push(way, second_way, ways, queue, received, size, vertices, inbox, now, lim
     combined, has = inbox
     entries = np.int64(0)
     while True:
-        found = push_way(way, queue, size, vertices, inbox, received, 0, now)
-        if ways > 1:
-            found = push_way(second_way, queue, size, vertices, inbox, received, found, now)
+        found = push_along(along, queue, size, vertices, inbox, received, 0, now)
+        if directions > 1:
+            found = push_along(second, queue, size, vertices, inbox, received, found, now)
         for at in range(size):
             active[queue[at]] = False
         size, entries = 0, np.int64(0)
@@ -184,9 +184,9 @@ def sent_by(source, weights, place, values, degrees, sent, now):
 
 
 @compiled
-def pull_in_any_order(low, high, way, vertices, sent, now, inbox):
+def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
     """Combine what the neighbors of the vertices ``low … high - 1`` send."""
-    begin, degree, columns, step, weights, weight_begin = way
+    begin, degree, columns, step, weights, weight_begin = along
     values, active, degrees = vertices
     combined, has = inbox
     for target in range(low, high):
@@ -209,9 +209,9 @@ def pull_in_any_order(low, high, way, vertices, sent, now, inbox):
 
 
 @compiled
-def pull_in_order(low, high, way, vertices, sent, now, inbox):
+def pull_in_order(low, high, along, vertices, sent, now, inbox):
     """The same, in the order that `run.py` says."""
-    begin, degree, columns, step, weights, weight_begin = way
+    begin, degree, columns, step, weights, weight_begin = along
     values, active, degrees = vertices
     combined, has = inbox
     lanes, in_lane = np.empty(_LANES, combined.dtype), np.empty(_LANES, np.bool_)

@@ -1,7 +1,7 @@
 """Supersteps of programs on the host: pushed by one thread, or pulled by all.
 
 A thread pushes superstep after superstep until one is to be pulled, for a grid has thousands of
-small ones. Pulling writes to the vertex that looks alone, so no thread is in another one's way.
+small ones. Pulling writes to the vertex that looks alone, so no two threads write the same word.
 Where messages do not depend on weights each is computed once a vertex, and not once an edge.
 
 Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
@@ -23,7 +23,7 @@ from ....jit.parallel import for_ranges, thread_count
 from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import compact_rows, in_rows
-from .program_arrays import Inbox, Now, PushLimits, Vertices, Way
+from .program_arrays import Inbox, MessageRows, Now, PushLimits, Vertices
 from .program_module import kernels_of
 
 #: A superstep is pulled where the edges of active vertices are more than one of so many: where not
@@ -63,15 +63,15 @@ class _Run:
     def __init__(self, task: Task, adjacencies: Adjacencies, start: Start) -> None:
         self._task, program = task, task.program
         self._kernels = kernels_of(program)
-        self._ways = _ways(adjacencies, task)
+        self._row_pairs = _row_pairs(adjacencies, task)
         self._out = adjacencies.out
         count = adjacencies.out.count
         values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
         values[:] = start.values
         values[start.indices] = start.others
         active[adjacencies.out.present if start.active is None else start.active] = True
-        degrees = self._ways[0][0].degree.astype(np.int64)
-        for pushed, _ in self._ways[1:]:
+        degrees = self._row_pairs[0][0].degree.astype(np.int64)
+        for pushed, _ in self._row_pairs[1:]:
             degrees += pushed.degree
         self._vertices = Vertices(values, active, degrees)
         self._entries = int(degrees.sum())
@@ -114,9 +114,9 @@ class _Run:
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
         begun = np.flatnonzero(self._vertices.active)
         queues[0][: begun.size] = begun
-        first, second = (way_of(self._ways[at][0]) for at in (0, -1))
+        first, second = (message_rows(self._row_pairs[at][0]) for at in (0, -1))
         self._superstep, size, entries = self._kernels.push(
-            first, second, len(self._ways), *queues, begun.size, self._vertices, self._inbox,
+            first, second, len(self._row_pairs), *queues, begun.size, self._vertices, self._inbox,
             self._now(), PushLimits(most, self._entries, share),
         )  # fmt: skip
         return size, entries
@@ -132,8 +132,10 @@ class _Run:
             now = now._replace(total=kernels.add_blocks(self._totals))
         if self._sent.size:
             for_ranges(kernels.send, count, vertices, now, self._sent)
-        for _, pulled in self._ways:
-            for_ranges(kernels.pull, count, way_of(pulled), vertices, self._sent, now, self._inbox)
+        for _, pulled in self._row_pairs:
+            for_ranges(
+                kernels.pull, count, message_rows(pulled), vertices, self._sent, now, self._inbox
+            )
         parts = for_ranges(
             kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
             serial_items=_SERIAL_BLOCKS,
@@ -145,8 +147,8 @@ class _Run:
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
 
 
-def _ways(adjacencies: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
-    """Rows that messages are pushed along, and those that they are pulled from, each way."""
+def _row_pairs(adjacencies: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
+    """Rows that messages are pushed along, and those that they are pulled from, by direction."""
     out, into, along = adjacencies.out, adjacencies.into, task.program.along
     if into is None and (along != "out" or task.may_pull):
         turned = in_rows(adjacencies, weighted=task.weighted)
@@ -172,8 +174,8 @@ def _rows_of(compact: Any, like: Rows) -> Rows:
     )  # fmt: skip
 
 
-def way_of(rows: Rows) -> Way:
+def message_rows(rows: Rows) -> MessageRows:
     """Rows as kernels take them."""
     if rows.weights is None:
-        return Way(*rows.walked, np.empty(0, np.float32), rows.begin)
-    return Way(*rows.walked, rows.weights, rows.weight_begin)
+        return MessageRows(*rows.walked, np.empty(0, np.float32), rows.begin)
+    return MessageRows(*rows.walked, rows.weights, rows.weight_begin)
