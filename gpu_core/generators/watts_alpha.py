@@ -52,7 +52,7 @@ MEMORY = ("device", "host")
 _STREAM = 0x616C7068  # "alph"
 _CHOICE, _ORDER = _STREAM, _STREAM + 1
 
-#: Turns of one call of compiled code: it listens to Ctrl-C in between.
+#: Choices of one call of compiled code: it listens to Ctrl-C in between.
 _TURNS = 1 << 15
 #: By all pairs, a thread looks at so many vertices at least: for fewer it takes longer to begin.
 _VERTICES_A_THREAD = 1 << 13
@@ -171,8 +171,8 @@ def _edges_of(count: int, degree: float) -> int:
 
 def _order(seed: int, number: int, count: int) -> Int64s:
     """Who chooses in a round, one after the other."""
-    turns = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
-    return np.argsort(random_words(seed, _ORDER, turns), kind="stable")
+    choices = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
+    return np.argsort(random_words(seed, _ORDER, choices), kind="stable")
 
 
 class Growing:
@@ -201,7 +201,7 @@ class Growing:
         self._columns = np.empty(8 * edges + 2 * first_room * count, np.uint32)
         #: Edges that were made, and the end of the rows.
         self._made = np.zeros(2, np.int64)
-        self._turn = 0
+        self._choice = 0
         self._order = np.empty(0, np.int64)
 
     @property
@@ -214,25 +214,25 @@ class Growing:
 
         ``most`` at most, of this round, or as many as there are edges to make.
         """
-        within = self._turn % self._count
+        within = self._choice % self._count
         if within == 0:
-            self._order = _order(self._seed, self._turn // self._count, self._count)
-        vertices, first = self._order[within : within + most], np.uint64(self._turn)
+            self._order = _order(self._seed, self._choice // self._count, self._count)
+        vertices, first = self._order[within : within + most], np.uint64(self._choice)
         if by == "two hops":
             self._choose_of_two_hops(vertices, first)
         else:
-            for turn, vertex in enumerate(vertices):
+            for choice, vertex in enumerate(vertices):
                 if not self.is_complete:
-                    self._choose_of_all(vertex, first + np.uint64(turn), one_core)
-        self._turn += vertices.size
+                    self._choose_of_all(vertex, first + np.uint64(choice), one_core)
+        self._choice += vertices.size
         return int(vertices.size)
 
     def _choose_of_two_hops(self, vertices: Int64s, first: np.uint64) -> None:
         from .watts_alpha_kernels import choose_of_two_hops  # which brings Numba
 
-        choose_of_two_hops(vertices, first, self._looked, *self._told)
+        choose_of_two_hops(vertices, first, self._looked, *self._state)
 
-    def _choose_of_all(self, vertex: int, turn: np.uint64, one_core: bool) -> None:
+    def _choose_of_all(self, vertex: int, choice: np.uint64, one_core: bool) -> None:
         from ..jit.parallel import SERIAL_ITEMS, for_ranges
         from .watts_alpha_kernels import count_common, take_of_class
 
@@ -247,11 +247,11 @@ class Growing:
             classes, self._propensity.size - 1, block=_VERTICES_A_THREAD,
             serial_items=self._count + 1 if one_core else SERIAL_ITEMS,
         )  # fmt: skip
-        take_of_class(vertex, turn, np.sum(sizes, axis=0), classes, *self._told)
+        take_of_class(vertex, choice, np.sum(sizes, axis=0), classes, *self._state)
 
     @property
-    def _told(self) -> tuple[Any, ...]:
-        """What each compiled step is told."""
+    def _state(self) -> tuple[Any, ...]:
+        """Arguments of each compiled step."""
         start = stream_start(self._seed, _CHOICE)
         rows = self._begin, self._degree, self._room, self._columns, self._first_room
         return start, *rows, self.src, self.dst, self._made, self._propensity

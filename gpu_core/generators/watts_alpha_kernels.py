@@ -24,14 +24,14 @@ def word(start, number):
 
 
 @inlined
-def drawn_class(start, turn, sizes, propensity):
+def drawn_class(start, choice, sizes, propensity):
     """Draw the number of common neighbors; -1 where there is nobody to choose."""
     total = 0.0
     for common in range(sizes.size):
         total += sizes[common] * propensity[common]
     if total == 0.0:
         return -1
-    draw = (word(start, 2 * turn) >> np.uint64(11)) * _UNIT * total
+    draw = (word(start, 2 * choice) >> np.uint64(11)) * _UNIT * total
     upto, last = 0.0, -1
     for common in range(sizes.size):
         if sizes[common] > 0:
@@ -43,9 +43,9 @@ def drawn_class(start, turn, sizes, propensity):
 
 
 @inlined
-def drawn_rank(start, turn, size):
+def drawn_rank(start, choice, size):
     """Draw one of so many."""
-    half = word(start, 2 * turn + 1) >> np.uint64(32)
+    half = word(start, 2 * choice + 1) >> np.uint64(32)
     return np.int64((half * np.uint64(size)) >> np.uint64(32))
 
 
@@ -75,7 +75,7 @@ def add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, 
 
 @compiled
 def choose_of_two_hops(
-    order, first_turn, looked, start, begin, degree, room, columns, first_room, src, dst, made,
+    order, first_choice, looked, start, begin, degree, room, columns, first_room, src, dst, made,
     propensity,
 ):  # fmt: skip
     """Have the vertices of ``order`` choose, those with common neighbors being looked at alone.
@@ -88,7 +88,7 @@ def choose_of_two_hops(
     for at in range(order.size):
         if made[0] == src.size:
             return
-        vertex, turn = order[at], first_turn + np.uint64(at)
+        vertex, choice = order[at], first_choice + np.uint64(at)
         row, size = begin[vertex], np.int64(degree[vertex])
         sizes[:] = 0
         # Itself and its neighbors, as if they had been looked at: they are none of the others.
@@ -110,10 +110,10 @@ def choose_of_two_hops(
         for a in range(found):
             sizes[min(np.int64(looked[near[a]]), most)] += 1
         sizes[0] = count - 1 - size - found
-        common = drawn_class(start, turn, sizes, propensity)
+        common = drawn_class(start, choice, sizes, propensity)
         chosen = -1
         if common > 0:
-            rank, kept = drawn_rank(start, turn, sizes[common]), 0
+            rank, kept = drawn_rank(start, choice, sizes[common]), 0
             for a in range(found):
                 if min(np.int64(looked[near[a]]), most) == common:
                     members[kept] = near[a]
@@ -121,7 +121,7 @@ def choose_of_two_hops(
             chosen = np.sort(members[:kept])[rank]
         elif common == 0:
             # Of the vertices that are neither near nor neighbors the one of this rank.
-            chosen = drawn_rank(start, turn, sizes[0])
+            chosen = drawn_rank(start, choice, sizes[0])
             for a in range(found):
                 members[a] = near[a]
             for a in range(size):
@@ -159,14 +159,14 @@ def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
 
 @compiled
 def take_of_class(
-    vertex, turn, sizes, classes, start, begin, degree, room, columns, first_room, src, dst, made,
+    vertex, choice, sizes, classes, start, begin, degree, room, columns, first_room, src, dst, made,
     propensity,
 ):  # fmt: skip
     """Have a vertex choose, the classes of all others being known."""
-    common = drawn_class(start, turn, sizes, propensity)
+    common = drawn_class(start, choice, sizes, propensity)
     if common < 0:
         return
-    rank = drawn_rank(start, turn, sizes[common])
+    rank = drawn_rank(start, choice, sizes[common])
     for other in range(classes.size):
         if classes[other] == common:
             if rank == 0:

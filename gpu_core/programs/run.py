@@ -198,7 +198,7 @@ def _task(
             why = "its combine has no identity="
         msg = f"direction='push', but the program is pulled, as {why}; use 'auto' or 'pull'"
         raise SettingsError(msg)
-    # Without in-rows a pull takes a copy of all edges, turned around: for those who ask for it.
+    # Without in-rows a pull takes a transposed copy of all edges: only on request.
     has_both = reader.kind.has_reverse or program.along != "out"
     return Task(
         program,

@@ -16,7 +16,7 @@ from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.algorithms.triangles.clustering import clustering as clustered
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.algorithms.triangles.triangles import triangles as counted_by_id
-from graphtide.gpu_core.cuda.analytics.parts.targets import Cleared, targets_of
+from graphtide.gpu_core.cuda.analytics.parts.oriented_edges import Cleared, oriented_edges
 from graphtide.gpu_core.cuda.analytics.triangles import triangles
 from graphtide.gpu_core.cuda.device.compile import kernel_file
 from graphtide.gpu_core.host.analytics.triangles.triangles import TriangleCounts
@@ -143,7 +143,7 @@ def test_triangles_of_rows_of_every_length(device: Any, kind: dict[str, Any]) ->
         sizes = scratch.take(4, np.uint32)
         found = triangles.count_triangles(engine.workspace, adjacencies)
         cleared = Cleared(found.triangles, found.links, sizes)
-        rows = targets_of(device, scratch, adjacencies, found.degree, cleared)
+        rows = oriented_edges(device, scratch, adjacencies, found.degree, cleared)
         lengths = device.to_host(rows.rows) & np.uint64((1 << 24) - 1)
     assert lengths.max() > triangles._MEDIUM_LENGTH
     assert ((lengths > triangles._SMALL_LENGTH) & (lengths <= triangles._MEDIUM_LENGTH)).any()

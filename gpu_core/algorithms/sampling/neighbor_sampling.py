@@ -122,11 +122,11 @@ def sample_neighbors(
     SettingsError
         A weight that is looked at is negative.
     """
-    is_turned = reader.kind.directed and direction == "in"
+    is_transposed = reader.kind.directed and direction == "in"
     rows = reader.rows(direction, weighted=weighted)
     seen = None
     if before is not None:
-        out = reader.rows("out") if is_turned else None
+        out = reader.rows("out") if is_transposed else None
         seen = SeenBefore(reader.entry_times(time), before, out)
     sampler = reader.algorithms.neighbor_sampling.Sampler(
         reader.workspace, rows, given, Manner(replace, weighted, disjoint, seen)

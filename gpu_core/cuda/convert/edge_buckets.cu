@@ -7,7 +7,8 @@
 //             source lie in one bucket. No bucket holds more than KEYS
 // Fault       BUCKET_OVERFULL: one does, and what is written is no batch
 // Order       where the edges of a bucket go is the sum of what the buckets before it keep. Blocks take
-//             buckets by turns, so all of these have begun, and none waits before it has said its sums
+//             buckets in the order in which they begin: all of these have begun, and none waits before
+//             it has published its sums
 //
 // Source      Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016; here
 //             every block adds up all that come before, which are few: words of the L2 cache.
@@ -109,7 +110,7 @@ struct Listed {
         return i < count && (i == 0 || rows.src_of(key(i)) != rows.src_of(key(i - 1)));
     }
     // The place behind the last row of the edge that does not do what its deciding row does, or 0.
-    __device__ __forceinline__ int behind_turn(int i) const {
+    __device__ __forceinline__ int after_switch(int i) const {
         const u64 deciding = key(i);
         for (int at = kept[i] - 1; at >= 0; --at) {
             if (rows.edge_of(sorted[at]) != rows.edge_of(deciding)) return 0;
@@ -134,9 +135,9 @@ struct Listed {
         return found;
     }
     // Write the CSR from entry `begin` and row `row`, the first ones of this bucket and of this
-    // warp; returns the largest id + 1 and counts edges that had turned.
+    // warp; returns the largest id + 1 and counts edges whose operations alternate.
     __device__ __forceinline__ u32 write(
-            const KeptList& list, bool ids_are_narrow, u32 begin, u32 row, u32& turned) const {
+            const OutputList& list, bool ids_are_narrow, u32 begin, u32 row, u32& switched) const {
         const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
         const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
         u32 most = 0;
@@ -145,7 +146,7 @@ struct Listed {
             const bool starts = starts_row(at);
             const u32 lanes = __ballot_sync(FULL_WARP, starts);
             if (at < count) {
-                write_entry(list, ids_are_narrow, at, begin + at, turned);
+                write_entry(list, ids_are_narrow, at, begin + at, switched);
                 const i64 src = rows.src_of(key(at));
                 most = max(most, static_cast<u32>(max(src, rows.dst_of(key(at)))) + 1);
                 if (starts) {
@@ -160,25 +161,25 @@ struct Listed {
         return most;
     }
     __device__ __forceinline__ void write_entry(
-            const KeptList& list, bool ids_are_narrow, int at, u32 entry, u32& turned) const {
+            const OutputList& list, bool ids_are_narrow, int at, u32 entry, u32& switched) const {
         const i64 dst = rows.dst_of(key(at));
         if (ids_are_narrow) static_cast<u32*>(list.columns)[entry] = static_cast<u32>(dst);
         else static_cast<i64*>(list.columns)[entry] = dst;
         if (list.positions) list.positions[entry] = rows.tail_of(key(at)) >> 1;
-        if (!list.turned) return;
-        const int behind = behind_turn(at);
-        turned += behind != 0;
-        list.turned[entry] = behind != 0;
+        if (!list.switched) return;
+        const int behind = after_switch(at);
+        switched += behind != 0;
+        list.switched[entry] = behind != 0;
         if (list.firsts) list.firsts[entry] = rows.tail_of(sorted[behind ? behind : first(at)]) >> 1;
     }
 };
 
-// `buckets` u64[number of buckets], 0 before; `turns` u32, 0 before and after.
+// `buckets` u64[number of buckets], 0 before; `block_numbers` u32, 0 before and after.
 //
 // Launch    a block a bucket
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
-        Sorted rows, Partition partition, KeptList puts, KeptList deletes, i64 keep_loops, i64 ids_are_narrow,
-        u64* buckets, u32* turns, Report report) {
+        Sorted rows, Partition partition, OutputList puts, OutputList deletes, i64 keep_loops,
+        i64 ids_are_narrow, u64* buckets, u32* block_numbers, Report report) {
     follow_previous_launch();
     __shared__ u64 sorted[Bucket::KEYS];
     // Counters of the sort, and behind it the places of what is kept.
@@ -186,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         Bucket::Counters counters;
         Place kept[Bucket::KEYS];
     } lists;
-    const u32 bucket = take_bucket(turns);
+    const u32 bucket = take_bucket(block_numbers);
     const u32 last = gridDim.x - 1;
     i64 bounds[2];
     find_bucket(partition, rows.keys, rows.count, bucket, bounds);
@@ -215,11 +216,11 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
     const Sums before = sums_before(buckets, bucket);
 #pragma unroll
     for (int kind = 0; kind < 2; ++kind) {
-        const KeptList& list = kind ? deletes : puts;
+        const OutputList& list = kind ? deletes : puts;
         const u32 entries = before.kept[kind] + own.kept[kind];
-        u32 turned = 0;
+        u32 switched = 0;
         u32 most = listed[kind].write(list, ids_are_narrow, before.kept[kind],
-                                      before.rows[kind] + rows_below[kind], turned);
+                                      before.rows[kind] + rows_below[kind], switched);
         if (bucket == last && threadIdx.x == 0) {
             const u32 all_rows = before.rows[kind] + own.rows[kind];
             (kind ? report.counts->deletes : report.counts->puts) = entries;
@@ -229,8 +230,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         most = block_max<u32, SORT_THREADS>(most);
         if (ids_are_narrow && threadIdx.x == 0) atomicMax(&report.counts->beyond[kind], most);
         if (kind == 0) continue;
-        turned = block_sum<u32, SORT_THREADS>(turned);
-        if (threadIdx.x == 0 && turned) atomicAdd(&report.counts->revoked, turned);
+        switched = block_sum<u32, SORT_THREADS>(switched);
+        if (threadIdx.x == 0 && switched) atomicAdd(&report.counts->revoked, switched);
     }
     report.finish();
 }

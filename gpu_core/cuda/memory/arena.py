@@ -82,8 +82,8 @@ class DeviceArena(BaseArena):
         self.kept_counts: Int64s | None = None
         #: Grows whenever the image is replaced, or a table moved.
         self.image_number = 0
-        #: uint32, on the device: see `free_runs.empty_turns`.
-        self.turns = free_runs.empty_turns(device)
+        #: uint32, on the device: see `free_runs.empty_block_numbers`.
+        self.block_numbers = free_runs.empty_block_numbers(device)
         super().__init__(kind, sizes)
 
     def _default_limit(self) -> int:

@@ -46,7 +46,7 @@ class RunArea(Protocol):
     image: Any
     tree: Any
     geometry: Any
-    turns: Any
+    block_numbers: Any
     trees: int
     tree_groups: int
     level_words: npt.NDArray[np.int64]
@@ -79,8 +79,8 @@ def allocation_words(most, few_runs):
 
 @compiled
 def write_allocation(
-    lines, kernels, trees, tree_groups, turns, multiprocessors, few_runs, image, tree, geometry,
-    allocation, taken, need, most, vertex_count,
+    lines, kernels, trees, tree_groups, block_numbers, multiprocessors, few_runs, image, tree,
+    geometry, allocation, taken, need, most, vertex_count,
 ):  # fmt: skip
     """Write the launch that takes runs out of the arena; arguments as of `free_runs.cu`.
 
@@ -95,7 +95,7 @@ def write_allocation(
     else:
         blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
         place = begin_launch(lines, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
-        end_launch(lines, put_words(lines, place, (*common, *demand, turns)))
+        end_launch(lines, put_words(lines, place, (*common, *demand, block_numbers)))
 
 
 def allocate_bytes(most: int) -> int:
@@ -104,11 +104,11 @@ def allocate_bytes(most: int) -> int:
     return 8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS) + ALIGNMENT
 
 
-def empty_turns(device: "Device") -> "Array":
+def empty_block_numbers(device: "Device") -> "Array":
     """What the blocks that search the trees tell one another, uint32[]: 0 between two launches."""
-    turns = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
-    turns.fill(0)
-    return turns
+    block_numbers = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
+    block_numbers.fill(0)
+    return block_numbers
 
 
 def groups_of(level_words: npt.NDArray[np.int64]) -> int:
@@ -149,7 +149,7 @@ def allocate_demand(
     lines[0] = 0
     kernels = np.array([device.kernel("free_runs.cu", name) for name in KERNELS])
     write_allocation(
-        lines, kernels, arena.trees, arena.tree_groups, address(arena.turns),
+        lines, kernels, arena.trees, arena.tree_groups, address(arena.block_numbers),
         device.multiprocessors, FEW_RUNS, address(arena.image), address(arena.tree),
         address(arena.geometry), *allocated[:2], need, most, vertex_count,
     )  # fmt: skip

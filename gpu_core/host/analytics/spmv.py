@@ -35,11 +35,11 @@ def multiply(
     rows = adjacencies.into if transpose else adjacencies.out
     y = np.empty(adjacencies.out.count)
     if rows is None:
-        turned = in_rows(adjacencies, weighted=weighted)
+        transposed = in_rows(adjacencies, weighted=weighted)
         rows = replace(
-            adjacencies.out, columns=turned.indices, step=1, begin=turned.indptr[:-1],
-            degree=np.diff(turned.indptr).astype(np.uint32), weights=turned.weight,
-            weight_begin=turned.indptr[:-1],
+            adjacencies.out, columns=transposed.indices, step=1, begin=transposed.indptr[:-1],
+            degree=np.diff(transposed.indptr).astype(np.uint32), weights=transposed.weight,
+            weight_begin=transposed.indptr[:-1],
         )  # fmt: skip
     weights, weight_begin = (
         (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)

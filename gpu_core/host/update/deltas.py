@@ -109,7 +109,7 @@ def sorted_delta(
     Parameters
     ----------
     groups
-        Entries by kind. Dangling references are in this direction already and never turned.
+        Entries by kind. Dangling references are in this direction already and are never transposed.
     cleared
         Vertices that are deleted: each gets a row, with ``clear`` set.
     vertex_count
@@ -117,7 +117,7 @@ def sorted_delta(
     mirrored
         Turn puts and deletes round: row = destination.
     both
-        Add the turned entries to the straight ones (undirected graphs).
+        Add the transposed entries to the others (undirected graphs).
     with_source
         Keep the number of the put.
     ordered
@@ -126,8 +126,8 @@ def sorted_delta(
     bits = max(int(vertex_count - 1).bit_length(), 1)
     pieces = []
     for group in groups:
-        turned = group.kind != KIND_DANGLING and mirrored
-        first, second = (group.columns, group.rows) if turned else (group.rows, group.columns)
+        transposed = group.kind != KIND_DANGLING and mirrored
+        first, second = (group.columns, group.rows) if transposed else (group.rows, group.columns)
         if first.size:
             pieces.append((group.kind, first, second))
             if both and group.kind != KIND_DANGLING:

@@ -132,9 +132,9 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
     const u32 stride = static_cast<u32>(step);
     if (slices.takes_chunks()) {
         __shared__ u32 taken;
-        Turns turns(&taken);
+        WorkQueue work_queue(&taken);
         const u32 blocks = static_cast<u32>(chunk_blocks);
-        slices.for_chunks(blocks, turns, [&](u32, const Chunk& chunk) {
+        slices.for_chunks(blocks, work_queue, [&](u32, const Chunk& chunk) {
             const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES * step;
             const u32* from = columns + begin[chunk.row] + skipped;
             u32* to = indices + chunk.start;

@@ -69,11 +69,13 @@ def run(
     start
         Values, and the senders of the first superstep.
     """
-    needs_turned = adjacencies.into is None and (task.program.along != "out" or task.may_pull)
+    needs_transposed = adjacencies.into is None and (task.program.along != "out" or task.may_pull)
     count = adjacencies.out.count
     items = queue_items(adjacencies.out)
     need = (
-        in_rows_bytes(workspace.device, adjacencies, weighted=task.weighted) if needs_turned else 0
+        in_rows_bytes(workspace.device, adjacencies, weighted=task.weighted)
+        if needs_transposed
+        else 0
     )
     need += bytes_of(
         (4 * items + words_of(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
@@ -87,7 +89,7 @@ def run(
             return taken.enter_context(workspace.scratch(size))
 
         scratch = take_scratch(need)
-        if needs_turned:
+        if needs_transposed:
             into = in_rows(workspace.device, scratch, adjacencies, weighted=task.weighted)
             adjacencies = Adjacencies(
                 adjacencies.out, replace(into, present=adjacencies.out.present)

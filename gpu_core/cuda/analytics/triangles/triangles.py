@@ -1,9 +1,9 @@
 """Triangle counting in CUDA: oriented edges, looked up in hash tables in shared memory.
 
-Each edge of the undirected simple graph points from its lower to its higher end (`targets.py`). For
-every vertex ``u`` its targets are put into a hash table; each target ``v`` of ``u`` and each target
-``w`` of ``v`` that is in the table is a triangle, found once. Vertices with few targets take a
-warp, others a block or several (``triangles.cu``).
+Each edge of the undirected simple graph points from its lower to its higher end
+(`oriented_edges.py`). For every vertex ``u`` its targets are put into a hash table; each target
+``v`` of ``u`` and each target ``w`` of ``v`` that is in the table is a triangle, found once.
+Vertices with few targets take a warp, others a block or several (``triangles.cu``).
 
 Nothing is read back before the counts are: the kernels list for each other what is left to do.
 
@@ -24,7 +24,7 @@ from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
-from ..parts.targets import Cleared, Targets, targets_bytes, targets_of
+from ..parts.oriented_edges import Cleared, OrientedEdges, oriented_edges, oriented_edges_bytes
 
 _SOURCE: Final = "triangles.cu"
 
@@ -82,7 +82,7 @@ def count_triangles(
     """
     device, count = workspace.device, adjacencies.out.count
     edges = adjacencies.out.num_entries // (1 if adjacencies.directed else 2)
-    need = targets_bytes(device, adjacencies)
+    need = oriented_edges_bytes(device, adjacencies)
     medium, large = _list_sizes(edges)
     need += bytes_of((medium + 4, np.uint32), (large, np.uint64))
     counts = DeviceCounts(
@@ -94,7 +94,9 @@ def count_triangles(
     with workspace.scratch(need) as scratch:
         sizes = scratch.take(4, np.uint32)
         cleared = Cleared(counts.triangles, counts.links, sizes)
-        targets = targets_of(device, scratch, adjacencies, counts.degree, cleared, counts.both_ways)
+        targets = oriented_edges(
+            device, scratch, adjacencies, counts.degree, cleared, counts.both_ways
+        )
         lists = scratch.take(medium, np.uint32), scratch.take(large, np.uint64)
         _count(device, targets, counts, sizes, lists)
     return counts
@@ -112,7 +114,7 @@ def _list_sizes(edges: int) -> tuple[int, int]:
 
 def _count(
     device: Device,
-    targets: Targets,
+    targets: OrientedEdges,
     counts: DeviceCounts,
     sizes: Array,
     lists: tuple[Array, Array],

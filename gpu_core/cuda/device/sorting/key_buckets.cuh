@@ -10,16 +10,16 @@
 constexpr int BUCKET_ITEMS = BUCKET_KEYS / SORT_THREADS;
 using Bucket = SortTile<BUCKET_ITEMS>;
 
-// The bucket that the block takes: by turns, so that those before it have begun. The last block to
-// ask leaves 0. All threads.
-__device__ __forceinline__ u32 take_bucket(u32* turns) {
-    __shared__ u32 turn;
+// The bucket that the block takes, in the order in which blocks begin: those before it have begun. The
+// last block to ask leaves 0. All threads.
+__device__ __forceinline__ u32 take_bucket(u32* block_numbers) {
+    __shared__ u32 number;
     if (threadIdx.x == 0) {
-        turn = atomicAdd(turns, 1u);
-        if (turn == gridDim.x - 1) *turns = 0;
+        number = atomicAdd(block_numbers, 1u);
+        if (number == gridDim.x - 1) *block_numbers = 0;
     }
     __syncthreads();
-    return turn;
+    return number;
 }
 
 // Which bucket a key is in; passed by value.

@@ -91,8 +91,8 @@ _HAS_PUTS: Final = 1 + DELTA.at("puts")
 _HAS_DELETES: Final = 1 + DELTA.at("deletes")
 ENTRIES: Final = 1 + DELTA_WORDS
 
-#: How `pack_lists` arranges straight and turned entries.
-_STRAIGHT, _TURNED, _TURNED_FIRST = 0, 1, 3
+#: How `pack_lists` arranges entries and transposed entries.
+_FORWARD, _TRANSPOSED, _TRANSPOSED_FIRST = 0, 1, 3
 
 _DANGLING: Final = int(KIND_DANGLING)
 _DELETE: Final = int(KIND_DELETE)
@@ -391,11 +391,11 @@ def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
     if keeps_rows:
         # The numbers of the rows stand for their vertices.
         lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
-    turns = _TURNED if direction == 1 else _STRAIGHT
+    orientation = _TRANSPOSED if direction == 1 else _FORWARD
     if facts.image.entries_per_edge == 2:
-        turns = _TURNED_FIRST
+        orientation = _TRANSPOSED_FIRST
     place = put_words(lines, place, (
-        facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], turns, keys.index_bits,
+        facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], orientation, keys.index_bits,
         keys.number_bits, sort[_KEYS], sort[_VALUES], sort[_PORTION],
     ))  # fmt: skip
     first_pass = (0, 0, 0, 0)

@@ -10,18 +10,18 @@
 #include "tiles.cuh"
 
 // Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes,
-// straight (`turns` 0), turned round (1), straight and then turned (2), turned and then straight (3).
+// as they are (`orientation` 0), transposed (1), as they are and then transposed (2), the reverse (3).
 // Where `lists` names no rows, the number of an entry's row stands for its vertex. Also counts the
 // first digit of the sort (sorting.cuh) unless `counts` is null, and clears `said`, u64[buckets].
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
         const u32* dangling_rows, const u32* dangling_columns, i64 dangling, Lists<u32> lists,
-        const u32* put_entry_rows, const u32* delete_entry_rows, i64 turns, Layout layout,
+        const u32* put_entry_rows, const u32* delete_entry_rows, i64 orientation, Layout layout,
         u64* keys, u32* values, i64 portion, Pass pass, u64* said, i64 buckets) {
     follow_previous_launch();
     for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) said[i] = 0;
     const i64 puts = lists.puts;
     const i64 listed = puts + lists.deletes;
-    const i64 total = dangling + (turns >= 2 ? 2 * listed : listed);
+    const i64 total = dangling + (orientation >= 2 ? 2 * listed : listed);
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, total);
 #pragma unroll 2
@@ -34,10 +34,10 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
             what = KIND_DANGLING;
         } else {
             number -= dangling;
-            bool turned = turns == 1 || turns == 3;
+            bool transposed = orientation == 1 || orientation == 3;
             if (number >= listed) {
                 number -= listed;
-                turned = !turned;
+                transposed = !transposed;
             }
             if (number < puts) {
                 row = put_entry_rows[number];
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
                 column = lists.delete_columns[number];
                 what = KIND_DELETE;
             }
-            if (turned) {
+            if (transposed) {
                 const u32 other = row;
                 row = column;
                 column = other;

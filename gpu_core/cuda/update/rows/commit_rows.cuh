@@ -114,7 +114,7 @@ __device__ __forceinline__ void commit_kept_row(
     }
 }
 
-// Write listed rows, from `first` on, `step` from one turn of the warp to the next.
+// Write listed rows, from `first` on, `step` from one iteration of the warp to the next.
 template <int LANES, int ENTRIES>
 __device__ __forceinline__ void commit_kept_rows(
         u32* image, const Delta& delta, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,

@@ -228,8 +228,8 @@ __device__ __forceinline__ void commit_large(
     __syncthreads();  // before the stage is written again
 }
 
-// Launch    any number of blocks: a block a tile of old entries in turn, then a block a large row, then
-//           a warp a row of few entries, then a block a tile of entries of the others
+// Launch    any number of blocks: a block a tile of old entries after the other, then a block a large
+//           row, then a warp a row of few entries, then a block a tile of entries of the others
 // Writes    the rows of long rows, and the degree of those that a block has merged; all other records
 //           are left to `commit_rows`, which may run beside this
 // Beside    the launch that enters vertices, which it awaits at the end

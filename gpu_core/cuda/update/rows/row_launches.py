@@ -54,8 +54,8 @@ ENTER: Final = 16
 COMMIT: Final = 32
 
 _BLOCK_SHIFT: Final = BLOCK.bit_length() - 1
-#: Blocks that take tiles of long rows by turns, a multiprocessor: all of them run at once, so that
-#: the next launch may begin.
+#: Blocks that take tiles of long rows dynamically, a multiprocessor: all of them run at once, so
+#: that the next launch may begin.
 _TILE_BLOCKS: Final = 4
 #: Rows of a block of ``commit_rows`` at least: as many as it has groups of lanes.
 _LEAST_ROWS: Final = 32
@@ -142,7 +142,7 @@ def write_allocating(lines, facts, most, allocation, taken):
     """Write the launch that allocates the runs of the batch's demand."""
     call, image = facts.call, facts.image
     write_allocation(
-        lines, facts.kernels.plain, image.trees, image.tree_groups, image.turns,
+        lines, facts.kernels.plain, image.trees, image.tree_groups, image.block_numbers,
         image.multiprocessors, call.few_runs, image.shapes[0, 0], image.tree, image.geometry,
         allocation, taken, call.need, max(most, 1), call.after,
     )  # fmt: skip

@@ -13,7 +13,7 @@ is decided by `chebyshev.py`; intermediate entries may be negative.
 Rows are a compact copy of the in-adjacencies (`compact_rows.py`), made once a call. Measured with
 8 M edges of 2^20 vertices on two cores: a gather over pages 41 to 46 ms (``runs`` and ``chain``
 alike), over the copy 21 ms, and the copy itself 17 to 25 ms; so it pays from the second step on.
-Without a reverse adjacency the copy is turned around, which costs four to five gathers.
+Without a reverse adjacency the copy is transposed, which costs four to five gathers.
 
 Sums are taken in the order of vertex indices: within a row, within a block of rows, and over the
 blocks exactly (`math.fsum`). How many threads there are changes no bit, and neither do layout and

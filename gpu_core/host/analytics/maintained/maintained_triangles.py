@@ -122,18 +122,20 @@ def count_pairs(
     if pairs.work == 0:
         return
     order = np.argsort(pairs.longer, kind="stable")
-    turned = np.concatenate([pairs.keys, pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)])
+    mirrored = np.concatenate(
+        [pairs.keys, pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)]
+    )
     weights = changed = None
     if pairs.weights is not None:
         count_neighbors(pairs.keys, pairs.weights, sign, kept.degree, _array(kept.both_ways))
-        by_vertex = np.argsort(turned)
-        turned, changed = turned[by_vertex], np.tile(pairs.weights >> 2, 2)[by_vertex]
+        by_vertex = np.argsort(mirrored)
+        mirrored, changed = mirrored[by_vertex], np.tile(pairs.weights >> 2, 2)[by_vertex]
         weights = pairs.weights[order]
     else:
-        turned.sort()
+        mirrored.sort()
     given = (
-        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights, turned,
-        changed, *_walked(adjacencies), kept.both_ways is not None, np.int64(sign),
+        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights,
+        mirrored, changed, *_walked(adjacencies), kept.both_ways is not None, np.int64(sign),
     )  # fmt: skip
     totals = kept.triangles, _array(kept.links)
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))
@@ -255,11 +257,11 @@ def first_not_below(items, low, high, bound):
 
 
 @inlined
-def changed_edges(turned, changed, low, high, vertex, other):
-    """How many edges of a pair change; those of ``vertex`` are ``turned[low:high]``."""
+def changed_edges(mirrored, changed, low, high, vertex, other):
+    """How many edges of a pair change; those of ``vertex`` are ``mirrored[low:high]``."""
     entry = np.uint64(vertex) << np.uint64(32) | np.uint64(other)
-    at = first_not_below(turned, low, high, entry)
-    if at == high or turned[at] != entry:
+    at = first_not_below(mirrored, low, high, entry)
+    if at == high or mirrored[at] != entry:
         return np.int64(0)
     if changed is None:
         return np.int64(1)
@@ -267,10 +269,10 @@ def changed_edges(turned, changed, low, high, vertex, other):
 
 
 @inlined
-def changed_row(turned, vertex):
-    """Where the changed edges of a vertex begin and end in ``turned``."""
-    low = first_not_below(turned, 0, turned.size, np.uint64(vertex) << np.uint64(32))
-    high = first_not_below(turned, low, turned.size, np.uint64(vertex + 1) << np.uint64(32))
+def changed_row(mirrored, vertex):
+    """Where the changed edges of a vertex begin and end in ``mirrored``."""
+    low = first_not_below(mirrored, 0, mirrored.size, np.uint64(vertex) << np.uint64(32))
+    high = first_not_below(mirrored, low, mirrored.size, np.uint64(vertex + 1) << np.uint64(32))
     return low, high
 
 
@@ -291,13 +293,13 @@ def clear_row(walked, vertex, marks):
 
 
 @inlined
-def mark_changed(turned, changed, low, high, marks):
+def mark_changed(mirrored, changed, low, high, marks):
     """Add four to the marks of those neighbors for each edge that changes."""
     for i in range(low, high):
         edges = np.int64(1)
         if changed is not None:
             edges = np.int64(changed[i])
-        marks[turned[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
+        marks[mirrored[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
 
 
 @inlined
@@ -323,7 +325,7 @@ def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
 
 @compiled
 def count_common(
-    low, high, shorter, longer, starts, weights, turned, changed, out, into, products, sign,
+    low, high, shorter, longer, starts, weights, mirrored, changed, out, into, products, sign,
     triangles, links,
 ):  # fmt: skip
     """Count what entries ``low … high - 1`` of the shorter rows find.
@@ -334,7 +336,7 @@ def count_common(
         Of the pairs, in the order of ``longer``; no weights of an undirected graph.
     starts
         Entries of the shorter rows before each pair, and of all.
-    turned, changed
+    mirrored, changed
         uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions; and its
         changed edges, None where that is one each.
     out, into
@@ -357,14 +359,14 @@ def count_common(
             marked, decided, ahead = np.int64(-1), y, number
             while ahead < longer.size and longer[ahead] == y:
                 ahead += 1
-            y_low, y_high = changed_row(turned, y)
+            y_low, y_high = changed_row(mirrored, y)
             entries = length_of(out, into, y)
             if (min(starts[ahead], high) - low) * _MARKS_A_SEARCH >= entries:
                 marked = y
                 mark_row(out, y, marks)
                 if into is not None:
                     mark_row(into, y, marks)
-                mark_changed(turned, changed, y_low, y_high, marks)
+                mark_changed(mirrored, changed, y_low, y_high, marks)
         own = edge_key(x, y)
         # Looked for when something is found.
         x_low = x_high = np.int64(-1)
@@ -391,14 +393,14 @@ def count_common(
                     break
                 if weight == 0:
                     continue
-                weight += 4 * changed_edges(turned, changed, y_low, y_high, y, w)
+                weight += 4 * changed_edges(mirrored, changed, y_low, y_high, y, w)
             if weight > 3 and edge_key(y, w) < own:
                 continue
             if x_low < 0:
-                x_low, x_high = changed_row(turned, x)
+                x_low, x_high = changed_row(mirrored, x)
             is_below = edge_key(x, w) < own
             if into is None:
-                if is_below and changed_edges(turned, changed, x_low, x_high, x, w) > 0:
+                if is_below and changed_edges(mirrored, changed, x_low, x_high, x, w) > 0:
                     continue
                 triangles[w] += sign
                 found += 1
@@ -406,7 +408,7 @@ def count_common(
                 # A self loop makes no triangle.
                 if w == x or w == y:
                     continue
-                xw_changed = changed_edges(turned, changed, x_low, x_high, x, w)
+                xw_changed = changed_edges(mirrored, changed, x_low, x_high, x, w)
                 if is_below and xw_changed > 0:
                     continue
                 if i < x_length:

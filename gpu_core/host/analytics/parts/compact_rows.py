@@ -99,7 +99,7 @@ def transposed(rows: CompactRows) -> CompactRows:
     lengths = np.zeros(count, np.int64)
     for_ranges(count_targets, count, rows.indices, lengths)
     out = CompactRows(indptr_of(lengths), np.empty_like(rows.indices), np.empty_like(rows.weight))
-    for_ranges(turn_rows, count, *rows, out.indptr[:-1].copy(), out.indices, out.weight)
+    for_ranges(transpose_rows, count, *rows, out.indptr[:-1].copy(), out.indices, out.weight)
     return out
 
 
@@ -141,7 +141,7 @@ def count_targets(low, high, indices, lengths):
 
 
 @compiled
-def turn_rows(low, high, indptr, indices, weight, place, turned, turned_weight):
+def transpose_rows(low, high, indptr, indices, weight, place, transposed, transposed_weight):
     """Write the rows of targets ``low … high - 1``; ``place`` says where each target's row goes on.
 
     Sources come in increasing order, so the new rows are sorted too.
@@ -153,6 +153,6 @@ def turn_rows(low, high, indptr, indices, weight, place, turned, turned_weight):
             if low <= target < high:
                 at = place[target]
                 place[target] = at + 1
-                turned[at] = np.uint32(source)
+                transposed[at] = np.uint32(source)
                 if weighted:
-                    turned_weight[at] = weight[i]
+                    transposed_weight[at] = weight[i]

@@ -151,8 +151,8 @@ def _row_pairs(adjacencies: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
     """Rows that messages are pushed along, and those that they are pulled from, by direction."""
     out, into, along = adjacencies.out, adjacencies.into, task.program.along
     if into is None and (along != "out" or task.may_pull):
-        turned = in_rows(adjacencies, weighted=task.weighted)
-        into = _rows_of(turned, out)
+        transposed = in_rows(adjacencies, weighted=task.weighted)
+        into = _rows_of(transposed, out)
     if into is None:
         return [(out, out)]
     if task.program.all_vertices:

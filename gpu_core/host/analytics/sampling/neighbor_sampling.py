@@ -103,15 +103,15 @@ class Sampler:
             return found, counts
         weights = (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)
         times = _NO_INT64S, _NO_INT64S, _NO_INT64S
-        turned = _NO_INT64S, _NO_UINT32S, _NO_UINT32S, np.int64(1)
+        out_rows = _NO_INT64S, _NO_UINT32S, _NO_UINT32S, np.int64(1)
         if seen is not None:
             every = seen.bounds.size == 1
             bounds = np.resize(seen.bounds, frontier.size) if every else seen.bounds[trees]
             times = seen.times.indptr, seen.times.values, bounds
             if seen.out is not None:
-                turned = seen.out.walked
+                out_rows = seen.out.walked
         for_ranges(
-            sample_chosen, counts.size, *rows.walked, *weights, times, turned, *drawn,
+            sample_chosen, counts.size, *rows.walked, *weights, times, out_rows, *drawn,
             fanout == ALL, np.empty(found.size), found, counts, serial_items=_SERIAL_VERTICES,
         )  # fmt: skip
         return found, counts
@@ -172,10 +172,10 @@ def sample_alike(
 
 
 @inlined
-def was_seen(vertex, neighbor, i, times, bound, turned):
+def was_seen(vertex, neighbor, i, times, bound, out_rows):
     """Whether the edge of an entry has a time before the bound."""
     indptr, values, _ = times
-    out_begin, out_degree, out_columns, out_step = turned
+    out_begin, out_degree, out_columns, out_step = out_rows
     if not values.size:
         return True
     at = indptr[vertex] + i
@@ -195,8 +195,8 @@ def was_seen(vertex, neighbor, i, times, bound, turned):
 
 @compiled
 def sample_chosen(
-    low, high, begin, degree, columns, step, weights, weight_begin, times, turned, frontier, slots,
-    first_word, replace, takes_all, keys, found, counts,
+    low, high, begin, degree, columns, step, weights, weight_begin, times, out_rows, frontier,
+    slots, first_word, replace, takes_all, keys, found, counts,
 ):  # fmt: skip
     """Sample by weight, of edges seen before a time, or both; vertices ``low … high - 1``."""
     weighted = weights.size > 0
@@ -210,7 +210,7 @@ def sample_chosen(
             neighbor = np.int64(columns[begin[vertex] + i * step])
             weight = np.float64(weights[weight_begin[vertex] + i * step]) if weighted else 1.0
             is_negative |= weight < 0.0
-            if weight <= 0.0 or not was_seen(vertex, neighbor, i, times, bound, turned):
+            if weight <= 0.0 or not was_seen(vertex, neighbor, i, times, bound, out_rows):
                 continue
             total += weight
             if replace:
@@ -243,7 +243,7 @@ def sample_chosen(
                     weight = (
                         np.float64(weights[weight_begin[vertex] + i * step]) if weighted else 1.0
                     )
-                    if weight <= 0.0 or not was_seen(vertex, neighbor, i, times, bound, turned):
+                    if weight <= 0.0 or not was_seen(vertex, neighbor, i, times, bound, out_rows):
                         continue
                     upto += weight
                     # The last one, should the target be rounded up to the total.

@@ -5,7 +5,7 @@ Lower is which has fewer neighbors or, of as many, the smaller index. So no vert
 
 Not here: what is done with it (`triangles.py`).
 
-Source: see ``targets.cu``.
+Source: see ``oriented_edges.cu``.
 """
 
 from typing import Final, NamedTuple
@@ -29,14 +29,14 @@ from .compact_rows import (
     rows_bytes,
 )
 
-_SOURCE: Final = "targets.cu"
+_SOURCE: Final = "oriented_edges.cu"
 
 #: Bits of the start of a row of targets; the other 24 are its length.
 _START_BITS: Final = 40
 
 
-class Targets(NamedTuple):
-    """Rows of targets; see ``targets.cuh`` for the encoding."""
+class OrientedEdges(NamedTuple):
+    """Rows of targets; see ``oriented_edges.cuh`` for the encoding."""
 
     #: uint64[vertex_count]
     rows: Array
@@ -45,7 +45,7 @@ class Targets(NamedTuple):
 
 
 class Cleared(NamedTuple):
-    """Arrays that are filled with 0 by the way."""
+    """Arrays that are filled with 0 by the same launch."""
 
     #: uint64[vertex_count]
     counts: Array
@@ -55,8 +55,8 @@ class Cleared(NamedTuple):
     sizes: Array
 
 
-def targets_bytes(device: Device, adjacencies: Adjacencies) -> int:
-    """Bytes of scratch that `targets_of` takes.
+def oriented_edges_bytes(device: Device, adjacencies: Adjacencies) -> int:
+    """Bytes of scratch that `oriented_edges` takes.
 
     Raises
     ------
@@ -79,14 +79,14 @@ def _room(adjacencies: Adjacencies) -> int:
     return adjacencies.out.num_entries * (2 if adjacencies.directed else 1)
 
 
-def targets_of(
+def oriented_edges(
     device: Device,
     scratch: Scratch,
     adjacencies: Adjacencies,
     degree: Array,
     cleared: Cleared,
     both_ways: Array | None = None,
-) -> Targets:
+) -> OrientedEdges:
     """Point the edges upwards, in scratch.
 
     Parameters
@@ -98,7 +98,7 @@ def targets_of(
         None: not asked for.
     """
     out = adjacencies.out
-    targets = Targets(
+    targets = OrientedEdges(
         scratch.take(out.count, np.uint64), scratch.take(_room(adjacencies), np.uint32)
     )
     if not adjacencies.directed:
@@ -127,7 +127,7 @@ def _begin(
     indptr: Array,
     other_indptr: Array | None,
     degree: Array,
-    targets: Targets,
+    targets: OrientedEdges,
     cleared: Cleared,
 ) -> None:
     count = int(indptr.size) - 1
@@ -143,7 +143,7 @@ def _append_targets(
     windows: tuple[Array, Array, Array],
     marked: Array | None,
     degree: Array,
-    targets: Targets,
+    targets: OrientedEdges,
     *,
     new_only: bool = False,
 ) -> None:
