@@ -19,7 +19,7 @@ Type and last time are those of the newest insert, the first time that of the fi
 are cut into batches makes no difference, not to a bit. Reports count as for ``last``: an insert of
 an edge that exists is *updated*.
 
-It is worked out in two places. What the rows of a batch come to, after the last of them that
+It is worked out in two positions. What the rows of a batch come to, after the last of them that
 deletes the edge, is found when they are converted (`fold_repeats`); ``put_reset`` tells where
 nothing before the batch counts. Then, before a batch is applied, each put that finds its edge gets
 the weight of both (`combine_weights`, ``cuda/update/assisted/repeats.cu``). All that follows is as

@@ -96,7 +96,7 @@ def values_at(kinds: Kinds, columns: Values, rows: npt.NDArray[np.int64]) -> Val
 
 
 def spread_values(kinds: Kinds, values: Values, at: npt.NDArray[np.int64], size: int) -> Values:
-    """Columns of so many items that have these values at some places, and are missing elsewhere."""
+    """Columns of ``size`` items with these values at some positions, and missing elsewhere."""
     out = {name: missing_column(kind, size) for name, kind in kinds}
     for name, column in out.items():
         column[at] = values[name]

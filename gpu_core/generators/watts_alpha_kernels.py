@@ -98,9 +98,9 @@ def choose_of_two_hops(
         found = 0
         for a in range(size):
             between = columns[row + a]
-            place = begin[between]
+            position = begin[between]
             for b in range(degree[between]):
-                other = columns[place + b]
+                other = columns[position + b]
                 if looked[other] == _NONE:
                     continue
                 if looked[other] == 0:
@@ -148,9 +148,9 @@ def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
         if is_neighbor[other] != 0:
             classes[other] = _NONE
             continue
-        common, place = 0, begin[other]
+        common, position = 0, begin[other]
         for a in range(degree[other]):
-            common += is_neighbor[columns[place + a]] == 1
+            common += is_neighbor[columns[position + a]] == 1
         common = min(common, most)
         classes[other] = common
         sizes[common] += 1

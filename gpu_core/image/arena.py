@@ -186,7 +186,7 @@ class BaseArena(GrowingTables):
         """Runs of the tables by size class, the table of free runs not counted."""
         live = np.zeros(CLASSES, np.int64)
         for table in Table:
-            first, size_class = self._place_of(table)
+            first, size_class = self._position_of(table)
             if table != Table.FREE_TREE and first != NONE:
                 live[size_class] += 1
         return live
@@ -321,7 +321,7 @@ class BaseArena(GrowingTables):
         vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
         self.image[vertices] = old[vertices]
 
-        _, tree_class = self._place_of(Table.FREE_TREE)
+        _, tree_class = self._position_of(Table.FREE_TREE)
         slots[tree_class] += 1
         pages = slots << np.arange(CLASSES)
         # Runs of each class begin behind those of all larger classes.

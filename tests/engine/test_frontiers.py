@@ -33,7 +33,7 @@ from graphtide.gpu_core.programs.traversals import (
     distances_traversal,
     hops_traversal,
 )
-from graphtide.gpu_core.programs.vertex_state import Place, VertexState
+from graphtide.gpu_core.programs.vertex_state import Origin, VertexState
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -153,9 +153,9 @@ def shaken(x, n, degree):
 
 def outcome(reader: Any, values: np.ndarray, direction: str) -> list[Any]:
     """What some calls leave of a graph, bit by bit."""
-    place = Place(lambda: reader, lambda ids: ids)
-    state = VertexState(place, {"x": values, "n": np.arange(values.size), "is_low": False})
-    frontier = make_frontier(place, direction, None)
+    origin = Origin(lambda: reader, lambda ids: ids)
+    state = VertexState(origin, {"x": values, "n": np.arange(values.size), "is_low": False})
+    frontier = make_frontier(origin, direction, None)
     left: list[Any] = []
 
     def note(found: Any) -> None:
@@ -195,9 +195,9 @@ def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
 def test_a_call_is_three_launches_however_long_rows_are(emulated_device: EmulatedDevice) -> None:
     graph = make_graph(star_edges(2_500), directed=False)
     engine = ImageEngine(emulated_device, graph)
-    place = Place(lambda: engine, lambda ids: ids)
-    state = VertexState(place, {"degree_of": graph.degrees(), "hops": 0})
-    frontier = make_frontier(place, "out", None).filter(lambda hops: hops == 0, state)
+    origin = Origin(lambda: engine, lambda ids: ids)
+    state = VertexState(origin, {"degree_of": graph.degrees(), "hops": 0})
+    frontier = make_frontier(origin, "out", None).filter(lambda hops: hops == 0, state)
     begin = len(emulated_device.launches)
     reached = frontier.for_edges(
         lambda source_degree_of: source_degree_of, state, combine="max", into="hops"

@@ -200,7 +200,7 @@ class EmulatedDevice:
         if code:
             self.refuse(lines, code, number)
 
-    def lines(self) -> np.ndarray:
+    def launch_list(self) -> np.ndarray:
         return empty_list()
 
     def start(self, lines: np.ndarray) -> None:

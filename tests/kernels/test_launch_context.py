@@ -180,7 +180,7 @@ def test_kernels_that_write_rows_begin_when_the_deltas_are_made(
         graph = DynamicGraph(**{**PLAIN, **SMALL, **settings})
         for shift in (1, 2):
             graph.apply(batch_of(1, ring, (ring + shift) % 300, **kind_of(settings)))
-        lines = graph._engine.updates.context.lines
+        lines = graph._engine.updates.context.launches
         names = [emulated_device._kernels[launch.kernel][1] for launch in launches_in(lines)]
         free = [launch.overlaps for launch in launches_in(lines)]
         first = next(n for n, name in enumerate(names) if name in ("plan_rows", "apply_few_rows"))

@@ -23,7 +23,7 @@ vertex, by its position in the hop. So threads and engines make no difference.
 
 What an engine offers: ``algorithms.neighbor_sampling`` with ``Sampler``, of rows alone: it expands
 hops and numbers what is found, in the memory of the engine. It reads the rows that are asked for,
-of which those without weights and times at random places only.
+of which those without weights and times at random positions only.
 
 Sources: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NIPS 2017;
 Bentley, Floyd, "A Sample of Brilliance", CACM 1987; Efraimidis, Spirakis, "Weighted random sampling

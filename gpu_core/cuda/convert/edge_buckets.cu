@@ -16,8 +16,8 @@
 #include "raw_edges.cuh"
 
 static_assert(Bucket::KEYS < 1 << 13, "numbers of a bucket are packed into 13 bits");
-// Places of keys in the tile, as they are listed.
-typedef unsigned short Place;
+// Positions of keys in the tile, as they are listed.
+typedef unsigned short Position;
 
 // What a bucket keeps, of puts (0) and deletes (1), or all buckets before it.
 struct Sums {
@@ -48,10 +48,10 @@ __device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
             {static_cast<u32>(all_rows), static_cast<u32>(all_rows >> 32)}};
 }
 
-// List the places of the keys that are kept: puts, and the deletes behind them. Returns how many of
+// List the positions of the keys that are kept: puts, and the deletes behind them. Returns how many of
 // either, and counts loops that are dropped.
 __device__ __forceinline__ Sums list_kept(
-        const Sorted& rows, const u64* sorted, int here, bool keep_loops, Place* kept, u32* loops) {
+        const Sorted& rows, const u64* sorted, int here, bool keep_loops, Position* kept, u32* loops) {
     const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
     // Bit i: item i is kept.
     u32 is_put = 0, is_delete = 0;
@@ -59,7 +59,7 @@ __device__ __forceinline__ Sums list_kept(
     // Both kinds in one number, as below: neither exceeds the keys of a bucket.
     u32 of_warp = 0;
     for (int i = 0; i < items; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         bool put = false, removes = false;
         if (at < here) {
             const u64 key = sorted[at];
@@ -89,7 +89,7 @@ __device__ __forceinline__ Sums list_kept(
         const bool put = is_put >> i & 1, removes = is_delete >> i & 1;
         const u32 put_lanes = __ballot_sync(FULL_WARP, put);
         const u32 delete_lanes = __ballot_sync(FULL_WARP, removes);
-        const Place at = static_cast<Place>(Bucket::place(i, items));
+        const Position at = static_cast<Position>(Bucket::position(i, items));
         if (put) kept[(before & 0xFFFF) + __popc(put_lanes & below)] = at;
         if (removes) kept[(before >> 16) + __popc(delete_lanes & below)] = at;
         before += __popc(put_lanes) + (__popc(delete_lanes) << 16);
@@ -102,14 +102,14 @@ __device__ __forceinline__ Sums list_kept(
 struct Listed {
     const Sorted& rows;
     const u64* sorted;
-    const Place* kept;
+    const Position* kept;
     int count;
 
     __device__ __forceinline__ u64 key(int i) const { return sorted[kept[i]]; }
     __device__ __forceinline__ bool starts_row(int i) const {
         return i < count && (i == 0 || rows.src_of(key(i)) != rows.src_of(key(i - 1)));
     }
-    // The place behind the last row of the edge that does not do what its deciding row does, or 0.
+    // The position behind the last row of the edge that does not do what its deciding row does, or 0.
     __device__ __forceinline__ int after_switch(int i) const {
         const u64 deciding = key(i);
         for (int at = kept[i] - 1; at >= 0; --at) {
@@ -118,7 +118,7 @@ struct Listed {
         }
         return 0;
     }
-    // Place of the first row of the edge.
+    // Position of the first row of the edge.
     __device__ __forceinline__ int first(int i) const {
         const u64 edge = rows.edge_of(key(i));
         int at = kept[i];
@@ -130,7 +130,7 @@ struct Listed {
         const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
         u32 found = 0;
         for (int i = 0; i < items; ++i) {
-            found += __popc(__ballot_sync(FULL_WARP, starts_row(Bucket::place(i, items))));
+            found += __popc(__ballot_sync(FULL_WARP, starts_row(Bucket::position(i, items))));
         }
         return found;
     }
@@ -142,7 +142,7 @@ struct Listed {
         const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
         u32 most = 0;
         for (int i = 0; i < items; ++i) {
-            const int at = Bucket::place(i, items);
+            const int at = Bucket::position(i, items);
             const bool starts = starts_row(at);
             const u32 lanes = __ballot_sync(FULL_WARP, starts);
             if (at < count) {
@@ -182,10 +182,10 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         i64 ids_are_narrow, u64* buckets, u32* block_numbers, Report report) {
     follow_previous_launch();
     __shared__ u64 sorted[Bucket::KEYS];
-    // Counters of the sort, and behind it the places of what is kept.
+    // Counters of the sort, and behind it the positions of what is kept.
     __shared__ union {
         Bucket::Counters counters;
-        Place kept[Bucket::KEYS];
+        Position kept[Bucket::KEYS];
     } lists;
     const u32 bucket = take_bucket(block_numbers);
     const u32 last = gridDim.x - 1;

@@ -123,16 +123,16 @@ def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Output) 
         rows.number, *buckets.grid, bounds.src_low, src_span, bounds.dst_low, dst_span, rows.folds,
         buckets.dst_bits, buckets.tail_bits, buckets.bits, buckets.key_bits, to.keeps_loops,
         to.ids_are_narrow, buckets.number, counts + 4 * COUNT_WORDS,
-        memory.scratch.place(buckets.scratch_bytes), to.report, counts, cleared,
+        memory.scratch.reserve(buckets.scratch_bytes), to.report, counts, cleared,
     )  # fmt: skip
     facts = b"".join((
         _kernels_of(device), _STREAM_FACTS(*words_of_stream(device)), of_rows,
         memory.puts.argument(0), memory.deletes.argument(0),
     ))  # fmt: skip
-    lines = device.lines()
-    _write(lines, facts)
+    launches = device.launch_list()
+    _write(launches, facts)
     try:
-        device.start(lines)
+        device.start(launches)
     except BaseException:
         renew_words(device)
         raise
@@ -147,15 +147,15 @@ def _kernels_of(device: Device) -> bytes:
 
 
 @inlined
-def _after(place, nbytes):
+def _after(position, nbytes):
     """Where the next piece of scratch begins."""
-    return place + -(-nbytes // ALIGNMENT) * ALIGNMENT
+    return position + -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 @compiled
-def _write(lines, packed):
+def _write(launches, packed):
     """Write all launches; ``packed`` is `_FACTS`."""
-    lines[0] = 0
+    launches[0] = 0
     facts = np.frombuffer(packed, _FACTS)[0]
     kernels, count, top = facts.kernels, facts.count, facts.key_bits
     blocks, portion = facts.blocks, facts.portion
@@ -171,32 +171,32 @@ def _write(lines, packed):
         digit = (shift | ((1 << width) - 1) << 32, counts, groups, facts.tickets)
         if left == passes:
             kernel = kernels[_PACK_NARROW if facts.are_narrow else _PACK]
-            place = begin_launch(lines, kernel, blocks, SORT_THREADS)
-            place = put_words(lines, place, (
+            position = begin_launch(launches, kernel, blocks, SORT_THREADS)
+            position = put_words(launches, position, (
                 facts.op, 0, count, facts.src_low, facts.src_span, facts.dst_low, facts.dst_span,
                 facts.dst_bits, facts.tail_bits, facts.folds, keys, 0, portion, facts.counts,
                 facts.cleared, 0, facts.faults, facts.src, facts.dst,
             ))  # fmt: skip
         else:
-            place = begin_launch(lines, kernels[_COUNT], blocks, SORT_THREADS)
-            place = put_words(lines, place, (keys, count, portion))
-        end_launch(lines, put_words(lines, place, digit))
+            position = begin_launch(launches, kernels[_COUNT], blocks, SORT_THREADS)
+            position = put_words(launches, position, (keys, count, portion))
+        end_launch(launches, put_words(launches, position, digit))
         kernel = kernels[_SCATTER_FEW if facts.is_few else _SCATTER_MANY]
-        place = begin_launch(lines, kernel, blocks, SORT_THREADS)
-        place = put_words(lines, place, (keys, count, portion))
-        end_launch(lines, put_words(lines, put_words(lines, place, digit), (spare,)))
+        position = begin_launch(launches, kernel, blocks, SORT_THREADS)
+        position = put_words(launches, position, (keys, count, portion))
+        end_launch(launches, put_words(launches, put_words(launches, position, digit), (spare,)))
         keys, spare = spare, keys
         shift += width
-    place = begin_launch(lines, kernels[_GROUP], facts.buckets, SORT_THREADS)
-    place = put_words(lines, place, (
+    position = begin_launch(launches, kernels[_GROUP], facts.buckets, SORT_THREADS)
+    position = put_words(launches, position, (
         keys, 0, 0, count, facts.src_low, facts.dst_low, facts.dst_bits, facts.tail_bits,
         int(facts.op == 0), low, (1 << facts.bucket_bits) - 1,
     ))  # fmt: skip
     for word in range(_LIST_WORDS):
-        lines[place + word] = facts.puts[word]
-        lines[place + _LIST_WORDS + word] = facts.deletes[word]
-    place += 2 * _LIST_WORDS
-    end_launch(lines, put_words(lines, place, (
+        launches[position + word] = facts.puts[word]
+        launches[position + _LIST_WORDS + word] = facts.deletes[word]
+    position += 2 * _LIST_WORDS
+    end_launch(launches, put_words(launches, position, (
         facts.keeps_loops, facts.ids_are_narrow, facts.published, facts.block_numbers, facts.counts,
         facts.faults, facts.ticket, facts.report,
     )))  # fmt: skip

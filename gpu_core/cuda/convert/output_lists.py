@@ -44,7 +44,7 @@ _REPORTED = packer("counts", "faults", "ticket", "host")
 class OutputList(NamedTuple):
     """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
 
-    #: uint32: places of the deciding rows in the order, where these are listed.
+    #: uint32: positions of the deciding rows in the order, where these are listed.
     at: int
     rows: int
     #: uint32
@@ -113,30 +113,31 @@ def memory_for(
     count, kinds = rows.number, 1 if rows.op is None else 2
     id_bytes = id_type(dense=dense).itemsize
     words = COUNT_WORDS + 2 * buckets
-    # Ids twice, offsets, and flags; positions; places in the order, and what is counted by tiles.
+    # Ids twice, offsets, and flags; positions; positions in the order, and what is counted by
+    # tiles.
     block = _memory(device, kinds * count * (2 * id_bytes + 5) + 4 * words)
     scratch = _memory(
         device,
         order_bytes + count * (8 * rows.with_positions + (0 if buckets else 8 * kinds)),
     )
-    zeros = Piece(block.place(4 * words), words)
+    zeros = Piece(block.reserve(4 * words), words)
 
     def allocate_list(*, is_put: bool) -> OutputList:
         with_times = is_put and record.has_times
         return OutputList(
-            at=0 if buckets else scratch.place(4 * count),
-            rows=block.place(id_bytes * count),
-            indptr=block.place(4 * (count + 1)),
-            columns=block.place(id_bytes * count),
-            positions=scratch.place(4 * count) if is_put and rows.with_positions else 0,
-            firsts=scratch.place(4 * count) if with_times else 0,
+            at=0 if buckets else scratch.reserve(4 * count),
+            rows=block.reserve(id_bytes * count),
+            indptr=block.reserve(4 * (count + 1)),
+            columns=block.reserve(id_bytes * count),
+            positions=scratch.reserve(4 * count) if is_put and rows.with_positions else 0,
+            firsts=scratch.reserve(4 * count) if with_times else 0,
             # Whether an edge that is deleted was inserted before tells if its end points stay.
-            switched=block.place(count) if with_times or not is_put else 0,
+            switched=block.reserve(count) if with_times or not is_put else 0,
         )
 
     puts, deletes = (
         allocate_list(is_put=True),
-        OutputList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0),
+        OutputList(0, 0, zeros.address + 4 * EMPTY, 0, 0, 0, 0),
     )
     if kinds == 2:
         deletes = allocate_list(is_put=False)
@@ -154,7 +155,7 @@ def group_sorted(
 ) -> None:
     """Fill the lists with the edges that are kept, of rows in order; they are counted first."""
     launch, rows, ticket = launches.launch_packed, ordered.argument, launches.words.ticket
-    count, counts = ordered.keys.size, to.memory.zeros.place
+    count, counts = ordered.keys.size, to.memory.zeros.address
     puts, deletes = to.memory.puts, to.memory.deletes
     if switches is not None:
         launch(
@@ -162,7 +163,7 @@ def group_sorted(
             rows + _SWITCHES(address(switches)),
         )  # fmt: skip
     blocks = _tiles_of(count)
-    tiles = to.memory.scratch.place(8 * blocks)
+    tiles = to.memory.scratch.reserve(8 * blocks)
     launch(
         "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
         rows + _COUNTED(to.keeps_loops, address(switches), tiles, counts, ticket),

@@ -163,9 +163,9 @@ __device__ __forceinline__ u32 sum_tiles(u32* tiles, i64 count, int stride) {
         const i64 tile = first + threadIdx.x;
         u32* own = &tiles[tile * stride];
         u32 total;
-        const u32 place =
+        const u32 position =
                 block_exclusive_sum<u32, TILE_THREADS>(tile < count ? __ldcg(own) : 0, total);
-        if (tile < count) *own = before + place;
+        if (tile < count) *own = before + position;
         before += total;
     }
     return before;
@@ -201,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
     if (threadIdx.x == 0) counts->deletes = deletes;
 }
 
-// Rows (by place in the order) of the puts and of the deletes that are kept.
+// Rows (by position in the order) of the puts and of the deletes that are kept.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
         Sorted rows, i64 keep_loops, const u32* tiles, u32* put_at, u32* delete_at) {
     follow_previous_launch();
@@ -273,9 +273,9 @@ __device__ __forceinline__ void group_tile(
         const u32 row = before + block_exclusive_sum<u32, TILE_THREADS>(starts, total) + starts - 1;
         before += total;
         if (i >= kept) continue;
-        const i64 place = list.at[i];
-        const i64 src = rows.src(place);
-        const i64 dst = rows.dst(place);
+        const i64 position = list.at[i];
+        const i64 src = rows.src(position);
+        const i64 dst = rows.dst(position);
         most = max(most, static_cast<u32>(max(src, dst)) + 1);
         if (ids_are_narrow) static_cast<u32*>(list.columns)[i] = static_cast<u32>(dst);
         else static_cast<i64*>(list.columns)[i] = dst;
@@ -285,10 +285,10 @@ __device__ __forceinline__ void group_tile(
             list.indptr[row] = static_cast<u32>(i);
         }
         if (i == kept - 1) list.indptr[row + 1] = static_cast<u32>(kept);
-        if (list.positions) list.positions[i] = rows.tail(place) >> 1;
-        const u32 switch_row = switches ? switches[place] : 0;
+        if (list.positions) list.positions[i] = rows.tail(position) >> 1;
+        const u32 switch_row = switches ? switches[position] : 0;
         if (list.switched) list.switched[i] = switch_row != 0;
-        if (list.firsts) list.firsts[i] = rows.tail(switch_row ? switch_row : rows.first_of(place)) >> 1;
+        if (list.firsts) list.firsts[i] = rows.tail(switch_row ? switch_row : rows.first_of(position)) >> 1;
     }
     most = block_max<u32, TILE_THREADS>(most);
     if (ids_are_narrow && threadIdx.x == 0) atomicMax(beyond, most);

@@ -117,7 +117,7 @@ struct Report {
 
 // Kept rows of one kind, and the CSR that they become; passed by value. Ids are u32 or i64.
 struct OutputList {
-    // Places in the order, as many as `Counts` says.
+    // Positions in the order, as many as `Counts` says.
     u32* at;
     // Sources that begin before each tile.
     u32* tiles;

@@ -130,7 +130,7 @@ class Conversion:
     def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
         """Lists of the batch, of which there are so many edges and rows."""
         memory, ids, at = self.memory, id_type(dense=self.dense), self.memory.block
-        counts, empty = memory.zeros.place, memory.zeros.place + 4 * EMPTY
+        counts, empty = memory.zeros.address, memory.zeros.address + 4 * EMPTY
         put_indptr = memory.puts.indptr if puts else empty
         delete_indptr = memory.deletes.indptr if deletes else empty
         no_ids, no_flags = DeviceList(counts, 0, ids, at), DeviceList(counts, 0, _FLAG, at)

@@ -46,8 +46,8 @@ __device__ __forceinline__ i64 vertex_of_rank(const Model& m, const Counts& coun
     for (i64 tile = low; tile < high; tile += ALL_THREADS) {
         const i64 vertex = tile + threadIdx.x;
         const u64 is_one = vertex < high && __ldcg(&counts.classes[vertex]) == u64(common);
-        const u64 place = upto + block_exclusive_sum<u64, ALL_THREADS>(is_one, total);
-        if (is_one && place == rank_within) found = vertex;
+        const u64 position = upto + block_exclusive_sum<u64, ALL_THREADS>(is_one, total);
+        if (is_one && position == rank_within) found = vertex;
         upto += total;
     }
     __syncthreads();
@@ -91,10 +91,10 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS) choose_of_all(const Mo
         const i64 other = tile + threadIdx.x / ROW_LANES;
         u32 common = 0;
         if (other < high) {
-            const i64 place = __ldcg(&m.begin[other]);
+            const i64 position = __ldcg(&m.begin[other]);
             const u32 entries = __ldcg(&m.degree[other]);
             for (u32 i = lane; i < entries; i += ROW_LANES) {
-                common += is_neighbor(__ldcg(&m.columns[place + i]));
+                common += is_neighbor(__ldcg(&m.columns[position + i]));
             }
         }
         for (u32 distance = ROW_LANES / 2; distance > 0; distance /= 2) {
@@ -203,10 +203,10 @@ extern "C" __global__ void __launch_bounds__(NEAR_THREADS) choose_of_two_hops(co
         __syncthreads();
         for (u32 i = warp_of_thread(); i < size; i += NEAR_THREADS / WARP) {
             const u32 between = m.columns[row + i];
-            const i64 place = m.begin[between];
+            const i64 position = m.begin[between];
             const u32 entries = m.degree[between];
             for (u32 k = lane; k < entries; k += WARP) {
-                const u32 other = m.columns[place + k];
+                const u32 other = m.columns[position + k];
                 // Those that cannot be chosen were marked before.
                 if (__ldcg(&near.looked[other]) == LOOKED_NONE) continue;
                 if (atomicAdd(&near.looked[other], 1u) == 0) near.vertices[atomicAdd(&found, 1u)] = other;

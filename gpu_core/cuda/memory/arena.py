@@ -154,7 +154,7 @@ class DeviceArena(BaseArena):
         words = self.table_words(table)
         if words == 0:
             return 0
-        first, _ = self._place_of(table)
+        first, _ = self._position_of(table)
         base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
         return address(self.image) + WORD_BYTES * base
 

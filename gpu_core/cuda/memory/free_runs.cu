@@ -14,7 +14,7 @@
 constexpr int GROUP_THREADS = ALLOCATE_THREADS;
 // A group: what one word of level 2 covers.
 constexpr int GROUP_LEVEL = 2;
-constexpr i64 GROUP_PLACES = 32 * GROUP_WORDS;
+constexpr i64 GROUP_POSITIONS = 32 * GROUP_WORDS;
 
 // Launch    one block of ALLOCATE_THREADS for each class that has a tree
 // Reads     need i64[CLASSES]
@@ -104,8 +104,8 @@ struct Groups {
 
 __device__ __forceinline__ Groups open_groups(i64 bump) {
     Groups groups;
-    const i64 places = bump >> lane_of_thread();
-    const i64 own = (places + GROUP_PLACES - 1) / GROUP_PLACES;
+    const i64 positions = bump >> lane_of_thread();
+    const i64 own = (positions + GROUP_POSITIONS - 1) / GROUP_POSITIONS;
     groups.begin = warp_exclusive_sum(own, groups.total);
     groups.end = groups.begin + own;
     return groups;
@@ -123,15 +123,15 @@ __device__ __forceinline__ int class_of(const Groups& groups, i64 i, u32& number
 constexpr u32 MANY_RUNS = 8;
 
 // List the lowest `taking` runs of each lane's word; the first of them has rank `rank` in the tree, and
-// `first_place` is that of the word's lowest bit. Returns what is left of the word. All lanes of the
+// `first_position` is that of the word's lowest bit. Returns what is left of the word. All lanes of the
 // warp.
 __device__ __forceinline__ u32 list_runs(
-        u32 word, u32 taking, u32 rank, u32 first_place, int size_class, const Listed& listed,
+        u32 word, u32 taking, u32 rank, u32 first_position, int size_class, const Listed& listed,
         u32* taken) {
     u32 after = word;
     if (__reduce_max_sync(FULL_WARP, taking) < MANY_RUNS) {
         for (; taking > 0; --taking, after &= after - 1) {
-            taken[listed.at(rank++)] = (first_place + __ffs(after) - 1) << size_class;
+            taken[listed.at(rank++)] = (first_position + __ffs(after) - 1) << size_class;
         }
         return after;
     }
@@ -141,9 +141,9 @@ __device__ __forceinline__ u32 list_runs(
         const u32 most = __shfl_sync(FULL_WARP, taking, source);
         const u32 below = __popc(runs & ((1u << lane) - 1));
         const u32 own_rank = __shfl_sync(FULL_WARP, rank, source) + below;
-        const u32 place = __shfl_sync(FULL_WARP, first_place, source) + lane;
+        const u32 position = __shfl_sync(FULL_WARP, first_position, source) + lane;
         const bool takes = (runs >> lane & 1) && below < most;
-        if (takes) taken[listed.at(own_rank)] = place << size_class;
+        if (takes) taken[listed.at(own_rank)] = position << size_class;
         const u32 gone = __ballot_sync(FULL_WARP, takes);
         if (lane == source) after = word & ~gone;
     }
@@ -176,8 +176,8 @@ __device__ __forceinline__ i64 take_group(
         const u32 runs = __popc(words[word]);
         const i64 rank = below + sets[word] - runs;
         const u32 taking = static_cast<u32>(max(min(count - rank, i64(runs)), i64(0)));
-        const u32 first_place = (number * GROUP_WORDS + of_group) * 32;
-        const u32 after = list_runs(words[word], taking, static_cast<u32>(rank), first_place,
+        const u32 first_position = (number * GROUP_WORDS + of_group) * 32;
+        const u32 after = list_runs(words[word], taking, static_cast<u32>(rank), first_position,
                                     size_class, listed, taken);
         if (after != words[word]) group.words[of_group] = after;
         const u32 kept = __ballot_sync(FULL_WARP, after != 0);

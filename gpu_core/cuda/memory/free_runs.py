@@ -79,7 +79,7 @@ def allocation_words(most, few_runs):
 
 @compiled
 def write_allocation(
-    lines, kernels, trees, tree_groups, block_numbers, multiprocessors, few_runs, image, tree,
+    launches, kernels, trees, tree_groups, block_numbers, multiprocessors, few_runs, image, tree,
     geometry, allocation, taken, need, most, vertex_count,
 ):  # fmt: skip
     """Write the launch that takes runs out of the arena; arguments as of `free_runs.cu`.
@@ -89,13 +89,13 @@ def write_allocation(
     common = image, tree, geometry, allocation, taken
     demand = need, most, vertex_count
     if most <= few_runs:
-        place = begin_launch(lines, kernels[_ALLOCATE_DEMAND], trees, BLOCK)
+        position = begin_launch(launches, kernels[_ALLOCATE_DEMAND], trees, BLOCK)
         lists = taken + 4 * taken_words_of(most)
-        end_launch(lines, put_words(lines, place, (*common, lists, *demand)))
+        end_launch(launches, put_words(launches, position, (*common, lists, *demand)))
     else:
         blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
-        place = begin_launch(lines, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
-        end_launch(lines, put_words(lines, place, (*common, *demand, block_numbers)))
+        position = begin_launch(launches, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
+        end_launch(launches, put_words(launches, position, (*common, *demand, block_numbers)))
 
 
 def allocate_bytes(most: int) -> int:
@@ -142,18 +142,18 @@ def allocate_demand(
         ``OK`` before, nothing is done.
     """
     most = max(most, 1)
-    allocation = scratch.place(8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS))
+    allocation = scratch.reserve(8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS))
     allocated = Allocation(allocation, allocation + 8 * ALLOCATION_WORDS, taken_words_of(most))
     device = arena.device
-    lines = device.lines()
-    lines[0] = 0
+    launches = device.launch_list()
+    launches[0] = 0
     kernels = np.array([device.kernel("free_runs.cu", name) for name in KERNELS])
     write_allocation(
-        lines, kernels, arena.trees, arena.tree_groups, address(arena.block_numbers),
+        launches, kernels, arena.trees, arena.tree_groups, address(arena.block_numbers),
         device.multiprocessors, FEW_RUNS, address(arena.image), address(arena.tree),
         address(arena.geometry), *allocated[:2], need, most, vertex_count,
     )  # fmt: skip
-    device.start(lines)
+    device.start(launches)
     return allocated
 
 

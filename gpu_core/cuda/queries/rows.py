@@ -22,7 +22,7 @@ from ..device.sorting.sorting import Plain
 from .paged_rows import copy_paged_rows
 
 _SOURCE: Final = "rows.cu"
-_PLACES: Final = "queries.cu"
+_POSITIONS: Final = "queries.cu"
 
 
 def live_rows(device: Device, arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
@@ -114,7 +114,7 @@ def _of_two_words(device: Device, low: Rows, high: Rows, dtype: type[np.generic]
     assert high.weights is not None
     items = device.empty(low.num_entries, dtype)
     device.launch(
-        _PLACES, "place_words", blocks_for(low.num_entries), THREADS, None,
+        _POSITIONS, "gather_words", blocks_for(low.num_entries), THREADS, None,
         low.weights.view(np.uint32), high.weights.view(np.uint32), np.int64(low.num_entries),
         items.view(np.uint32),
     )  # fmt: skip

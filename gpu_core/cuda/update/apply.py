@@ -116,7 +116,7 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
             arena.kept_counts = updates.report.counts
             code, status, numbers = finish_batch(context.address)
         if code:
-            graph.device.refuse(context.lines, code, number)
+            graph.device.refuse(context.launches, code, number)
         graph.torn = False
         if status != BatchStatus.OK:
             return Mode(context.call("mode")), status, None
@@ -139,8 +139,8 @@ def _plan_again(graph: UpdatableGraph) -> None:
     The demand counts all pages then, those that are queued too.
     """
     context = graph.renewed_context()
-    write_launches(context.lines, context.facts, graph.arena.header, PLAN)
-    graph.device.run(context.lines)
+    write_launches(context.launches, context.facts, graph.arena.header, PLAN)
+    graph.device.run(context.launches)
 
 
 def _apply_assisted(graph: UpdatableGraph, batch: DeviceBatch) -> Outcome:
@@ -171,11 +171,11 @@ def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
     context.set_call(after=mapped.vertex_count, report=0)
     mapped.fill(context.record["mapped"])
     memory = arena.image
-    end = write_launches(context.lines, context.facts, arena.header, SORT | PLAN)
+    end = write_launches(context.launches, context.facts, arena.header, SORT | PLAN)
     if end > context.call("scratch_end"):
         arena.provide_scratch(end - context.call("scratch"))
         return None
-    graph.device.run(context.lines)
+    graph.device.run(context.launches)
     return _commit_by_host(graph, memory, mapped)
 
 
@@ -230,8 +230,8 @@ def _commit_by_host(
             recycled=address(taken.queued), recycled_pages=taken.queued.size,
         )  # fmt: skip
         steps = COMMIT | ENTER if enters else COMMIT
-        write_launches(context.lines, context.facts, arena.header, steps)
-        graph.device.run(context.lines)
+        write_launches(context.launches, context.facts, arena.header, steps)
+        graph.device.run(context.launches)
         if mapped:
             remove_vertices(graph, mapped.gone)
         finish(graph, created - gone, report.address)

@@ -80,7 +80,7 @@ def copy_rows(
     has_properties = weight.size > 0 or last.size > 0
     # For all rows: most are short, and to take memory takes longer than to sort them.
     keys, spare = np.empty(_ROOM, np.uint64), np.empty(_ROOM, np.uint64)
-    place = np.empty(_ROOM, np.int64)
+    moved_to = np.empty(_ROOM, np.int64)
     for row in range(low, high):
         # In any order but that of the table, the record is far away too.
         later = np.int64(indices[min(row + 2 * FAR_AHEAD, high - 1)])
@@ -93,7 +93,7 @@ def copy_rows(
         if not ordered:
             if size > keys.size:
                 keys, spare = np.empty(2 * size, np.uint64), np.empty(2 * size, np.uint64)
-                place = np.empty(2 * size, np.int64)
+                moved_to = np.empty(2 * size, np.int64)
             at = 0
             segment, number = first_page, 0
             left = degree
@@ -117,14 +117,14 @@ def copy_rows(
             if not has_properties:
                 continue
             for i in range(size):
-                place[row_keys[i] & _AT_MASK] = i
+                moved_to[row_keys[i] & _AT_MASK] = i
         at = 0
         segment, number = first_page, 0
         while degree > 0:
             base = segment_base(shape, segment, pages)
             for entry in range(min(degree, entries)):
                 slot = base + entry * step
-                to = start + (at if ordered else place[at])
+                to = start + (at if ordered else moved_to[at])
                 if ordered:
                     neighbor = image[slot]
                     columns[to] = rank[neighbor] if rank.size else neighbor

@@ -271,11 +271,11 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
             if done + entries < degree:
                 number += 1
                 segment = page_after(image, shape, first_page, segment, number)
-        # Merge: `read` counts old entries from `start`, `place` is within the target segment.
+        # Merge: `read` counts old entries from `start`, `within` is within the target segment.
         step, field = strides(shape, to_entries)
         base = segment_base(shape, target, to_pages)
         read = np.int64(0)
-        place = np.int64(0)
+        within = np.int64(0)
         for entry in range(begin, end + 1):
             stop = degree - start
             if entry < end:
@@ -283,32 +283,32 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                     continue
                 stop = np.int64(position[entry]) - start
             while read < stop:
-                if place == to_entries:
+                if within == to_entries:
                     to_number += 1
                     target = page_after(image, shape, first_page, target, to_number)
                     base = segment_base(shape, target, to_pages)
-                    place = np.int64(0)
-                count = min(stop - read, to_entries - place)
+                    within = np.int64(0)
+                count = min(stop - read, to_entries - within)
                 if words == 1:
                     for i in range(count):
-                        image[base + place + i] = buffer[read + i]
+                        image[base + within + i] = buffer[read + i]
                 else:
                     for word in range(words):
                         for i in range(count):
-                            image[base + (place + i) * step + word * field] = buffer[
+                            image[base + (within + i) * step + word * field] = buffer[
                                 (read + i) * words + word
                             ]
                 read += count
-                place += count
+                within += count
             if entry == end:
                 break
             if kinds[entry] == KIND_PUT:
-                if place == to_entries:
+                if within == to_entries:
                     to_number += 1
                     target = page_after(image, shape, first_page, target, to_number)
                     base = segment_base(shape, target, to_pages)
-                    place = np.int64(0)
-                slot = base + place * step
+                    within = np.int64(0)
+                slot = base + within * step
                 if words > 1:
                     if found[entry]:
                         for word in range(words):
@@ -318,7 +318,7 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                         image, slot, field, words, number, not found[entry], properties
                     )
                 image[slot] = columns[entry]
-                place += 1
+                within += 1
             if found[entry]:
                 read += 1
         write_record(image, shape, vertex, room, after, first_page)

@@ -82,12 +82,12 @@ def close_rows(low, high, image, shape, rooms, rows, first, until, begin, room_b
         first_page, degree, entries, pages = open_row(image, shape, rooms, vertex)
         step, field = entry_strides(shape, entries)
         # What stands in front of the first entry that goes stays where it is.
-        segment, number, place = seek(image, shape, first_page, entries, first[item])
-        at = first_entry(shape, segment, pages) + place * step
+        segment, number, position = seek(image, shape, first_page, entries, first[item])
+        at = first_entry(shape, segment, pages) + position * step
         kept = np.uint64(first[item])
         left = degree - kept
         # Where the next one that stays is to be, and for how many there is space.
-        target, to_number, to, space = segment, number, at, entries - place
+        target, to_number, to, space = segment, number, at, entries - position
         here = min(left, space)
         while left > _ZERO:
             for _ in range(here):

@@ -3,9 +3,9 @@
 // Caller      gpu_core/cuda/analytics/centrality/betweenness_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/betweenness_centrality.py: what is counted, and why it is enough
 //
-// Places      each source of a batch has arrays of its own: place `slot * rows + vertex` is that of a
+// Positions    each source of a batch has arrays of its own: position `slot * rows + vertex` is that of a
 //             vertex for the source `slot`. All searches go on level by level, together
-// List        u32[places]: places in the order in which they were reached, level after level
+// List        u32[positions]: positions in the order in which they were reached, level after level
 // Levels      where each level begins in the list
 // Stages      of a level forward: its vertices reach those of the next one; these then add up the paths of
 //             their in-neighbors. Back, from the last level on: vertices add up the shares of the
@@ -38,7 +38,7 @@ struct Search {
     u64 ticket;
 };
 
-// What is worked on; by place but for `reached`.
+// What is worked on; by position but for `reached`.
 struct Batch {
     Search* search;
     u32* list;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void end_stage(const Batch& batch) {
     }
 }
 
-// The row of a place, and what is made of its entries.
+// The row of a position, and what is made of its entries.
 struct Walk {
     const Rows& rows;
     const Batch& batch;
@@ -85,7 +85,7 @@ struct Walk {
     u32 level;
 
     // Look at an entry; returns what it adds to the sum of its row. All lanes of the warp call.
-    __device__ __forceinline__ double visit(bool has_entry, u64 place, u32 slot, i64 at) const {
+    __device__ __forceinline__ double visit(bool has_entry, u64 position, u32 slot, i64 at) const {
         const u64 other = has_entry ? slot * batch.rows + rows.columns[at] : 0;
         if (stage == REACHES) {
             const bool is_reached =
@@ -103,21 +103,21 @@ struct Walk {
     }
 
     // Keep the sum of a row. One thread calls.
-    __device__ __forceinline__ void keep(u64 place, double sum) const {
+    __device__ __forceinline__ void keep(u64 position, double sum) const {
         if (stage == COUNTS) {
-            batch.paths[place] = sum;
+            batch.paths[position] = sum;
         } else if (stage == ADDS) {
-            const double paths = __ldcg(&batch.paths[place]);
+            const double paths = __ldcg(&batch.paths[position]);
             const double behind = paths * sum;
-            batch.behind[place] = behind;
-            batch.share[place] = (1.0 + behind) / paths;
+            batch.behind[position] = behind;
+            batch.share[position] = (1.0 + behind) / paths;
         }
     }
 };
 
 // Walk the rows of this stage: short ones by a warp each, long ones by the block.
 __device__ __forceinline__ void walk_rows(const Rows& rows, const Batch& batch) {
-    __shared__ u32 long_places[ROW_WARPS];
+    __shared__ u32 long_positions[ROW_WARPS];
     const Search* const search = batch.search;
     const u64 first = __ldcg(&search->first), size = __ldcg(&search->size);
     const Walk walk{rows, batch, __ldcg(&search->stage), static_cast<u32>(__ldcg(&search->level))};
@@ -125,38 +125,38 @@ __device__ __forceinline__ void walk_rows(const Rows& rows, const Batch& batch) 
     for (u64 tile = static_cast<u64>(blockIdx.x) * ROW_WARPS; tile < size;
          tile += static_cast<u64>(gridDim.x) * ROW_WARPS) {
         const bool has_row = tile + warp < size;
-        const u32 place = has_row ? __ldcg(&batch.list[first + tile + warp]) : 0;
-        const u32 vertex = static_cast<u32>(place % batch.rows);
+        const u32 position = has_row ? __ldcg(&batch.list[first + tile + warp]) : 0;
+        const u32 vertex = static_cast<u32>(position % batch.rows);
         const u32 degree = has_row ? rows.degree[vertex] : 0;
         const bool is_long = degree > WARP_ENTRIES;
-        if (lane == 0) long_places[warp] = is_long ? place : UNREACHED;
+        if (lane == 0) long_positions[warp] = is_long ? position : UNREACHED;
         if (has_row && !is_long) {
-            const u32 slot = static_cast<u32>(place / batch.rows);
+            const u32 slot = static_cast<u32>(position / batch.rows);
             const i64 begin = rows.begin[vertex];
             double sum = 0;
             for (u32 i = 0; i < degree; i += WARP) {
-                sum += walk.visit(i + lane < degree, place, slot, begin + (i + lane) * rows.step);
+                sum += walk.visit(i + lane < degree, position, slot, begin + (i + lane) * rows.step);
             }
             if (walk.stage != REACHES) sum = warp_sum(sum);
-            if (lane == 0) walk.keep(place, sum);
+            if (lane == 0) walk.keep(position, sum);
         }
         __syncthreads();
         for (u32 other = 0; other < ROW_WARPS; ++other) {
-            const u32 long_place = long_places[other];
-            if (long_place == UNREACHED) continue;
-            const u32 slot = static_cast<u32>(long_place / batch.rows);
-            const u32 row = static_cast<u32>(long_place % batch.rows);
+            const u32 long_position = long_positions[other];
+            if (long_position == UNREACHED) continue;
+            const u32 slot = static_cast<u32>(long_position / batch.rows);
+            const u32 row = static_cast<u32>(long_position % batch.rows);
             const u32 length = rows.degree[row];
             const i64 begin = rows.begin[row];
             double sum = 0;
             for (u32 i = 0; i < length; i += ROW_THREADS) {
                 const u32 at = i + threadIdx.x;
-                sum += walk.visit(at < length, long_place, slot, begin + at * rows.step);
+                sum += walk.visit(at < length, long_position, slot, begin + at * rows.step);
             }
             sum = block_sum<double, ROW_THREADS>(sum);
-            if (threadIdx.x == 0) walk.keep(long_place, sum);
+            if (threadIdx.x == 0) walk.keep(long_position, sum);
         }
-        __syncthreads();  // the places have been read: they may be written again
+        __syncthreads();  // the positions have been read: they may be written again
     }
 }
 
@@ -179,10 +179,10 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(const u32*
                                                                       const Batch batch) {
     const u64 slot = thread_of_grid();
     if (slot >= count) return;
-    const u64 place = slot * batch.rows + sources[slot];
-    batch.list[slot] = static_cast<u32>(place);
-    batch.distance[place] = 0;
-    batch.paths[place] = 1;
+    const u64 position = slot * batch.rows + sources[slot];
+    batch.list[slot] = static_cast<u32>(position);
+    batch.distance[position] = 0;
+    batch.paths[position] = 1;
     if (slot > 0) return;
     batch.levels[0] = 0;
     batch.search->tail = count;
@@ -230,12 +230,12 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_batch(
     if (vertex >= batch.rows) return;
     double sum = total[vertex];
     for (u64 slot = 0; slot < count; ++slot) {
-        const u64 place = slot * batch.rows + vertex;
-        if (batch.distance[place] == UNREACHED) continue;
+        const u64 position = slot * batch.rows + vertex;
+        if (batch.distance[position] == UNREACHED) continue;
         if (sources[slot] == vertex) {
             if (endpoints) sum += batch.reached[slot];
         } else {
-            sum += endpoints ? batch.behind[place] + 1.0 : batch.behind[place];
+            sum += endpoints ? batch.behind[position] + 1.0 : batch.behind[position];
         }
     }
     total[vertex] = sum;

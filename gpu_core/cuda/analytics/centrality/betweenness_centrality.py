@@ -25,7 +25,7 @@ _UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
 _SEARCH: Final = structure(_SOURCE, "Search")
 _BATCH: Final = structure(_SOURCE, "Batch")
 
-#: Places of a batch, of 32 bytes each: sources are as many as fit, at least one.
+#: Positions of a batch, of 32 bytes each: sources are as many as fit, at least one.
 MOST_VERTICES = 1 << 26
 #: Rows of a stage that is a small one: 32 for each warp of the launch on an H200.
 SMALL_ROWS = 2048
@@ -62,19 +62,19 @@ def centrality(
     if not sources.size:
         return total
     batch = min(sources.size, max(1, MOST_VERTICES // count))
-    places = batch * count
+    positions = batch * count
     need = bytes_of(
-        (words_of(_SEARCH) + count + 1, np.uint64), (3 * places, np.float64),
-        (2 * places + batch, np.uint32), (count, np.bool_),
+        (words_of(_SEARCH) + count + 1, np.uint64), (3 * positions, np.float64),
+        (2 * positions + batch, np.uint32), (count, np.bool_),
     )  # fmt: skip
     with workspace.scratch(need + in_rows_bytes(device, adjacencies)) as scratch:
         into = in_rows(device, scratch, adjacencies)
         search = scratch.take(words_of(_SEARCH), np.uint64)
         levels = scratch.take(count + 1, np.uint64)
-        of_places = [scratch.take(places, np.float64) for _ in range(3)]
-        listed, distance = (scratch.take(places, np.uint32) for _ in range(2))
+        of_positions = [scratch.take(positions, np.float64) for _ in range(3)]
+        listed, distance = (scratch.take(positions, np.uint32) for _ in range(2))
         reached = scratch.take(batch, np.uint32)
-        arrays = search, listed, levels, distance, *of_places, reached
+        arrays = search, listed, levels, distance, *of_positions, reached
         given = np.array((*map(address, arrays), count), dtype=_BATCH)
         read = *out.walked, *into.walked, given
         small, large = ("small_batch_stages", *read, np.uint64(SMALL_ROWS)), ("batch_stage", *read)

@@ -68,9 +68,9 @@ def iterate(
     with workspace.scratch(need) as scratch:
         rows = in_slices(device, scratch, adjacencies, weighted=weighted, in_place=in_place)
         # Pulled steps leave absent vertices out, and the first two write all.
-        even, odd = zeros(scratch, count, np.float64), scratch.place(8 * count)
+        even, odd = zeros(scratch, count, np.float64), scratch.reserve(8 * count)
         vectors = address(even), odd
-        sums, state = scratch.place(16 * measuring), zeros(scratch, words, np.uint64)
+        sums, state = scratch.reserve(16 * measuring), zeros(scratch, words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
         kernel = "pull_in_place" if in_place else "pull_values"

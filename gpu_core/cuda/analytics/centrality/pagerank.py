@@ -297,7 +297,7 @@ class Iteration:
         #: Arrays whose addresses are in the launches.
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
-        self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
+        self._shares = scratch.reserve(8 * rows.rows), scratch.reserve(8 * rows.rows)
         hub_values = (0, 0) if hubs is None else hubs.values
         hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
         #: Arguments of a step before and behind those that differ from step to step.

@@ -100,7 +100,7 @@ __device__ __forceinline__ void peel(const BothWays& rows, const Graph& graph) {
             walked, graph.queue(direction), __ldcg(&peeling->firsts[direction]),
             __ldcg(&peeling->ends[direction]),
             [&](bool has_entry, const Entry& entry) {
-                const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
+                const u32 neighbor = has_entry ? walked.columns[entry.position] : 0;
                 bool is_peeled = false;
                 if (has_entry && __ldcg(&graph.degree[neighbor]) > core) {
                     const u32 before = atomicSub(&graph.degree[neighbor], 1u);

@@ -86,7 +86,7 @@ __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& gr
     u64 entries = 0;
     for_edges<SIZE>(rows, graph.queue, __ldcg(&graph.coloring->first), __ldcg(&graph.coloring->end),
                       [&](bool has_entry, const Entry& entry) {
-                          const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
+                          const u32 neighbor = has_entry ? rows.columns[entry.position] : 0;
                           const bool is_colored =
                               has_entry && graph.is_before(entry.vertex, neighbor) &&
                               is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
@@ -107,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_before(
     for_edges<LEVEL_THREADS>(
         Rows{begin, degree, columns, step}, graph.queue, 0, *tail,
         [&](bool has_entry, const Entry& entry) {
-            if (!has_entry || !graph.is_before(columns[entry.place], entry.vertex)) return;
+            if (!has_entry || !graph.is_before(columns[entry.position], entry.vertex)) return;
             atomicAdd(&graph.waiting[entry.vertex], 1u);
         });
 }

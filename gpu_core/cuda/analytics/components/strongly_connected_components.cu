@@ -120,7 +120,7 @@ __device__ __forceinline__ void work(const BothWays& rows, const Graph& graph, u
         for_edges<SIZE>(
             walked, graph.queue(direction, __ldcg(&graph.rounds->side)), 0,
             __ldcg(&graph.rounds->ends[direction]), [&](bool has_entry, const Entry& entry) {
-                const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
+                const u32 neighbor = has_entry ? walked.columns[entry.position] : 0;
                 bool is_queued = has_entry && is_open(graph, neighbor);
                 if (is_queued) {
                     is_queued = what == TRIMS          ? is_trimmed(graph, direction, neighbor)

@@ -25,7 +25,7 @@ THREADS: Final = constant(_SOURCE, "WINDOW_THREADS")
 WINDOW_COST: Final = constant(_SOURCE, "WINDOW_COST")
 ROW_COST: Final = constant(_SOURCE, "ROW_COST")
 SCAN_ROWS: Final = constant(_SOURCE, "SCAN_ROWS")
-_PLACES: Final = "queries.cu"
+_POSITIONS: Final = "queries.cu"
 
 
 class CompactRows(NamedTuple):
@@ -186,9 +186,9 @@ def transposed(device: Device, scratch: Scratch, rows: Rows, *, weighted: bool =
         np.uint32(0), sort.keys,
     )  # fmt: skip
     if is_wide:
-        # Two words do not travel with a key: the place of the entry does. Rows are pinned ones.
+        # Two words do not travel with a key: the position of the entry does. Rows are pinned ones.
         items = np.int64(entries)
-        device.launch(_PLACES, "number_items", blocks_for(entries), THREADS, items, sort.values)
+        device.launch(_POSITIONS, "number_items", blocks_for(entries), THREADS, items, sort.values)
     elif compact.words is not None and sort.values is not None:
         sort.values[:] = compact.words
     keys, values = sort.run(counted=False)

@@ -122,11 +122,11 @@ struct Slices {
 // Walk through interleaved entries: where each lane's next one lies in the slice. All lanes call.
 class Interleaved {
   public:
-    __device__ __forceinline__ u32 place(bool has_entry) {
+    __device__ __forceinline__ u32 position(bool has_entry) {
         const u32 lanes = __ballot_sync(FULL_WARP, has_entry);
-        const u32 place = next_ + __popc(lanes & ((1u << lane_of_thread()) - 1));
+        const u32 position = next_ + __popc(lanes & ((1u << lane_of_thread()) - 1));
         next_ += __popc(lanes);
-        return place;
+        return position;
     }
 
   private:
@@ -136,7 +136,7 @@ class Interleaved {
 // Walk along rows in place: the same of every lane's row.
 class InPlace {
   public:
-    __device__ __forceinline__ u32 place(bool) { return next_++; }
+    __device__ __forceinline__ u32 position(bool) { return next_++; }
 
   private:
     u32 next_ = 0;
@@ -167,8 +167,8 @@ __device__ __forceinline__ void sum_short_rows(const SliceRow& own, Load load, V
         double found[ROUND];
 #pragma unroll
         for (int i = 0; i < ROUND; ++i) {
-            const u32 place = walk.place(first + i < entries);
-            if (first + i < entries) loaded[i] = load(own.start + place);
+            const u32 position = walk.position(first + i < entries);
+            if (first + i < entries) loaded[i] = load(own.start + position);
         }
 #pragma unroll
         for (int i = 0; i < ROUND; ++i) found[i] = first + i < entries ? value(loaded[i]) : 0.0;

@@ -106,11 +106,11 @@ def slices(
     """
     count, entries = rows.count, rows.num_entries
     most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
-    place = scratch.place
-    lengths, starts = place(4 * count), place(8 * blocks_for(count, SLICE_ROWS))
-    block_sums = place(8 * measuring)
-    chunks, chunk_count = place(CHUNK_DTYPE.itemsize * most_chunks), place(4)
-    chunk_sums, tickets = place(8 * most_chunks), place(4 * most_chunks)
+    reserve = scratch.reserve
+    lengths, starts = reserve(4 * count), reserve(8 * blocks_for(count, SLICE_ROWS))
+    block_sums = reserve(8 * measuring)
+    chunks, chunk_count = reserve(CHUNK_DTYPE.itemsize * most_chunks), reserve(4)
+    chunk_sums, tickets = reserve(8 * most_chunks), reserve(4 * most_chunks)
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
         pack(
@@ -135,7 +135,7 @@ def slices(
         arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
         return Slices(count, lengths, columns, 0, (), blocks, arguments, sums)
     bytes_each = weight_bytes(rows, weighted=weighted)
-    indices, weight = place(4 * entries), place(bytes_each * entries) if weighted else 0
+    indices, weight = reserve(4 * entries), reserve(bytes_each * entries) if weighted else 0
     form = WIDE_WEIGHTS if bytes_each == 8 else ()
     arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
     hub_arguments = pack(0, 0) if hubs is None else hubs.arguments

@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
-            target = along.rows.columns[entry.place];
+            target = along.rows.columns[entry.position];
             f64 weight = 1.0;
             if constexpr (WEIGHTED) weight = along.weight_of(entry);
             const Message sent = message_of(arguments, entry.vertex, target, weight,

@@ -68,7 +68,7 @@ __device__ __forceinline__ void push_along(const Run& run, const MessageRows& al
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
-            target = along.rows.columns[entry.place];
+            target = along.rows.columns[entry.position];
             if (wants_value(__ldcg(&run.values[target]))) {
                 f64 weight = 1.0;
                 if constexpr (WEIGHTED) {

@@ -138,12 +138,12 @@ def _remapped(
         capacities,
     )  # fmt: skip
     starts = measure_rows(device, scratch, capacities)
-    places = int(device.read_words(starts[-1:])[0])
+    positions = int(device.read_words(starts[-1:])[0])
     begin = scratch.take(singles, np.int64)
     given = rows.weights if weighted else None
-    copied = take_scratch(places * (4 + (0 if given is None else given.itemsize)))
-    columns = copied.take(places, np.uint32)
-    weights = None if given is None else copied.take(places, given.dtype)
+    copied = take_scratch(positions * (4 + (0 if given is None else given.itemsize)))
+    columns = copied.take(positions, np.uint32)
+    weights = None if given is None else copied.take(positions, given.dtype)
     device.launch(
         _SOURCE, "lay_out", blocks_for(singles), THREADS, rows.degree, rows.begin, rows.columns,
         np.int64(rows.step), *_by_width(given), None if given is None else rows.weight_begin,

@@ -79,8 +79,8 @@ def distances_and_parents(
     distance, parent = _unreached(device, out.count), device.empty(out.count, np.uint32)
     parent.fill(_NO_POSITION)
     if sources.size:
-        places = 0 if order is None else out.count
-        need = _search_bytes(out) + bytes_of((places, np.uint32))
+        positions = 0 if order is None else out.count
+        need = _search_bytes(out) + bytes_of((positions, np.uint32))
         with workspace.scratch(need) as scratch:
             search, queue = _search(device, scratch, adjacencies, sources, distance)
             position = None

@@ -291,9 +291,9 @@ __device__ __forceinline__ void count_small_rows(const Counts& counts, i64 verti
         const u32 strips = (length + TASK_TARGETS - 1) / TASK_TARGETS;
         constexpr u32 TASK_TABLE = task_table(DIRECTED);
         const u32 parts = (length + TASK_TABLE - 1) / TASK_TABLE;
-        const u32 place = atomicAdd(&sizes[1], strips * parts);
+        const u32 position = atomicAdd(&sizes[1], strips * parts);
         for (u32 task = 0; task < strips * parts; ++task) {
-            large[place + task] = static_cast<u64>(first + lane) << 32 | task;
+            large[position + task] = static_cast<u64>(first + lane) << 32 | task;
         }
     } else if (length > SMALL_LENGTH) {
         medium[atomicAdd(&sizes[0], 1u)] = static_cast<u32>(first + lane);

@@ -130,7 +130,7 @@ def has_reverse(facts, header):
 
 
 @inlined
-def write_mapping(lines, facts, header, steps, end):
+def write_mapping(launches, facts, header, steps, end):
     """Fill ``facts.mapped`` and write the launch that maps the batch, if the host has not done so.
 
     Returns
@@ -161,22 +161,24 @@ def write_mapping(lines, facts, header, steps, end):
     mapped.entry_rows[1], end = end, aligned(end + 4 * deletes)
     if names.dense:
         if steps & MAP:
-            place = begin_launch(lines, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS)
-            shape = place
-            place = copy_to_line(lines, place, image.shapes[0])
-            lines[shape + _VERTEX_COUNT] = call.before
-            place = copy_to_line(lines, place, ids)
+            position = begin_launch(
+                launches, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS
+            )
+            shape = position
+            position = copy_to_line(launches, position, image.shapes[0])
+            launches[shape + _VERTEX_COUNT] = call.before
+            position = copy_to_line(launches, position, ids)
             rows = (mapped.entry_rows[0], mapped.entry_rows[1], int(check))
-            end_launch(lines, put_words(lines, place, rows))
+            end_launch(launches, put_words(launches, position, rows))
         return end
     for first, entries in ((_PUT_ROWS, puts), (_DELETED, deletes)):
         lists[first], end = end, aligned(end + 4 * ids[first + _PUT_ROW_COUNT])
         lists[first + _PUT_COLUMNS], end = end, aligned(end + 4 * entries)
     lists[_PUT_VERTICES], end = end, aligned(end + 4 * vertices)
     if steps & MAP:
-        place = begin_launch(lines, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
-        place = copy_to_line(lines, place, ids)
-        end_launch(lines, put_words(lines, place, (
+        position = begin_launch(launches, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
+        position = copy_to_line(launches, position, ids)
+        end_launch(launches, put_words(launches, position, (
             image.shapes[0, 0], image.slots, image.slot_count, image.ids,
             lists[_PUT_ROWS], lists[_PUT_COLUMNS], mapped.entry_rows[0],
             lists[_DELETED], lists[_DELETED + _PUT_COLUMNS], mapped.entry_rows[1],
@@ -186,7 +188,7 @@ def write_mapping(lines, facts, header, steps, end):
 
 
 @inlined
-def write_deltas(lines, facts, header, steps, end):
+def write_deltas(launches, facts, header, steps, end):
     """Fill ``facts.deltas`` and write the launches that make them.
 
     Returns
@@ -225,17 +227,17 @@ def write_deltas(lines, facts, header, steps, end):
             if mapped.ordered:
                 continue
             if call.long_expected == 0:
-                end = _write_ordering(lines, facts, delta, first, steps, end)
+                end = _write_ordering(launches, facts, delta, first, steps, end)
                 continue
         end = _write_delta(
-            lines, facts, delta, kinds, max(puts, deletes, dangling),
+            launches, facts, delta, kinds, max(puts, deletes, dangling),
             is_csr and kinds == 1, is_csr and kinds == 2 and mapped.ordered != 0, steps, end,
         )  # fmt: skip
     return end
 
 
 @inlined
-def _write_ordering(lines, facts, delta, first, steps, end):
+def _write_ordering(launches, facts, delta, first, steps, end):
     """Write the launch that puts the entries of each row of a list in order.
 
     ``first`` is the list's first field.
@@ -247,9 +249,9 @@ def _write_ordering(lines, facts, delta, first, steps, end):
         delta[_SOURCE], end = end, aligned(end + 4 * count)
     if steps & SORT:
         blocks = -(-count // TILE_THREADS)
-        place = begin_launch(lines, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
+        position = begin_launch(launches, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
         entry_rows = facts.mapped.entry_rows[0 if first == _PUT_ROWS else 1]
-        end_launch(lines, put_words(lines, place, (
+        end_launch(launches, put_words(launches, position, (
             columns, entry_rows, lists[first + _PUT_INDPTR], count, delta[_COLUMNS], delta[_SOURCE],
         )))  # fmt: skip
     return end
@@ -305,7 +307,7 @@ def _keys_of(facts, count, kinds, most, keeps_rows, is_merged):
 
 
 @inlined
-def _place_sort(facts, keys, count, sorts, sort, end):
+def _reserve_sort(facts, keys, count, sorts, sort, end):
     """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is behind."""
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
     sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
@@ -324,7 +326,7 @@ def _place_sort(facts, keys, count, sorts, sort, end):
 
 
 @inlined
-def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps, end):
+def _write_delta(launches, facts, delta, kinds, most, keeps_rows, is_merged, steps, end):
     """Write the launches of a delta that is not a list as it is.
 
     Parameters
@@ -339,7 +341,7 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     count = delta[ENTRIES]
     keys = _keys_of(facts, count, kinds, most, keeps_rows, is_merged)
     sort = np.zeros(_SORT_FIELDS, np.int64)
-    end = _place_sort(facts, keys, count, not is_merged, sort, end)
+    end = _reserve_sort(facts, keys, count, not is_merged, sort, end)
     tiles = said = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
@@ -357,44 +359,44 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     if steps & SORT == 0:
         return end
     if is_merged:
-        _write_merging(lines, facts, count, keys, sort)
+        _write_merging(launches, facts, count, keys, sort)
     else:
-        _write_packing(lines, facts, delta, keys, sort, keeps_rows, said)
-        write_sort(lines, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
+        _write_packing(launches, facts, delta, keys, sort, keeps_rows, said)
+        write_sort(launches, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
     if keys.buckets > 0:
-        _write_grouping(lines, facts, delta, keys, sort, said)
+        _write_grouping(launches, facts, delta, keys, sort, said)
     else:
-        _write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles)
+        _write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles)
     return end
 
 
 @inlined
-def _write_merging(lines, facts, count, keys, sort):
+def _write_merging(launches, facts, count, keys, sort):
     """Write the launch that merges two lists in order into keys."""
     blocks = -(-count // TILE_THREADS)
-    place = begin_launch(lines, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
-    place = copy_to_line(lines, place, facts.mapped.lists)
-    end_launch(lines, put_words(lines, place, (
+    position = begin_launch(launches, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
+    position = copy_to_line(launches, position, facts.mapped.lists)
+    end_launch(launches, put_words(launches, position, (
         facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], keys.index_bits, keys.number_bits,
         sort[_KEYS], sort[_VALUES],
     )))  # fmt: skip
 
 
 @inlined
-def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
+def _write_packing(launches, facts, delta, keys, sort, keeps_rows, said):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
-    place = begin_launch(lines, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
-    place = copy_to_line(lines, place, facts.mapped.dangling[direction])
-    names = place
-    place = copy_to_line(lines, place, facts.mapped.lists)
+    position = begin_launch(launches, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
+    position = copy_to_line(launches, position, facts.mapped.dangling[direction])
+    names = position
+    position = copy_to_line(launches, position, facts.mapped.lists)
     if keeps_rows:
         # The numbers of the rows stand for their vertices.
-        lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
+        launches[names + _PUT_ROWS] = launches[names + _DELETED] = 0
     orientation = _TRANSPOSED if direction == 1 else _FORWARD
     if facts.image.entries_per_edge == 2:
         orientation = _TRANSPOSED_FIRST
-    place = put_words(lines, place, (
+    position = put_words(launches, position, (
         facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], orientation, keys.index_bits,
         keys.number_bits, sort[_KEYS], sort[_VALUES], sort[_PORTION],
     ))  # fmt: skip
@@ -403,15 +405,15 @@ def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
         first_pass = pass_words(
             keys.partition_bit, keys.top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
         )
-    place = put_words(lines, place, first_pass)
-    end_launch(lines, put_words(lines, place, (said, keys.buckets)))
+    position = put_words(launches, position, first_pass)
+    end_launch(launches, put_words(launches, position, (said, keys.buckets)))
 
 
 @inlined
-def _write_grouping(lines, facts, delta, keys, sort, said):
+def _write_grouping(launches, facts, delta, keys, sort, said):
     """Write the launch that sorts each bucket and groups its entries by row."""
-    place = begin_launch(lines, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
-    end_launch(lines, put_words(lines, place, (
+    position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
+    end_launch(launches, put_words(launches, position, (
         facts.image.shapes[0, 0], sort[_KEYS], delta[ENTRIES], keys.index_bits, keys.number_bits,
         keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, said,
         facts.kernels.ticket, delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS],
@@ -420,23 +422,23 @@ def _write_grouping(lines, facts, delta, keys, sort, said):
 
 
 @inlined
-def _write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles):
+def _write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles):
     """Write the launches that group sorted keys by row and unpack them."""
     kernels, count = facts.kernels.plain, delta[ENTRIES]
     if tiles:
-        place = begin_launch(lines, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
-        end_launch(lines, put_words(lines, place, (
+        position = begin_launch(launches, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
+        end_launch(launches, put_words(launches, position, (
             sort[_KEYS], count, keys.index_bits, keys.number_bits, tiles, delta[_COUNT],
             facts.kernels.ticket,
         )))  # fmt: skip
     target = (delta[_COUNT], delta[_ROWS], delta[_INDPTR])
     if keeps_rows:
         target = (0, 0, 0)
-    place = begin_launch(lines, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
-    place = put_words(lines, place, (
+    position = begin_launch(launches, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
+    position = put_words(launches, position, (
         sort[_KEYS], sort[_VALUES], count, keys.index_bits, keys.number_bits, tiles
     ))  # fmt: skip
-    place = put_words(lines, place, target)
-    end_launch(lines, put_words(lines, place, (
+    position = put_words(launches, position, target)
+    end_launch(launches, put_words(launches, position, (
         delta[_COLUMNS], delta[_KINDS], delta[_SOURCE], int(keys.in_order),
     )))  # fmt: skip

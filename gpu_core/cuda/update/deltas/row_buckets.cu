@@ -8,7 +8,7 @@
 // Status      OVERFULL where a bucket has more keys than a block holds: then the arrays are nonsense
 // Order       where the rows of a bucket go is the sum of those before. Blocks take buckets as they
 //             begin, so all of these have begun, and none waits before it has published its own number
-// Cost        8 bytes read and 4 to 9 written an entry; places within a bucket in shared memory
+// Cost        8 bytes read and 4 to 9 written an entry; positions within a bucket in shared memory
 #include "deltas.cuh"
 #include "image.cuh"
 #include "key_buckets.cuh"
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
     u32 starts = 0;
     u32 of_warp = 0;
     for (int i = 0; i < items; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         const bool is_start =
             at < here && (at == 0 || layout.row_of(sorted[at]) != layout.row_of(sorted[at - 1]));
         starts |= u32(is_start) << i;
@@ -72,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
 
     const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
     for (int i = 0; i < items; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         const bool is_start = starts >> i & 1;
         const u32 lanes = __ballot_sync(FULL_WARP, is_start);
         if (at < here) {
@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
                 to.rows[own] = layout.row_of(key);
                 to.indptr[own] = static_cast<u32>(begin + at);
             }
-            const i64 place = ordered ? at : place_in_row(sorted, here, layout.row_shift(), at);
-            to.write_entry(layout, key, begin + place, layout.number_of(key));
+            const i64 position = ordered ? at : position_in_row(sorted, here, layout.row_shift(), at);
+            to.write_entry(layout, key, begin + position, layout.number_of(key));
         }
         row += __popc(lanes);
     }

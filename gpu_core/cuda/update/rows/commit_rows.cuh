@@ -120,9 +120,9 @@ __device__ __forceinline__ void commit_kept_rows(
         u32* image, const Delta& delta, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,
         Tally& tally) {
     for (u32 i = first; i < count; i += step) {
-        const u32 place = i + lane_of_thread() / LANES;
-        const u32 row = listed[min(place, count - 1)];
-        commit_kept_row<LANES, ENTRIES>(image, delta, rows, row, place < count, tally);
+        const u32 position = i + lane_of_thread() / LANES;
+        const u32 row = listed[min(position, count - 1)];
+        commit_kept_row<LANES, ENTRIES>(image, delta, rows, row, position < count, tally);
     }
 }
 
@@ -269,9 +269,9 @@ __device__ __forceinline__ void commit_block(
         u32* warp_stage = written.stage + warp * PLANES * PLANE_WORDS;
         u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
         for (u32 i = warp * GROUPS_OF_WARP; i < short_count; i += GROUPS) {
-            const u32 place = i + lane / LANES_SHORT;
-            const bool active = place < short_count;
-            const u32 row = rows.listed[SHORT][active ? place : i];
+            const u32 position = i + lane / LANES_SHORT;
+            const bool active = position < short_count;
+            const u32 row = rows.listed[SHORT][active ? position : i];
             commit_row<LANES_SHORT>(
                 image, shape, delta, properties, rows, group_stage, row, active, tally);
         }

@@ -101,10 +101,10 @@ def add_sources(low, high, sources, walked, endpoints, room):
             at += 1
             farther = distance[vertex] + 1
             own = paths[vertex]
-            place = begin[vertex]
+            position = begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 far = distance[neighbor]
                 if far == UNREACHED:
                     distance[neighbor], paths[neighbor] = farther, own
@@ -116,10 +116,10 @@ def add_sources(low, high, sources, walked, endpoints, room):
             vertex = queue[at]
             farther = distance[vertex] + 1
             behind = 0.0
-            place = begin[vertex]
+            position = begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if distance[neighbor] == farther:
                     behind += share[neighbor]
             behind *= paths[vertex]

@@ -72,15 +72,15 @@ def find_components(walked, number):
             vertex = path[top]
             least = number[vertex]
             entry, entries = np.int64(seen[top]), np.int64(degree[vertex])
-            place = begin[vertex] + entry * step
+            position = begin[vertex] + entry * step
             while entry < entries:
-                neighbor = columns[place]
+                neighbor = columns[position]
                 other = number[neighbor]
                 if other == 0:
                     break
                 least = min(least, other)
                 entry += 1
-                place += step
+                position += step
             number[vertex] = least
             if entry < entries:
                 # The entry is looked at again, once its component or its least number is known.

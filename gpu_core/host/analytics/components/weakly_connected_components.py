@@ -103,9 +103,9 @@ def link_entries(low, high, walked, parent, first, end, skipped):
     for vertex in range(low, high):
         if parent[vertex] == skipped:
             continue
-        place = begin[vertex]
+        position = begin[vertex]
         for number in range(first, min(np.int64(degree[vertex]), end)):
-            link(parent, vertex, columns[place + number * step])
+            link(parent, vertex, columns[position + number * step])
 
 
 @compiled

@@ -198,10 +198,10 @@ def is_held(walks, vertex, root, level, known):
     found = False
     own = root[vertex]
     for begin, degree, columns, step in walks:
-        place = begin[vertex]
+        position = begin[vertex]
         for _ in range(degree[vertex]):
-            neighbor = columns[place]
-            place += step
+            neighbor = columns[position]
+            position += step
             read += 1
             if is_below(neighbor, vertex, level) and root[neighbor] == own:
                 if known.size == 0 or known[neighbor] != _UNPROVEN:
@@ -267,11 +267,11 @@ def find_unproven(walks, lost, root, level, known, most):
         unproven[count] = vertex
         count += 1
         for begin, degree, columns, step in walks:
-            place = begin[vertex]
+            position = begin[vertex]
             read += np.int64(degree[vertex])
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if known[neighbor] == _PROVEN and is_below(vertex, neighbor, level):
                     if root[neighbor] == root[vertex]:
                         known[neighbor] = _QUEUED
@@ -294,11 +294,11 @@ def climb(walks, unproven, root, level, known, most):
     for vertex in unproven:
         lowest = _NO_LEVEL
         for begin, degree, columns, step in walks:
-            place = begin[vertex]
+            position = begin[vertex]
             read += np.int64(degree[vertex])
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if known[neighbor] == _PROVEN and root[neighbor] == root[vertex]:
                     lowest = min(lowest, level[neighbor])
         if read > most or (lowest != _NO_LEVEL and lowest > _HIGHEST):
@@ -315,11 +315,11 @@ def climb(walks, unproven, root, level, known, most):
         if level[vertex] > _HIGHEST or read > most:
             return read, False
         for begin, degree, columns, step in walks:
-            place = begin[vertex]
+            position = begin[vertex]
             read += np.int64(degree[vertex])
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if known[neighbor] == _UNPROVEN and root[neighbor] == root[vertex]:
                     known[neighbor] = _PROVEN
                     level[neighbor] = level[vertex] + np.uint32(1)
@@ -344,11 +344,11 @@ def part(walks, unproven, root, level, size, known, most):
             vertex = queue[at]
             at += 1
             for begin, degree, columns, step in walks:
-                place = begin[vertex]
+                position = begin[vertex]
                 read += np.int64(degree[vertex])
                 for _ in range(degree[vertex]):
-                    neighbor = columns[place]
-                    place += step
+                    neighbor = columns[position]
+                    position += step
                     if known[neighbor] == _UNPROVEN and root[neighbor] == before:
                         known[neighbor] = _PROVEN
                         root[neighbor] = start
@@ -384,11 +384,11 @@ def join(walks, added, root, level, size, most):
             if read > most or level[vertex] > _HIGHEST:
                 return False
             for begin, degree, columns, step in walks:
-                place = begin[vertex]
+                position = begin[vertex]
                 read += np.int64(degree[vertex])
                 for _ in range(degree[vertex]):
-                    neighbor = columns[place]
-                    place += step
+                    neighbor = columns[position]
+                    position += step
                     if root[neighbor] == before:
                         root[neighbor], level[neighbor] = joined, level[vertex] + np.uint32(1)
                         queue[end] = neighbor

@@ -246,7 +246,7 @@ def edge_key(one, other):
 
 @inlined
 def first_not_below(items, low, high, bound):
-    """First place of increasing ``items[low:high]`` that is not below ``bound``."""
+    """First position of increasing ``items[low:high]`` that is not below ``bound``."""
     while low < high:
         middle = (low + high) >> 1
         if items[middle] < bound:

@@ -141,8 +141,8 @@ def count_targets(low, high, indices, lengths):
 
 
 @compiled
-def transpose_rows(low, high, indptr, indices, weight, place, transposed, transposed_weight):
-    """Write the rows of targets ``low … high - 1``; ``place`` says where each target's row goes on.
+def transpose_rows(low, high, indptr, indices, weight, position, transposed, transposed_weight):
+    """Write the rows of targets ``low … high - 1``; ``position``: where each target's row goes on.
 
     Sources come in increasing order, so the new rows are sorted too.
     """
@@ -151,8 +151,8 @@ def transpose_rows(low, high, indptr, indices, weight, place, transposed, transp
         for i in range(indptr[source], indptr[source + 1]):
             target = np.int64(indices[i])
             if low <= target < high:
-                at = place[target]
-                place[target] = at + 1
+                at = position[target]
+                position[target] = at + 1
                 transposed[at] = np.uint32(source)
                 if weighted:
                     transposed_weight[at] = weight[i]

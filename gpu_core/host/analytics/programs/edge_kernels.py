@@ -96,14 +96,14 @@ def send_messages(
     while edge < high:
         source = np.int64(vertices[at])
         skipped = edge - (ends[at - 1] if at > 0 else 0)
-        place = begin[source] + skipped * step
-        weight_place = weight_begin[source] + skipped * step
+        position = begin[source] + skipped * step
+        weight_position = weight_begin[source] + skipped * step
         degree = degree_of(source, degrees)
         for _ in range(min(ends[at], high) - edge):
-            target = np.int64(columns[place])
-            weight = np.float64(weights[weight_place]) if has_weights else 1.0
-            place += step
-            weight_place += step
+            target = np.int64(columns[position])
+            weight = np.float64(weights[weight_position]) if has_weights else 1.0
+            position += step
+            weight_position += step
             sent = _message_of(arguments, source, target, weight, degree)
             if _improves(into[target], sent):
                 combine_into(combined, target, sent)

@@ -101,16 +101,16 @@ def push_along(along, queue, size, vertices, inbox, received, found, now):
     has_weights = _WEIGHTED and weights.size > 0
     for at in range(size):
         source = np.int64(queue[at])
-        place = begin[source]
-        weight_place = weight_begin[source]
+        position = begin[source]
+        weight_position = weight_begin[source]
         value = values[source]
         sent = message_of(value, 1.0, degrees[source], now)
         for _ in range(degree[source]):
-            target = np.int64(columns[place])
-            place += step
+            target = np.int64(columns[position])
+            position += step
             if has_weights:
-                weight = weights[weight_place]
-                weight_place += step
+                weight = weights[weight_position]
+                weight_position += step
                 sent = message_of(value, weight, degrees[source], now)
             if not taken(values[target]):
                 continue
@@ -175,11 +175,11 @@ def send(low, high, vertices, now, sent):
 
 
 @inlined
-def sent_by(source, weights, place, values, degrees, sent, now):
-    """The message of a neighbor; ``place``: of the weight of that entry."""
+def sent_by(source, weights, position, values, degrees, sent, now):
+    """The message of a neighbor; ``position``: of the weight of that entry."""
     if not _WEIGHTED:
         return sent[source]
-    weight = weights[place] if weights.size > 0 else 1.0
+    weight = weights[position] if weights.size > 0 else 1.0
     return message_of(values[source], weight, degrees[source], now)
 
 
@@ -193,18 +193,18 @@ def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
         length = np.int64(degree[target])
         if length == 0 or not taken(values[target]):
             continue
-        place, weight_place = begin[target], weight_begin[target]
+        position, weight_position = begin[target], weight_begin[target]
         message, is_found = combined[target], has[target]
         for _ in range(length):
-            source = np.int64(columns[place])
+            source = np.int64(columns[position])
             if _OF_ALL or active[source]:
-                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
+                one = sent_by(source, weights, weight_position, values, degrees, sent, now)
                 message = both(message, one) if is_found else one
                 is_found = True
                 if _STOPS:
                     break
-            place += step
-            weight_place += step
+            position += step
+            weight_position += step
         combined[target], has[target] = message, is_found
 
 
@@ -219,15 +219,15 @@ def pull_in_order(low, high, along, vertices, sent, now, inbox):
         length = np.int64(degree[target])
         if length == 0 or not taken(values[target]):
             continue
-        place, weight_place = begin[target], weight_begin[target]
+        position, weight_position = begin[target], weight_begin[target]
         message, is_found = combined[target], has[target]
         is_short = length <= _SHORT_ROW
         for at in range(length):
             if not is_short and at % _PIECE == 0:
                 in_lane[:] = False
-            source = np.int64(columns[place])
+            source = np.int64(columns[position])
             if _OF_ALL or active[source]:
-                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
+                one = sent_by(source, weights, weight_position, values, degrees, sent, now)
                 if is_short:
                     message = both(message, one) if is_found else one
                     is_found = True
@@ -235,8 +235,8 @@ def pull_in_order(low, high, along, vertices, sent, now, inbox):
                     lane = at % _LANES
                     lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
                     in_lane[lane] = True
-            place += step
-            weight_place += step
+            position += step
+            weight_position += step
             if not is_short and (at == length - 1 or (at + 1) % _PIECE == 0):
                 left = _LANES // 2
                 while left > 0:

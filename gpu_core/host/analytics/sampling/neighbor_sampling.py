@@ -132,8 +132,8 @@ def _packed(found: UInt32s, slots: Int64s, filled: Int64s) -> UInt32s:
     if (filled == np.diff(slots)).all():
         return found
     ends = np.cumsum(filled)
-    places = np.arange(int(ends[-1])) + np.repeat(slots[:-1] - (ends - filled), filled)
-    kept: UInt32s = found[places]
+    positions = np.arange(int(ends[-1])) + np.repeat(slots[:-1] - (ends - filled), filled)
+    kept: UInt32s = found[positions]
     return kept
 
 

@@ -142,10 +142,10 @@ def push_levels(walked, distance, queue, frontier, push_share):
         tail = end
         for at in range(first, end):
             vertex = queue[at]
-            place = begin[vertex]
+            entry = begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[entry]
+                entry += step
                 if distance[neighbor] == UNREACHED:
                     distance[neighbor] = level
                     queue[tail] = neighbor
@@ -170,14 +170,14 @@ def pull_level(low, high, walked, out_degree, distance, level):
     for vertex in range(low, high):
         if distance[vertex] != UNREACHED:
             continue
-        place = begin[vertex]
+        entry = begin[vertex]
         for _ in range(degree[vertex]):
-            if distance[columns[place]] == level:
+            if distance[columns[entry]] == level:
                 distance[vertex] = level + 1
                 count += 1
                 entries += np.int64(out_degree[vertex])
                 break
-            place += step
+            entry += step
     return count, entries
 
 
@@ -193,10 +193,10 @@ def look_for_parents(low, high, walked, distance, position, parent, in_order):
         if nearer < 0:
             continue
         first = np.uint32(NO_POSITION)
-        place = begin[vertex]
+        entry = begin[vertex]
         for _ in range(degree[vertex]):
-            neighbor = columns[place]
-            place += step
+            neighbor = columns[entry]
+            entry += step
             if distance[neighbor] == nearer:
                 first = min(first, position[neighbor])
                 if in_order:
@@ -213,10 +213,10 @@ def offer_parents(low, high, walked, distance, position, parent):
             continue
         farther = distance[vertex] + 1
         own = position[vertex]
-        place = begin[vertex]
+        entry = begin[vertex]
         for _ in range(degree[vertex]):
-            neighbor = columns[place]
-            place += step
+            neighbor = columns[entry]
+            entry += step
             if distance[neighbor] != farther:
                 continue
             before = parent[neighbor]

@@ -166,15 +166,15 @@ def union_rows(
 
 
 @compiled
-def rank_by_degree(degree, place, rank):
-    """Number the vertices by (degree, index), by counting sort; ``place`` is zeros."""
+def rank_by_degree(degree, position, rank):
+    """Number the vertices by (degree, index), by counting sort; ``position`` is zeros."""
     for vertex in range(degree.size):
-        place[degree[vertex] + 1] += 1
-    for i in range(1, place.size):
-        place[i] += place[i - 1]
+        position[degree[vertex] + 1] += 1
+    for i in range(1, position.size):
+        position[i] += position[i - 1]
     for vertex in range(degree.size):
-        rank[vertex] = place[degree[vertex]]
-        place[degree[vertex]] += 1
+        rank[vertex] = position[degree[vertex]]
+        position[degree[vertex]] += 1
 
 
 @compiled
