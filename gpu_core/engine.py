@@ -61,7 +61,7 @@ class BatchFeed(Protocol):
 
 
 class Maintained(Protocol):
-    """A result that follows each batch, or *stale*: to be computed anew when somebody asks.
+    """A result that follows each batch, or *stale*: to be recomputed on request.
 
     An analytic that has some says so, ``Analytic.maintained``. It goes by rows, changed edges and
     arrays of its own; who calls it, and when: `maintenance.py`.
@@ -220,7 +220,7 @@ class Reader(Protocol):
         """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
 
     def edge_weights(
         self, sources: UInt32s, targets: UInt32s

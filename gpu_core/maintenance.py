@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
     """Compute an analytic, and have it follow all batches from now on. ``lock`` is held.
 
-    One that is maintained with other parameters begins anew.
+    One that is maintained with other parameters starts over.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _follow(
             if edges.size:
                 for each in following:
                     each.follow(engine, edges, is_added=is_added)
-    except Exception:  # no memory, say: computed anew when asked for, it may have that
+    except Exception:  # no memory, say: recomputed when asked for, it may have that
         _forget(following)
     except BaseException:
         _forget(following)
@@ -161,14 +161,14 @@ def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> No
 
 
 def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
-    """Compute anew all that is maintained, and compare every bit. ``lock`` is held.
+    """Recompute all that is maintained, and compare every bit. ``lock`` is held.
 
     ``shown`` gives users' ids of the engine's.
 
     Raises
     ------
     CorruptImageError
-        Something differs. What was computed anew is kept.
+        Something differs. What was recomputed is kept.
     """
     for name, each in engine.maintained.items():
         for column, (kept, found) in each.audited(engine).items():

@@ -160,7 +160,7 @@ def _planned(
     *,
     is_sorted: bool,
 ) -> BatchPlan:
-    """Plan what is new; files beyond ``boundary`` may have been mended since.
+    """Plan what is new; files beyond ``boundary`` may have been corrected since.
 
     But not where rows are sorted: batches may have rows of the files after their own.
     """

@@ -457,5 +457,5 @@ def _order_note(plan: BatchPlan, listing: LogListing, *, is_checked: bool) -> li
         return [] if unknown is None else [unknown]
     return [
         f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted as text; "
-        f"for the order of their numbers start anew with another --state"
+        f"for the order of their numbers start over with another --state"
     ]

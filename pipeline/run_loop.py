@@ -67,7 +67,7 @@ _TICK_SECONDS = 0.05
 #: Seconds between two answers that are fetched for the numbers in them, while batches are applied.
 _NUMBERS_SECONDS = 0.1
 
-#: Seconds without any event after which the workers are counted anew.
+#: Seconds without any event after which the workers are recounted.
 _QUIET_SECONDS = 5.0
 
 

@@ -3,7 +3,7 @@
 A log is generated once, and applied on a new cluster, into a new state, in every case and repeat.
 A case is a value for each setting that is to be compared; cases take turns. There are no analytics
 and no checkpoint but the last. With several passes the files come again under other names: the
-graph changes little then, and rates of the first pass and of the later ones are told apart.
+graph changes little then, and rates of the first pass and of the later ones are distinguished.
 
 After every run the graph is compared with a replay by NumPy: vertices, edges, state hash.
 

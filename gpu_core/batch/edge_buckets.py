@@ -1,4 +1,4 @@
-"""Which row of a batch decides about each edge, where its position is not needed.
+"""The last row of each edge of a batch, found by buckets, where its position is not needed.
 
 Simple records keep nothing but the edge, so only the *kind* of its last row counts. Rows are
 partitioned, in order, into *buckets* by the upper bits of the source. The rest of the edge is a

@@ -1,4 +1,4 @@
-"""Copy the lists of a batch, narrowed, all of them in one pass that threads share.
+"""Copy and narrow all lists of a batch in one multi-threaded pass.
 
 A batch is a dozen arrays, and to hand each of them to threads takes longer than to copy it. So the
 lists are written down as lines of one table, and threads take ranges of all bytes that are read:

@@ -1,4 +1,4 @@
-"""RawRows: checked rows about edges, on their way to a GPU that works out what they come to.
+"""RawRows: checked edge rows, for a GPU to compute their net effect.
 
 Where the graph's GPU converts batches, a CPU worker only reads and checks rows. What travels is the
 columns as they are: ids of 32 bits where the log has them so, or where they are vertex indices, and

@@ -1,4 +1,4 @@
-"""A batch in which ids have other keys: where a name's own key is another name's."""
+"""A batch with other keys for some ids: names whose own key belongs to another name."""
 
 from __future__ import annotations
 

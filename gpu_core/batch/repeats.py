@@ -1,4 +1,4 @@
-"""Edges that are inserted again: which weight they have then, and where it is worked out.
+"""Weights of edges that are inserted again (``on_repeat``), and where they are computed.
 
 The rows of a log are one sequence. A delete of an edge, or of one of its end points, ends the
 edge's *life*; the next insert begins a new one. What came before has no part in its weight. For an

@@ -1,4 +1,4 @@
-"""Rows of any kind of ids, checked, and what they come to: the fields of an `UpdateBatch`."""
+"""Check rows with ids of any kind and compute their net effect: the fields of an `UpdateBatch`."""
 
 from __future__ import annotations
 

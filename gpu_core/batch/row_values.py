@@ -1,4 +1,4 @@
-"""Values of users' own properties: of the rows of a batch, and what they come to.
+"""Users' own properties in the rows of a batch, and their net effect.
 
 The last insert of an edge decides about all its values, whatever ``on_repeat`` says, which rules
 weights alone; likewise the last insert of a vertex. A vertex that only edges create has no values.

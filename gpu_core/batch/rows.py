@@ -1,4 +1,4 @@
-"""Rows of a batch as arrays of the right types, or one sentence on the first row that is wrong.
+"""Rows of a batch as arrays of the right types, or one sentence on the first invalid row.
 
 The error knows all rows that break the same rule (`BadRowsError`).
 
@@ -258,7 +258,7 @@ def _weights(
 
             def reason(at: int) -> str:
                 how = f"overflows {kept}" if np.isfinite(array[at]) else "is not a finite number"
-                return f"weight {array[at]} {how}; mend the row, or leave it out"
+                return f"weight {array[at]} {how}; correct the row, or leave it out"
 
             raise BadRowsError(bad, row_name, reason)
     return weights, _rounded(array, weights, rows)

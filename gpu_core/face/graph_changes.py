@@ -45,7 +45,7 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply a batch, whole or not at all.
 
-        Now and then a batch also has the graph laid out anew, which takes as long as a few batches
+        Now and then a batch also has the graph laid out again, which takes as long as a few batches
         do: when rows that come and go have left many pages free, and ``max_arena_bytes`` has room
         for a second image.
 

@@ -26,7 +26,7 @@ round: the graph is the same however it is computed.
 On a GPU the graph grows in its memory (`cuda/generators/watts_alpha.py`).
 
 ``p`` is ``1 / (n (n - 1))`` where it is not given: half of one over the number of pairs, as in the
-paper on average, which draws it anew for each pair.
+paper on average, which redraws it for each pair.
 
 Sources: Watts, "Small Worlds", Princeton 1999; Leist, Hawick, "Graph Generation on GPUs using
 Dynamic Memory Allocation", PDPTA 2011 (its equation 1 and algorithm 1).

@@ -1,4 +1,4 @@
-"""What a batch came to, and how memory stands after it: numbers of the report, of both engines.
+"""Numbers of a batch report on both engines: net effect, and memory after the batch.
 
 Compiled, because a small batch is bound by what the host does around it.
 """

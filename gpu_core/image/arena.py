@@ -199,7 +199,7 @@ class BaseArena(GrowingTables):
         return self.compacted(outcome) if self.record_aging(outcome) else outcome
 
     def record_aging(self, outcome: Outcome) -> bool:
-        """Take note of a batch that was applied, and tell whether the image is to be replaced.
+        """Take note of a batch that was applied, and return whether the image is to be replaced.
 
         By a tidier one, or, as ``arena_grow_at`` asks for, by a larger one.
         """

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 def compare_and_swap(
     typing_context: Any, array: Any, index: Any, expected: Any, desired: Any
 ) -> Any:
-    """Write ``desired`` to ``array[index]`` if ``expected`` is there; tell whether it was.
+    """Write ``desired`` to ``array[index]`` if ``expected`` is there; returns whether it was.
 
     The two values have the type of the items, which are integers or float64; floats are compared by
     their bits. What a thread wrote before is seen by those that see the new item.

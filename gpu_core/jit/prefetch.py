@@ -1,4 +1,4 @@
-"""Ask for a cache line before it is needed.
+"""Prefetch of cache lines in Numba kernels.
 
 A kernel that walks rows reads each row's segment at an address that stands in the vertex record:
 the processor cannot guess it, and waits for memory at every row. Kernels look a few rows ahead and

@@ -1,4 +1,4 @@
-"""Names of a batch, each once, in the order of their keys, and the rows in numbers of them.
+"""Distinct names of a batch in the order of their keys, and the number of each row among them.
 
 Conversion works in these numbers: they are narrow, which it needs to be fast, and in the order of
 the keys, so what it sorts by numbers is sorted by keys.

@@ -1,4 +1,4 @@
-"""Names: every name that a graph was told, and its key; exact, whatever collides.
+"""Names: all names of a graph and their keys; exact also where hashes collide.
 
 A name's key is the hash of its bytes (`hashing.py`), unless another name came with that key
 before: then it is *displaced* to another key, which the table keeps from then on. Batches are taken
@@ -39,7 +39,7 @@ from .words import SLACK, padded_word, put_word
 Int64s = npt.NDArray[np.int64]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-#: Shards, and the bits of a key that tell them apart.
+#: Shards, and the bits of a key that distinguish them.
 _SHARD_BITS = 4
 _SHARDS = 1 << _SHARD_BITS
 #: Slots of an empty shard, a power of two. At most half of them are taken.

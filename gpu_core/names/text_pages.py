@@ -1,4 +1,4 @@
-"""Byte strings as pages of a Parquet file have them, copied to where Arrow would lay them.
+"""Decode byte strings of a Parquet file's pages into Arrow's layout.
 
 Each stands behind its length in 32 bits (``PLAIN``), or is a number of one in a dictionary page:
 numbers are packed in runs, of one number over and over or of eight times so many in few bits each

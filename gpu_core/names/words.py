@@ -1,4 +1,4 @@
-"""Eight bytes of a string at a time, wherever they begin."""
+"""Read and write eight bytes of a string at a time, at any address."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ A function names what it takes by its parameters: values of arrays of the state,
 call, ``weight``, ``degree``, ``num_vertices``. What it makes of them it returns; it writes nothing.
 
 What was translated is kept by the code of the function and the numbers that it finds outside, so
-the operators of a loop are translated once, whether or not a ``lambda`` of it is made anew, and a
+the operators of a loop are translated once, whether or not a ``lambda`` of it is made again, and a
 number outside that has changed makes another operator.
 
 Source of the vocabulary: Wang, Davidson, Pan, Wu, Riffel, Owens, "Gunrock: A High-Performance Graph

@@ -1,4 +1,4 @@
-"""A program: what is sent along an edge, how messages are combined, what a vertex makes of them.
+"""A program: the functions for messages, their combination, and vertices; checked and translated.
 
 One *superstep*: every active vertex sends a message along each of its edges, ``edge``; the messages
 to a vertex are combined to one, ``combine``; every vertex that was sent one takes it, ``vertex``,

@@ -1,4 +1,4 @@
-"""Core numbers: how deep each vertex lies in the dense part of a graph.
+"""Core numbers: for each vertex, the largest k of a k-core that contains it.
 
 The *k-core* is the largest set of vertices of which each has at least ``k`` edges to others of the
 set; the core number of a vertex is the largest ``k`` of a k-core that it is in. As networkx'

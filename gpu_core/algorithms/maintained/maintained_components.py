@@ -1,4 +1,4 @@
-"""Weakly connected components, maintained: repaired where a batch joins or cuts them.
+"""Weakly connected components, maintained: repaired where a batch joins or splits them.
 
 Certificate
 -----------
@@ -31,7 +31,7 @@ Repair or recount
 -----------------
 The search that makes levels reads every entry once. Looking after a changed edge takes the time of
 ``ENTRIES_AN_EDGE`` of those reads; where a batch changes more than that allows, its components
-become stale, and are searched when somebody asks. How many vertices become unproven, or have to be
+become stale, and are searched on request. How many vertices become unproven, or have to be
 joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entries is broken off,
 and stale too. In graphs of fewer than ``FEWEST_VERTICES`` vertices a recount is always sooner, and
 they stay stale. Components are the same to the bit in every case. ``graphtide bench maintained``
@@ -118,7 +118,7 @@ class MaintainedComponents:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the components are to be searched anew."""
+        """Whether the components are to be searched again."""
         return self._forest is None
 
     @property
@@ -187,7 +187,7 @@ class MaintainedComponents:
         return self.always_repairs or is_large
 
     def forget(self) -> None:
-        """Have them searched anew when somebody asks."""
+        """Have them searched again on request."""
         self._forest = self._removed = None
 
     def state(self, reader: Reader) -> Any:
@@ -240,12 +240,12 @@ class MaintainedComponents:
         forest = self._forest
         if forest is None:
             return {}
-        kept = twin.told(
+        kept = twin.audit_arrays(
             workspace, adjacencies, twin.resized(workspace, forest, adjacencies.out.count)
         )
         plain = reader.algorithms.weakly_connected_components.first_members
         self.begin(reader)
-        found = twin.told(workspace, adjacencies, self._forest)
+        found = twin.audit_arrays(workspace, adjacencies, self._forest)
         found["first_index"] = twin.to_host(
             workspace, plain(workspace, adjacencies, twin.all_of(workspace, adjacencies.out))
         )

@@ -182,7 +182,7 @@ class MaintainedPageRank(MaintainedRanks):
         self._is_shared = False
 
     def forget(self) -> None:
-        """Have residuals computed from nothing when somebody asks."""
+        """Have residuals computed from nothing on request."""
         self._residuals = None
 
     # -- coming within the tolerance ---------------------------------------------------------

@@ -29,7 +29,7 @@ A repair looks up ``min(d(u), d(v))`` entries for each changed edge; of a direct
 the entries of both directions, and each is looked up in both. A recount takes about the time of so
 many look-ups for each entry of the graph, and so many for each triangle (grids, geometric, uniform
 and R-MAT graphs), as each engine says. Before either step of a batch, where its look-ups would be
-more, the counts become stale, and are counted anew when somebody asks. The result is the same to
+more, the counts become stale, and are recounted on request. The result is the same to
 the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
@@ -123,7 +123,7 @@ class MaintainedTriangles:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the triangles are to be counted anew."""
+        """Whether the triangles are to be recounted."""
         return self._kept is None
 
     @property
@@ -175,7 +175,7 @@ class MaintainedTriangles:
         return kept.each(lambda array: twin.resized(workspace, array, count))
 
     def forget(self) -> None:
-        """Have them counted anew when somebody asks."""
+        """Have them recounted on request."""
         self._kept = None
 
     def answers(self, reader: Reader, directed: str) -> bool:
@@ -231,7 +231,7 @@ class MaintainedTriangles:
         return True
 
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        """Counts as they were kept, and counted anew, which are kept from then on."""
+        """Counts as they were kept, and recounted, which are kept from then on."""
         kept = self.arrays(reader)
         if not kept:
             return {}

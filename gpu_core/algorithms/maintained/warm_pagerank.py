@@ -1,4 +1,4 @@
-"""Maintained PageRank where pushes do not pay, as on a GPU: ranks that the next steps start from.
+"""Maintained PageRank by warm starts, for engines where pushing residuals is slower, as on a GPU.
 
 A batch costs nothing: it makes the ranks stale. When somebody asks, or pins an epoch, the steps of
 `pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)`` do; with

@@ -191,7 +191,7 @@ class DeviceReader(DeviceGraph):
             return self.device.to_host(indptr), self.device.to_host(columns)
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
         with self.lock:
             self.check_whole()
             to_device = self.device.to_device

@@ -1,7 +1,7 @@
 """Move every adjacency into another image: compaction and growth.
 
 Runs go to the next free position of their size class, vertex by vertex in order of index, so a
-fresh image reads its rows in order. Rows on pages go page by page and are linked anew.
+fresh image reads its rows in order. Rows on pages go page by page and are relinked.
 
 *Tight* runs are as small as those of a new graph with the same rows; otherwise each row has the
 size of run that it had, and with it the capacity that a batch was planned with.
@@ -139,7 +139,7 @@ def move_runs(low, high, old, old_shape, new, new_shape, following, tight):
 
 @compiled
 def move_pages(low, high, old, old_shape, new, new_shape, following):
-    """Copy each row page by page to ``following[0]``, which moves on, and link it anew."""
+    """Copy each row page by page to ``following[0]``, which moves on, and relink it."""
     words = old_shape.page_words
     for vertex in range(low, high):
         pages = _room(old, old_shape, vertex, False)

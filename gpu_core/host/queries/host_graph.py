@@ -68,7 +68,7 @@ class HostGraph(ImageGraph[Arena]):
         return indptr, out
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
         return self._positions(sources, targets, 0) >= 0
 
     def edge_weights(

@@ -1,4 +1,4 @@
-"""Take out the edges that are too old: the rows that have some are closed up.
+"""Remove expired edges: rows that have some are compacted.
 
 Part of   the apply path, in place of deltas -> plan -> rewrite for the adjacency ``out``: an edge
           that is too old is so in each row that it stands in, so each row is filtered by itself,

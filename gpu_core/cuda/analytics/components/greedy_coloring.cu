@@ -62,7 +62,7 @@ __device__ __forceinline__ void queue_colored(bool is_colored, u32 vertex, const
     queue_rows(is_colored, vertex, graph.degree, &graph.coloring->tail, graph.queue, entries);
 }
 
-// Take a color that a neighbor before has, and color the vertex if that was the last; tell whether.
+// Take a color that a neighbor before has, and color the vertex if that was the last; returns whether.
 __device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u32 color) {
     u32* const taken = graph.taken + graph.starts[vertex];
     // A larger one is none that the vertex could get.

@@ -98,7 +98,7 @@ class _Sweeps:
         self._stamp = 0
 
     def changes(self, label: Array) -> bool:
-        """Sweep over all vertices; tell whether a label has changed."""
+        """Sweep over all vertices; returns whether a label has changed."""
         device, many = self._device, _BLOCKS * self._device.multiprocessors
         changed = zeros(self._memory, 1, np.uint64)
         table = [address(each) for each in (self._labels, self._counts, self._positions)]

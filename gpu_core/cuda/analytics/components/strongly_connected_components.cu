@@ -91,7 +91,7 @@ __device__ __forceinline__ bool settles(const Graph& graph, u32 vertex, u32 comp
     return atomicCAS(&graph.component[vertex], NO_VERTEX, component) == NO_VERTEX;
 }
 
-// Each of the three: go to an open neighbor, by an edge of the direction; tell whether it is queued.
+// Each of the three: go to an open neighbor, by an edge of the direction; returns whether it is queued.
 
 __device__ __forceinline__ bool is_trimmed(const Graph& graph, u32 direction, u32 neighbor) {
     u32* const left = direction ? graph.left_out : graph.left_in;

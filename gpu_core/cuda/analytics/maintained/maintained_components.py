@@ -7,10 +7,10 @@ that finds nothing to do, or has to wait for a loop before it, ends at once. The
 once, and starts what is left again. Kernels: ``maintained_components.cu``.
 
 From nothing, the component of a hub is searched as by `bfs.distances`; what that has not reached is
-mended likewise. Rows are read where they are (`rows.Rows`).
+repaired likewise. Rows are read where they are (`rows.Rows`).
 
 Host twin: `host/analytics/maintained/maintained_components.py`. Not here: what levels prove, and
-whether to mend them (`algorithms/maintained/maintained_components.py`).
+when to repair them (`algorithms/maintained/maintained_components.py`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -66,10 +66,10 @@ def search(workspace: Workspace, adjacencies: Adjacencies) -> Forest:
     size.fill(0)
     size[int(first[0])] = count
     forest = Forest(root, level, size)
-    with workspace.scratch(_mending_bytes(adjacencies)) as scratch:
-        mending = _Mending(device, scratch, adjacencies, forest, _UNLIMITED)
-        found = mending.launch("list_unproven", blocks_for(count), first[0])
-        mending.run([mending.climbing([found]), mending.joining(None, is_cut=True)])
+    with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
+        repairing = _Repair(device, scratch, adjacencies, forest, _UNLIMITED)
+        found = repairing.launch("list_unproven", blocks_for(count), first[0])
+        repairing.run([repairing.climbing([found]), repairing.joining(None, is_cut=True)])
     return forest
 
 
@@ -77,7 +77,7 @@ def repair(
     workspace: Workspace, adjacencies: Adjacencies, forest: Forest, removed: Array | None,
     added: Array | None, most: int | None,
 ) -> bool:  # fmt: skip
-    """Mend a forest; returns whether that is done, rather than broken off. Waits for the device.
+    """Repair a forest; returns whether that is done, rather than broken off. Waits for the device.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def repair(
     most
         Entries that may be queued, by each of the two; None: any number.
     """
-    with workspace.scratch(_mending_bytes(adjacencies)) as scratch:
+    with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
         limit = _UNLIMITED if most is None else most
-        mending = _Mending(workspace.device, scratch, adjacencies, forest, limit)
+        repairing = _Repair(workspace.device, scratch, adjacencies, forest, limit)
         steps = []
         if removed is not None:
-            steps = [mending.losing(removed), mending.climbing([])]
-        return mending.run([*steps, mending.joining(added, is_cut=removed is not None)])
+            steps = [repairing.losing(removed), repairing.climbing([])]
+        return repairing.run([*steps, repairing.joining(added, is_cut=removed is not None)])
 
 
 def resized(workspace: Workspace, forest: Forest, count: int) -> Forest:
@@ -132,15 +132,15 @@ def all_of(workspace: Workspace, rows: Rows) -> Array:
     return workspace.device.xp.arange(rows.count, dtype=np.uint32)
 
 
-def told(
+def audit_arrays(
     workspace: Workspace, adjacencies: Adjacencies, forest: Forest
 ) -> dict[str, npt.NDArray[Any]]:
     """What an audit compares, by vertex index."""
     device, count = workspace.device, int(forest.root.size)
     unproven = device.empty(count, np.uint8)
-    with workspace.scratch(_mending_bytes(adjacencies)) as scratch:
-        mending = _Mending(device, scratch, adjacencies, forest, 0)
-        device.launch(*mending.launch("tell_unproven", blocks_for(count), unproven))
+    with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
+        repairing = _Repair(device, scratch, adjacencies, forest, 0)
+        device.launch(*repairing.launch("mark_unproven", blocks_for(count), unproven))
     sizes = device.xp.where(forest.level == 0, forest.size, 0)[forest.root]
     first = first_members(workspace, forest.root.copy(), all_of(workspace, adjacencies.out))
     named = {"first_index": first, "unproven": unproven, "size": sizes}
@@ -176,16 +176,16 @@ def _items(adjacencies: Adjacencies) -> int:
     )
 
 
-def _mending_bytes(adjacencies: Adjacencies) -> int:
-    """Bytes of scratch that `_Mending` takes."""
+def _repair_bytes(adjacencies: Adjacencies) -> int:
+    """Bytes of scratch that `_Repair` takes."""
     words = words_of(_STATE)
     return bytes_of(
         (4 * _items(adjacencies) + words, np.uint64), (adjacencies.out.count, np.uint32)
     )
 
 
-class _Mending:
-    """Mends a forest, which is written. All arrays beside it are scratch of the caller."""
+class _Repair:
+    """Repairs a forest, which is written. All arrays beside it are scratch of the caller."""
 
     def __init__(
         self, device: Device, scratch: Scratch, adjacencies: Adjacencies, forest: Forest, most: int

@@ -1,12 +1,13 @@
-"""Host twin of maintained components: levels that are searched, looked after and mended.
+"""Host twin of maintained components: levels that are searched, checked and repaired.
 
 Whether the ends of removed edges still have a lower neighbor is looked up by all threads. What is
-left over, a few vertices as a rule, is mended by one thread, through queues. From nothing, the
-component of a hub is searched as by `bfs.distances`; what that has not reached is mended likewise.
+left over, a few vertices as a rule, is repaired by one thread, through queues. From nothing, the
+component of a hub is searched as by `bfs.distances`; what that has not reached is repaired
+likewise.
 
 Kernels read both directions of a directed graph, as ``walks``: a tuple with `Rows.walked` of each.
 
-Not here: what levels prove, and whether to mend them
+Not here: what levels prove, and when to repair them
 (`algorithms/maintained/maintained_components.py`).
 """
 
@@ -26,7 +27,7 @@ UInt32s = npt.NDArray[np.uint32]
 Keys = npt.NDArray[np.uint64]
 
 #: Entries that a search reads in the time in which a changed edge is looked after, and in which one
-#: is read to mend levels: measured by ``graphtide bench maintained``.
+#: is read to repair levels: measured by ``graphtide bench maintained``.
 ENTRIES_AN_EDGE = 150
 ENTRIES_A_READ = 4
 #: A search takes no longer than a recount.
@@ -69,7 +70,7 @@ def repair(
     workspace: None, adjacencies: Adjacencies, forest: Forest, removed: Keys | None,
     added: Keys | None, most: int | None,
 ) -> bool:  # fmt: skip
-    """Mend a forest; returns whether that is done, rather than broken off.
+    """Repair a forest; returns whether that is done, rather than broken off.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def repair(
         for_ranges(look_below, count, walks, higher, forest.root, forest.level, is_lost)
         known[higher[:count]] = _PROVEN
         lost = higher[:count][is_lost]
-        if lost.size and not mend(walks, lost, *forest, known, limit):
+        if lost.size and not repair_levels(walks, lost, *forest, known, limit):
             return False
     return added is None or bool(join(walks, added, *forest, limit))
 
@@ -124,7 +125,9 @@ def all_of(workspace: None, rows: Rows) -> npt.NDArray[np.int64]:
     return np.arange(rows.count)
 
 
-def told(workspace: None, adjacencies: Adjacencies, forest: Forest) -> dict[str, npt.NDArray[Any]]:
+def audit_arrays(
+    workspace: None, adjacencies: Adjacencies, forest: Forest
+) -> dict[str, npt.NDArray[Any]]:
     """What an audit compares, by vertex index."""
     unproven = np.empty(forest.root.size, np.bool_)
     every = np.arange(forest.root.size, dtype=np.uint32)
@@ -181,7 +184,7 @@ def is_below(one, other, level):
 
 @compiled
 def look_below(low, high, walks, vertices, root, level, is_lost):
-    """Tell for each of ``vertices[low:high]`` whether it lacks a lower neighbor."""
+    """Return for each of ``vertices[low:high]`` whether it lacks a lower neighbor."""
     nothing = np.empty(0, np.uint8)
     for i in range(low, high):
         found, _ = is_held(walks, vertices[i], root, level, nothing)
@@ -213,7 +216,7 @@ def is_held(walks, vertex, root, level, known):
 
 
 @compiled
-def mend(walks, lost, root, level, size, known, most):
+def repair_levels(walks, lost, root, level, size, known, most):
     """Give levels to vertices without a lower neighbor, and roots to those that were cut off.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Host twin of maintained triangles: what a batch makes or breaks, by common neighbors.
+"""Host twin of maintained triangles: those that a batch adds or removes, by common neighbors.
 
 The triangles of a changed edge are the common neighbors of its ends: each entry of the shorter row
 is looked for in the longer one. Edges come in the order of their longer ends. Where the edges of

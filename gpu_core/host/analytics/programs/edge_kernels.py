@@ -1,7 +1,7 @@
 """Kernels of an operator over edges: one as `operator_module.py` writes it, shortest paths.
 
 Each operator of a user is a module like this one, of another function: what is between the marks is
-written anew. What calls the kernels: `operators.py`. CUDA twin: ``for_edges.cuh``.
+rewritten. What calls the kernels: `operators.py`. CUDA twin: ``for_edges.cuh``.
 """
 
 # fmt: off

@@ -1,7 +1,7 @@
 """Kernels of a program on the host: one program as `program_module.py` writes it, shortest paths.
 
 Each program of a user is a module like this one, of other functions: what is between the marks is
-written anew. What calls the kernels: `programs.py`.
+rewritten. What calls the kernels: `programs.py`.
 """
 
 # fmt: off

@@ -1,7 +1,7 @@
 """Kernels of an operator over vertices: one as `operator_module.py` writes it, a filter.
 
 Each operator of a user is a module like this one, of another function: what is between the marks is
-written anew. What calls the kernels: `operators.py`. CUDA twin: ``for_vertices.cuh``.
+rewritten. What calls the kernels: `operators.py`. CUDA twin: ``for_vertices.cuh``.
 """
 
 # fmt: off
