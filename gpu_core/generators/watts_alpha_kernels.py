@@ -50,11 +50,13 @@ def drawn_rank(start, choice, size):
 
 
 @inlined
-def add_neighbor(vertex, other, begin, degree, room, columns, first_room, made):
+def add_neighbor(vertex, other, graph):
     """Append to a row, which moves to twice the room where it is full."""
+    begin, degree, room = graph.begin, graph.degree, graph.room
+    columns, made = graph.columns, graph.made
     size = np.int64(degree[vertex])
     if size == room[vertex]:
-        wanted = max(2 * size, first_room)
+        wanted = max(2 * size, graph.first_room)
         end = made[1]
         for at in range(size):
             columns[end + at] = columns[begin[vertex] + at]
@@ -65,28 +67,28 @@ def add_neighbor(vertex, other, begin, degree, room, columns, first_room, made):
 
 
 @inlined
-def add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, made):
+def add_edge(vertex, other, graph):
     """Make two vertices neighbors."""
-    add_neighbor(vertex, other, begin, degree, room, columns, first_room, made)
-    add_neighbor(other, vertex, begin, degree, room, columns, first_room, made)
-    src[made[0]], dst[made[0]] = vertex, other
+    add_neighbor(vertex, other, graph)
+    add_neighbor(other, vertex, graph)
+    made = graph.made
+    graph.src[made[0]], graph.dst[made[0]] = vertex, other
     made[0] += 1
 
 
 @compiled
-def choose_of_two_hops(
-    order, first_choice, looked, start, begin, degree, room, columns, first_room, src, dst, made,
-    propensity,
-):  # fmt: skip
+def choose_of_two_hops(order, first_choice, looked, draw, graph):
     """Have the vertices of ``order`` choose, those with common neighbors being looked at alone.
 
     ``looked``: uint32 by vertex, 0; of vertices two hops away how many neighbors are common.
     """
+    begin, degree, columns, made = graph.begin, graph.degree, graph.columns, graph.made
+    start, propensity = draw
     count, most = degree.size, propensity.size - 1
     sizes = np.zeros(propensity.size, np.int64)
     near, members = np.empty(count, np.int64), np.empty(count, np.int64)
     for at in range(order.size):
-        if made[0] == src.size:
+        if made[0] == graph.src.size:
             return
         vertex, choice = order[at], first_choice + np.uint64(at)
         row, size = begin[vertex], np.int64(degree[vertex])
@@ -137,7 +139,7 @@ def choose_of_two_hops(
         for a in range(found):
             looked[near[a]] = 0
         if chosen >= 0:
-            add_edge(vertex, chosen, begin, degree, room, columns, first_room, src, dst, made)
+            add_edge(vertex, chosen, graph)
 
 
 @compiled
@@ -158,11 +160,9 @@ def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
 
 
 @compiled
-def take_of_class(
-    vertex, choice, sizes, classes, start, begin, degree, room, columns, first_room, src, dst, made,
-    propensity,
-):  # fmt: skip
+def take_of_class(vertex, choice, sizes, classes, draw, graph):
     """Have a vertex choose, the classes of all others being known."""
+    start, propensity = draw
     common = drawn_class(start, choice, sizes, propensity)
     if common < 0:
         return
@@ -170,6 +170,6 @@ def take_of_class(
     for other in range(classes.size):
         if classes[other] == common:
             if rank == 0:
-                add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, made)
+                add_edge(vertex, other, graph)
                 return
             rank -= 1

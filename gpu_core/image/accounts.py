@@ -62,11 +62,20 @@ def free_pages(header, counts):
     return bump - free, free + limit - bump, largest
 
 
+class VertexChanges(NamedTuple):
+    """Vertex rows of a batch, how many of them found their vertex, and what it did to vertices."""
+
+    row_puts: int
+    row_puts_found: int
+    row_deletes: int
+    row_deletes_found: int
+    #: Vertices that the batch added to the graph, and removed from it.
+    created: int
+    removed: int
+
+
 @compiled
-def numbers_of_batch(
-    header, counts, tally, rows, entries_per_edge, deletes, row_puts, row_puts_found, row_deletes,
-    row_deletes_found, created, removed,
-):  # fmt: skip
+def numbers_of_batch(header, counts, tally, rows, entries_per_edge, deletes, vertices):
     """Numbers of `Outcome`, once the batch is done.
 
     Parameters
@@ -81,11 +90,10 @@ def numbers_of_batch(
         Entries that the forward delta has of an edge: 2 for undirected graphs.
     deletes
         Edges to delete.
-    row_puts, row_deletes
-        Vertex rows of the batch; ``…_found`` of them found their vertex.
-    created, removed
-        Vertices that the batch added to the graph, and took out of it.
+    vertices
+        `VertexChanges`.
     """
+    row_puts, row_puts_found, row_deletes, row_deletes_found, created, removed = vertices
     added, found_puts, lost, replaced = tally[0], tally[1], tally[3], tally[4]
     new, deleted = added // entries_per_edge, tally[2] // entries_per_edge
     return (

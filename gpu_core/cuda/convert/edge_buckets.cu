@@ -25,7 +25,7 @@ struct Sums {
     u32 rows[2];
 };
 
-// A word a bucket, 0 before: said with one store.
+// A word a bucket, 0 before: published with one store.
 __device__ __forceinline__ u64 packed(const Sums& sums) {
     return u64(1) << 63 | u64(sums.kept[0]) | u64(sums.kept[1]) << 13 | u64(sums.rows[0]) << 26 |
            u64(sums.rows[1]) << 39;
@@ -37,10 +37,10 @@ __device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
     u64 kept = 0, rows = 0;
     for (u32 i = threadIdx.x; i < bucket; i += SORT_THREADS) {
         const volatile u64* word = &buckets[i];
-        u64 said = 0;
-        while (said == 0) said = *word;
-        kept += (said & mask) | (said >> 13 & mask) << 32;
-        rows += (said >> 26 & mask) | (said >> 39 & mask) << 32;
+        u64 published = 0;
+        while (published == 0) published = *word;
+        kept += (published & mask) | (published >> 13 & mask) << 32;
+        rows += (published >> 26 & mask) | (published >> 39 & mask) << 32;
     }
     const u64 all_kept = block_sum<u64, SORT_THREADS>(kept);
     const u64 all_rows = block_sum<u64, SORT_THREADS>(rows);

@@ -62,6 +62,22 @@ class Allocation(NamedTuple):
     taken_words: int
 
 
+class RunTrees(NamedTuple):
+    """The trees of free runs as launches name them: addresses, and what decides on their sizes."""
+
+    image: int
+    tree: int
+    geometry: int
+    #: Classes that have a tree, and groups of words that the trees are searched by.
+    trees: int
+    tree_groups: int
+    #: Address of what the blocks that search them publish to one another.
+    block_numbers: int
+    multiprocessors: int
+    #: With more runs than this the whole device searches, see `FEW_RUNS`.
+    few_runs: int
+
+
 @compiled
 def taken_words_of(most):
     """Words of ``taken``: runs for commit, then runs that are cut.
@@ -78,24 +94,21 @@ def allocation_words(most, few_runs):
 
 
 @compiled
-def write_allocation(
-    launches, kernels, trees, tree_groups, block_numbers, multiprocessors, few_runs, image, tree,
-    geometry, allocation, taken, need, most, vertex_count,
-):  # fmt: skip
+def write_allocation(launches, kernels, runs, allocation, taken, need, most, vertex_count):
     """Write the launch that takes runs out of the arena; arguments as of `free_runs.cu`.
 
-    ``kernels`` begin with the handles of `KERNELS`.
+    ``kernels`` begin with the handles of `KERNELS`; ``runs`` is `RunTrees`.
     """
-    common = image, tree, geometry, allocation, taken
+    common = runs.image, runs.tree, runs.geometry, allocation, taken
     demand = need, most, vertex_count
-    if most <= few_runs:
-        position = begin_launch(launches, kernels[_ALLOCATE_DEMAND], trees, BLOCK)
+    if most <= runs.few_runs:
+        position = begin_launch(launches, kernels[_ALLOCATE_DEMAND], runs.trees, BLOCK)
         lists = taken + 4 * taken_words_of(most)
         end_launch(launches, put_words(launches, position, (*common, lists, *demand)))
     else:
-        blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
+        blocks = min(runs.tree_groups, GROUP_BLOCKS * runs.multiprocessors)
         position = begin_launch(launches, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
-        end_launch(launches, put_words(launches, position, (*common, *demand, block_numbers)))
+        end_launch(launches, put_words(launches, position, (*common, *demand, runs.block_numbers)))
 
 
 def allocate_bytes(most: int) -> int:
@@ -148,11 +161,11 @@ def allocate_demand(
     launches = device.launch_list()
     launches[0] = 0
     kernels = np.array([device.kernel("free_runs.cu", name) for name in KERNELS])
-    write_allocation(
-        launches, kernels, arena.trees, arena.tree_groups, address(arena.block_numbers),
-        device.multiprocessors, FEW_RUNS, address(arena.image), address(arena.tree),
-        address(arena.geometry), *allocated[:2], need, most, vertex_count,
+    runs = RunTrees(
+        address(arena.image), address(arena.tree), address(arena.geometry), arena.trees,
+        arena.tree_groups, address(arena.block_numbers), device.multiprocessors, FEW_RUNS,
     )  # fmt: skip
+    write_allocation(launches, kernels, runs, *allocated[:2], need, most, vertex_count)
     device.start(launches)
     return allocated
 

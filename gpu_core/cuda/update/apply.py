@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...batch.update_batch import UpdateBatch
-from ...image.accounts import Outcome, numbers_of_batch
+from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
 from ..device.packed_arguments import address
@@ -243,14 +243,14 @@ def _commit_by_host(
 def _outcome(graph: UpdatableGraph, batch: DeviceBatch, mapped: Mapped | None) -> Outcome:
     """Numbers of the batch from its report; ``mapped`` as of `_commit_by_host`."""
     report = graph.updates.report
-    row_puts, row_deletes = batch.put_vertex_row_count, batch.delete_vertex_row_count
-    row_puts_found, row_deletes_found = row_puts, 0
-    created, removed = report[BatchField.CREATED], 0
+    row_puts, created = batch.put_vertex_row_count, report[BatchField.CREATED]
+    vertices = VertexChanges(row_puts, row_puts, batch.delete_vertex_row_count, 0, created, 0)
     if mapped is not None:
-        row_puts_found, row_deletes_found = mapped.row_puts_found, mapped.row_deletes_found
-        created, removed = created + mapped.created.size, mapped.gone.size
+        vertices = vertices._replace(
+            row_puts_found=mapped.row_puts_found, row_deletes_found=mapped.row_deletes_found,
+            created=created + mapped.created.size, removed=mapped.gone.size,
+        )  # fmt: skip
     return Outcome(*numbers_of_batch(
         report.header, report.counts, report.tally, report.rows, 1 if graph.directed else 2,
-        batch.delete_indices.size, row_puts, row_puts_found, row_deletes, row_deletes_found,
-        created, removed,
+        batch.delete_indices.size, vertices,
     ))  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import carray
 
-from ...image.accounts import numbers_of_batch
+from ...image.accounts import VertexChanges, numbers_of_batch
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, Field
 from ...jit.compile import compiled, inlined
 from ..device.launches import (
@@ -212,7 +212,10 @@ def finish_batch(context):
     names = facts.batch.names
     numbers = numbers_of_batch(
         header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], report[_ROWS:_ROWS_END],
-        facts.image.entries_per_edge, names.deletes, names.put_vertex_rows, names.put_vertex_rows,
-        names.delete_vertex_rows, 0, report[_CREATED], 0,
+        facts.image.entries_per_edge, names.deletes,
+        VertexChanges(
+            names.put_vertex_rows, names.put_vertex_rows, names.delete_vertex_rows, 0,
+            report[_CREATED], 0,
+        ),
     )  # fmt: skip
     return code, report[_STATUS], numbers

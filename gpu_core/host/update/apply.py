@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
-from ...image.accounts import Outcome, numbers_of_batch
+from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, Field, Table
 from .commit import rewrite
@@ -105,12 +105,14 @@ def _outcome(
     else:
         # Keys of a numbered batch are not made for that.
         deletes = int(batch.delete_indptr[-1])
-    return Outcome(*numbers_of_batch(
-        arena.header, arena.free_run_counts(), entries, rows, entries_per_edge, deletes,
+    vertices = VertexChanges(
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),
         int((batch.delete_vertex_rows & mapped.delete_found).sum()),
         mapped.created.size, mapped.deleted.size - recreated,
+    )  # fmt: skip
+    return Outcome(*numbers_of_batch(
+        arena.header, arena.free_run_counts(), entries, rows, entries_per_edge, deletes, vertices,
     ))  # fmt: skip
 
 

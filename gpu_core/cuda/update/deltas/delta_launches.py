@@ -229,10 +229,11 @@ def write_deltas(launches, facts, header, steps, end):
             if call.long_expected == 0:
                 end = _write_ordering(launches, facts, delta, first, steps, end)
                 continue
-        end = _write_delta(
-            launches, facts, delta, kinds, max(puts, deletes, dangling),
-            is_csr and kinds == 1, is_csr and kinds == 2 and mapped.ordered != 0, steps, end,
+        form = _DeltaForm(
+            kinds, max(puts, deletes, dangling), is_csr and kinds == 1,
+            is_csr and kinds == 2 and mapped.ordered != 0,
         )  # fmt: skip
+        end = _write_delta(launches, facts, delta, form, steps, end)
     return end
 
 
@@ -257,6 +258,18 @@ def _write_ordering(launches, facts, delta, first, steps, end):
     return end
 
 
+class _DeltaForm(NamedTuple):
+    """What the entries of a delta are, and how they are put in order."""
+
+    #: Kinds of its entries, and the entries of the largest one, counted in one direction.
+    kinds: int
+    most: int
+    #: Its rows are those of the list: only entries are put in order.
+    keeps_rows: bool
+    #: Two lists in order: they are merged.
+    is_merged: bool
+
+
 class _Keys(NamedTuple):
     """How the entries of a delta are packed into keys, and which bits these are sorted by."""
 
@@ -278,13 +291,13 @@ class _Keys(NamedTuple):
 
 
 @inlined
-def _keys_of(facts, count, kinds, most, keeps_rows, is_merged):
-    """`_Keys` of a delta of ``count`` entries; parameters are those of `_write_delta`."""
-    call = facts.call
+def _keys_of(facts, count, form):
+    """`_Keys` of a delta of ``count`` entries."""
+    call, kinds, is_merged = facts.call, form.kinds, form.is_merged
     bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
     number_bits, with_values = 0, False
     if facts.image.with_source:
-        number_bits = _bits_of(most)
+        number_bits = _bits_of(form.most)
         if 2 * bits + kind_bits + number_bits > _KEY_BITS:
             number_bits, with_values = 0, True
     column_bit = kind_bits + number_bits
@@ -295,7 +308,7 @@ def _keys_of(facts, count, kinds, most, keeps_rows, is_merged):
     low_bit, top = column_bit if by_column else row_bit, row_bit + bits
     buckets, partition_bit = 0, low_bit
     partitions = call.in_buckets != 0 and count > BLOCK_KEYS
-    if partitions and not (is_merged or keeps_rows or with_values):
+    if partitions and not (is_merged or form.keeps_rows or with_values):
         of_bucket = bucket_bits(count, call.after - 1, bits, MEAN_KEYS)
         if of_bucket > 0:
             buckets = buckets_of(call.after - 1, bits, of_bucket)
@@ -326,29 +339,19 @@ def _reserve_sort(facts, keys, count, sorts, sort, end):
 
 
 @inlined
-def _write_delta(launches, facts, delta, kinds, most, keeps_rows, is_merged, steps, end):
-    """Write the launches of a delta that is not a list as it is.
-
-    Parameters
-    ----------
-    kinds, most
-        Kinds of its entries, and the entries of the largest one, counted in one direction.
-    keeps_rows
-        Its rows are those of the list: only entries are put in order.
-    is_merged
-        Two lists in order: they are merged.
-    """
-    count = delta[ENTRIES]
-    keys = _keys_of(facts, count, kinds, most, keeps_rows, is_merged)
+def _write_delta(launches, facts, delta, form, steps, end):
+    """Write the launches of a delta that is not a list as it is."""
+    count, keeps_rows, is_merged = delta[ENTRIES], form.keeps_rows, form.is_merged
+    keys = _keys_of(facts, count, form)
     sort = np.zeros(_SORT_FIELDS, np.int64)
     end = _reserve_sort(facts, keys, count, not is_merged, sort, end)
-    tiles = said = 0
+    tiles = published = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
         delta[_INDPTR], end = end, aligned(end + 4 * delta[_MAX_ROWS] + 4)
         delta[_COUNT], end = end, aligned(end + 4)
         if keys.buckets > 0:
-            said, end = end, aligned(end + 8 * keys.buckets)
+            published, end = end, aligned(end + 8 * keys.buckets)
         elif count > TILE_ENTRIES:
             tiles, end = end, aligned(end + 4 * _tiles(count))
     delta[_COLUMNS], end = end, aligned(end + 4 * count)
@@ -361,10 +364,10 @@ def _write_delta(launches, facts, delta, kinds, most, keeps_rows, is_merged, ste
     if is_merged:
         _write_merging(launches, facts, count, keys, sort)
     else:
-        _write_packing(launches, facts, delta, keys, sort, keeps_rows, said)
+        _write_packing(launches, facts, delta, keys, sort, keeps_rows, published)
         write_sort(launches, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
     if keys.buckets > 0:
-        _write_grouping(launches, facts, delta, keys, sort, said)
+        _write_grouping(launches, facts, delta, keys, sort, published)
     else:
         _write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles)
     return end
@@ -383,7 +386,7 @@ def _write_merging(launches, facts, count, keys, sort):
 
 
 @inlined
-def _write_packing(launches, facts, delta, keys, sort, keeps_rows, said):
+def _write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
     position = begin_launch(launches, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
@@ -406,16 +409,16 @@ def _write_packing(launches, facts, delta, keys, sort, keeps_rows, said):
             keys.partition_bit, keys.top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
         )
     position = put_words(launches, position, first_pass)
-    end_launch(launches, put_words(launches, position, (said, keys.buckets)))
+    end_launch(launches, put_words(launches, position, (published, keys.buckets)))
 
 
 @inlined
-def _write_grouping(launches, facts, delta, keys, sort, said):
+def _write_grouping(launches, facts, delta, keys, sort, published):
     """Write the launch that sorts each bucket and groups its entries by row."""
     position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
     end_launch(launches, put_words(launches, position, (
         facts.image.shapes[0, 0], sort[_KEYS], delta[ENTRIES], keys.index_bits, keys.number_bits,
-        keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, said,
+        keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, published,
         facts.kernels.ticket, delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS],
         delta[_SOURCE], delta[_COUNT], int(keys.in_order),
     )))  # fmt: skip

@@ -12,13 +12,13 @@
 // Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes,
 // as they are (`orientation` 0), transposed (1), as they are and then transposed (2), the reverse (3).
 // Where `lists` names no rows, the number of an entry's row stands for its vertex. Also counts the
-// first digit of the sort (sorting.cuh) unless `counts` is null, and clears `said`, u64[buckets].
+// first digit of the sort (sorting.cuh) unless `counts` is null, and clears `published`, u64[buckets].
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
         const u32* dangling_rows, const u32* dangling_columns, i64 dangling, Lists<u32> lists,
         const u32* put_entry_rows, const u32* delete_entry_rows, i64 orientation, Layout layout,
-        u64* keys, u32* values, i64 portion, Pass pass, u64* said, i64 buckets) {
+        u64* keys, u32* values, i64 portion, Pass pass, u64* published, i64 buckets) {
     follow_previous_launch();
-    for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) said[i] = 0;
+    for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) published[i] = 0;
     const i64 puts = lists.puts;
     const i64 listed = puts + lists.deletes;
     const i64 total = dangling + (orientation >= 2 ? 2 * listed : listed);

@@ -15,7 +15,7 @@ import numpy as np
 from ....image.fields import CLASSES, Field, Shape
 from ....jit.compile import inlined
 from ...device.launches import begin_launch, clear_words, copy_to_line, end_launch, put_words
-from ...memory.free_runs import allocation_words, write_allocation
+from ...memory.free_runs import RunTrees, allocation_words, write_allocation
 from ...memory.scratch import aligned
 from ...structs import (
     ALLOCATION_WORDS,
@@ -141,11 +141,12 @@ def reserve_allocation(facts, most, end):
 def write_allocating(launches, facts, most, allocation, taken):
     """Write the launch that allocates the runs of the batch's demand."""
     call, image = facts.call, facts.image
-    write_allocation(
-        launches, facts.kernels.plain, image.trees, image.tree_groups, image.block_numbers,
-        image.multiprocessors, call.few_runs, image.shapes[0, 0], image.tree, image.geometry,
-        allocation, taken, call.need, max(most, 1), call.after,
+    runs = RunTrees(
+        image.shapes[0, 0], image.tree, image.geometry, image.trees, image.tree_groups,
+        image.block_numbers, image.multiprocessors, call.few_runs,
     )  # fmt: skip
+    kernels, most = facts.kernels.plain, max(most, 1)
+    write_allocation(launches, kernels, runs, allocation, taken, call.need, most, call.after)
 
 
 @inlined

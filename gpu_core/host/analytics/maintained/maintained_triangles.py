@@ -63,6 +63,28 @@ class Pairs(NamedTuple):
     work: int
 
 
+class OrderedPairs(NamedTuple):
+    """`Pairs` in the order of ``longer``, as a kernel argument."""
+
+    shorter: UInt32s
+    longer: UInt32s
+    #: int64[k + 1]: entries of the shorter rows before each pair, and of all.
+    starts: Int64s
+    #: None of an undirected graph.
+    weights: UInt8s | None
+
+
+class Changes(NamedTuple):
+    """The pairs by vertex, as a kernel argument."""
+
+    #: uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions.
+    mirrored: Keys
+    #: uint8: changed edges of each of them; None: one each.
+    changed: UInt8s | None
+    #: 1 where edges were added, -1 where they are removed.
+    sign: np.int64
+
+
 def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
     """Measure the work of some edges, all of which the rows have."""
     weights = None
@@ -72,7 +94,7 @@ def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
     shorter, longer = np.empty(keys.size, np.uint32), np.empty(keys.size, np.uint32)
     lengths = np.empty(keys.size, np.int64)
     measured = shorter, longer, lengths, weights
-    for_ranges(measure_pairs, keys.size, keys, *_walked(adjacencies), *measured)
+    for_ranges(measure_pairs, keys.size, keys, *_walked(adjacencies), measured)
     return Pairs(keys, *measured, int(lengths.sum()))
 
 
@@ -133,16 +155,16 @@ def count_pairs(
         weights = pairs.weights[order]
     else:
         mirrored.sort()
-    given = (
-        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights,
-        mirrored, changed, *_walked(adjacencies), kept.both_ways is not None, np.int64(sign),
-    )  # fmt: skip
+    starts = indptr_of(pairs.lengths[order])
+    ordered = OrderedPairs(pairs.shorter[order], pairs.longer[order], starts, weights)
+    changes = Changes(mirrored, changed, np.int64(sign))
+    given = ordered, changes, *_walked(adjacencies), kept.both_ways is not None
     totals = kept.triangles, _array(kept.links)
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))
     parts = [totals, *(tuple(np.zeros_like(each) for each in totals) for _ in ranges[1:])]
     run_all(
         [
-            partial(count_common, low, high, *given, *part)
+            partial(count_common, low, high, *given, part)
             for (low, high), part in zip(ranges, parts, strict=True)
         ]
     )
@@ -211,8 +233,9 @@ def find_entry(walked, vertex, at, target):
 
 
 @compiled
-def measure_pairs(low, high, keys, out, into, shorter, longer, lengths, weights):
-    """Tell the ends of ``keys[low:high]`` apart by the length of their rows; count their edges."""
+def measure_pairs(low, high, keys, out, into, measured):
+    """Order the ends of ``keys[low:high]`` by the length of their rows; count their edges."""
+    shorter, longer, lengths, weights = measured
     for i in range(low, high):
         u, v = ends_of(keys[i])
         if length_of(out, into, u) > length_of(out, into, v):
@@ -324,26 +347,23 @@ def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
 
 
 @compiled
-def count_common(
-    low, high, shorter, longer, starts, weights, mirrored, changed, out, into, products, sign,
-    triangles, links,
-):  # fmt: skip
+def count_common(low, high, pairs, changes, out, into, products, totals):
     """Count what entries ``low … high - 1`` of the shorter rows find.
 
     Parameters
     ----------
-    shorter, longer, weights
-        Of the pairs, in the order of ``longer``; no weights of an undirected graph.
-    starts
-        Entries of the shorter rows before each pair, and of all.
-    mirrored, changed
-        uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions; and its
-        changed edges, None where that is one each.
+    pairs, changes
+        `OrderedPairs` and `Changes`.
     out, into
         `Rows.walked` of either direction; ``into`` is None of an undirected graph.
     products
         Definition of ``links``: directed triangles.
+    totals
+        int64 by vertex, added to: triangles and ``links``.
     """
+    shorter, longer, starts, weights = pairs
+    mirrored, changed, sign = changes
+    triangles, links = totals
     begin, degree, columns, step = out
     #: Weights of the pairs of ``marked`` and its neighbors; 0: no neighbor.
     marks = np.zeros(degree.size, np.uint8)

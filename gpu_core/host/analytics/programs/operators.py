@@ -14,8 +14,8 @@ import numpy.typing as npt
 from ....jit.parallel import for_ranges
 from ....programs.operators import Call, Inbox
 from ....rows import Rows
+from ..parts.weighted_rows import weighted_rows
 from .operator_module import kernels_of
-from .programs import message_rows
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -59,7 +59,7 @@ def for_edges(workspace: None, call: Call, vertices: UInt32s, inbox: Inbox) -> U
         entries = int(ends[-1])
         received = np.empty(entries, np.uint32)
         counts = for_ranges(
-            kernels.send_messages, entries, message_rows(rows), degrees, vertices, ends, arguments,
+            kernels.send_messages, entries, weighted_rows(rows), degrees, vertices, ends, arguments,
             into, *inbox, received,
         )  # fmt: skip
         lists += [received[low : low + found] for low, found in counts]

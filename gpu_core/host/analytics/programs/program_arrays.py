@@ -6,19 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 
-class MessageRows(NamedTuple):
-    """Rows that messages go along: neighbors as `Rows.walked`, and weights."""
-
-    begin: npt.NDArray[np.int64]
-    degree: npt.NDArray[np.uint32]
-    columns: npt.NDArray[np.uint32]
-    step: np.int64
-    #: float32 or float64; of length 0: all are 1.
-    weights: npt.NDArray[Any]
-    #: int64: where those of each row begin.
-    weight_begin: Any
-
-
 class Vertices(NamedTuple):
     """What a run knows of each vertex."""
 

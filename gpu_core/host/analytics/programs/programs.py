@@ -23,7 +23,8 @@ from ....jit.parallel import for_ranges, thread_count
 from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import compact_rows, in_rows
-from .program_arrays import Inbox, MessageRows, Now, PushLimits, Vertices
+from ..parts.weighted_rows import weighted_rows
+from .program_arrays import Inbox, Now, PushLimits, Vertices
 from .program_module import kernels_of
 
 #: A superstep is pulled where the edges of active vertices are more than one of so many: where not
@@ -114,7 +115,7 @@ class _Run:
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
         begun = np.flatnonzero(self._vertices.active)
         queues[0][: begun.size] = begun
-        first, second = (message_rows(self._row_pairs[at][0]) for at in (0, -1))
+        first, second = (weighted_rows(self._row_pairs[at][0]) for at in (0, -1))
         self._superstep, size, entries = self._kernels.push(
             first, second, len(self._row_pairs), *queues, begun.size, self._vertices, self._inbox,
             self._now(), PushLimits(most, self._entries, share),
@@ -134,7 +135,7 @@ class _Run:
             for_ranges(kernels.send, count, vertices, now, self._sent)
         for _, pulled in self._row_pairs:
             for_ranges(
-                kernels.pull, count, message_rows(pulled), vertices, self._sent, now, self._inbox
+                kernels.pull, count, weighted_rows(pulled), vertices, self._sent, now, self._inbox
             )
         parts = for_ranges(
             kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
@@ -172,10 +173,3 @@ def _rows_of(compact: Any, like: Rows) -> Rows:
         begin, np.diff(compact.indptr).astype(np.uint32), like.present, compact.indices, 1,
         like.num_entries, like.num_vertices, compact.indptr, weights, begin,
     )  # fmt: skip
-
-
-def message_rows(rows: Rows) -> MessageRows:
-    """Rows as kernels take them."""
-    if rows.weights is None:
-        return MessageRows(*rows.walked, np.empty(0, np.float32), rows.begin)
-    return MessageRows(*rows.walked, rows.weights, rows.weight_begin)

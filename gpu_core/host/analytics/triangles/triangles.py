@@ -81,8 +81,8 @@ def count_triangles(
     cost = np.empty(count, np.int64)
     for_ranges(row_costs, count, *rows[2:5], cost)
     bounds = blocks_of_rows(cost)
-    counted = *rows[2:6], adjacencies.directed, products
-    parts = for_ranges(mark_and_count, bounds.size - 1, bounds, *counted, serial_items=2)
+    counted = bounds, rows, adjacencies.directed, products
+    parts = for_ranges(mark_and_count, bounds.size - 1, *counted, serial_items=2)
     triangles = _by_vertex([found for found, _ in parts], rows.rank)
     if adjacencies.directed:
         links = _by_vertex([edges for _, edges in parts], rows.rank)
@@ -128,23 +128,22 @@ def oriented_rows(adjacencies: Adjacencies) -> OrientedRows:
     both_ways = np.zeros(count if adjacencies.directed else 0, np.int64)
     bounds = blocks_of_rows(np.diff(starts) + ROW_COST)
     union = starts, targets, mutual, degree, both_ways
-    for_ranges(union_rows, bounds.size - 1, bounds, *out[:2], *other[:2], *union, serial_items=2)
+    for_ranges(union_rows, bounds.size - 1, bounds, out[:2], other[:2], union, serial_items=2)
     del out, other
 
     rank = np.empty(count, np.int64)
     rank_by_degree(degree, np.zeros(int(degree.max(initial=0)) + 2, np.int64), rank)
     row_start, row_length = np.empty(count, np.int64), np.empty(count, np.int64)
     rows = OrientedRows(degree, rank, row_start, row_length, targets, mutual, both_ways)
-    for_ranges(orient_rows, bounds.size - 1, bounds, starts, *rows[:6], serial_items=2)
+    for_ranges(orient_rows, bounds.size - 1, bounds, starts, rows, serial_items=2)
     return rows
 
 
 @compiled
-def union_rows(
-    low, high, bounds, indptr, indices, other_indptr, other_indices, starts, targets, mutual,
-    degree, both_ways,
-):  # fmt: skip
+def union_rows(low, high, bounds, rows, other_rows, union):
     """Merge the rows of both directions without self loops; mark what stands in both as mutual."""
+    (indptr, indices), (other_indptr, other_indices) = rows, other_rows
+    starts, targets, mutual, degree, both_ways = union
     directed = mutual.size > 0
     for vertex in range(bounds[low], bounds[high]):
         a, a_end = indptr[vertex], indptr[vertex + 1]
@@ -178,8 +177,9 @@ def rank_by_degree(degree, position, rank):
 
 
 @compiled
-def orient_rows(low, high, bounds, starts, degree, rank, row_start, row_length, targets, mutual):
+def orient_rows(low, high, bounds, starts, rows):
     """Keep, in place, the targets of higher rank, as ranks; rows are then known by rank."""
+    degree, rank, row_start, row_length, targets, mutual, _ = rows
     directed = mutual.size > 0
     for vertex in range(bounds[low], bounds[high]):
         own = rank[vertex]
@@ -222,7 +222,7 @@ def gather_counts(low, high, counts, rank, out):
 
 
 @compiled
-def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, directed, products):
+def mark_and_count(low, high, bounds, oriented, directed, products):
     """Count the triangles whose lowest corner lies in blocks ``low … high - 1``.
 
     Returns
@@ -231,6 +231,7 @@ def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, di
         By rank: triangles, and directed edges between the other two corners or (``products``)
         directed triangles; int64[0] for an undirected graph.
     """
+    _, _, row_start, row_length, targets, mutual, _ = oriented
     rows = row_start.size
     triangles = np.zeros(rows, np.int64)
     edges = np.zeros(rows if directed else 0, np.int64)
