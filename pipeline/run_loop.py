@@ -245,8 +245,8 @@ class RunLoop:
         self._progress("start" if number == 0 else "recover")
         if self._settings.scheduler is None:
             self._files.leftovers.note()
-        machine = self._machine
-        beginning = newest_beginning(self._files, self._settings, machine.window, machine.max_loads)
+        rules = self._machine.rules
+        beginning = newest_beginning(self._files, self._settings, rules.window, rules.max_loads)
         try:
             generation = start_generation(
                 self._cluster,

@@ -27,6 +27,7 @@ from ...config.settings import GraphSettings, RunSettings
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
+from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ...pipeline.ingest import run
 from ...pipeline.workers.local_cluster import default_cpu_workers
@@ -95,8 +96,8 @@ class Bench:
         )
         write_log(
             str(self._log), edges, shape.rows, files=shape.files,
-            repeats=shape.repeated, deletes=shape.deletes, vertex_deletes=0.0,
-            properties=shape.properties, seed=0, quiet=True,
+            mix=UpdateMix(shape.repeated, shape.deletes), properties=shape.properties, seed=0,
+            quiet=True,
         )  # fmt: skip
         files = sorted(self._log.iterdir())
         self._first_file = files[0]

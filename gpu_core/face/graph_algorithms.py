@@ -374,12 +374,14 @@ class GraphAlgorithms(GraphGroups):
                     values if np.isscalar(values) else self._keys_of_named(values),
                     default=default,
                     active=None if active is None else self._keys_of_ids("active", listed(active)),
-                    max_supersteps=max_supersteps,
-                    tolerance=tolerance,
-                    direction=direction,
-                    weight=weight,
-                    vertex_order=vertex_order,
-                    remap=yes_or_no("remap", remap),
+                    options=_programs.RunOptions(
+                        max_supersteps,
+                        tolerance,
+                        direction,
+                        weight,
+                        vertex_order,
+                        yes_or_no("remap", remap),
+                    ),
                 )
             )
 

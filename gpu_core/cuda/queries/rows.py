@@ -80,7 +80,7 @@ def _copied(
         words = device.empty(entries, np.uint32)
     copy_paged_rows(
         device, arena, direction, selected, indptr, entries,
-        None if columns is rows.columns else columns, words, word or 0,
+        None if columns is rows.columns else columns, None if word is None else (word, words),
     )  # fmt: skip
     return replace(
         rows, begin=indptr[:-1], columns=columns, step=1, indptr=indptr, in_pairs=False,
