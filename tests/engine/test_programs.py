@@ -101,12 +101,12 @@ def test_the_engines_agree_to_the_bit_on_rows_of_every_length(
             (infected(), dict.fromkeys(first, 0.25), {"default": 0.0, "active": first}),
             (pagerank_program(), 1 / graph.num_vertices, {"tolerance": 1e-9}),
         ]
-        for program, values, settings in tasks:
-            expected = graph.run_program(program, values, **settings)
-            options = RunOptions(tolerance=settings.pop("tolerance", None))
+        for program, values, keywords in tasks:
+            expected = graph.run_program(program, values, **keywords)
+            options = RunOptions(tolerance=keywords.pop("tolerance", None))
             for seed in range(2):
                 emulated_device.shuffle = seed
-                found = run_program(on_device, program, values, **settings, options=options)
+                found = run_program(on_device, program, values, **keywords, options=options)
                 assert found.value.tobytes() == expected.value.tobytes()
                 assert (found.supersteps, found.pulled) == (expected.supersteps, expected.pulled)
 
