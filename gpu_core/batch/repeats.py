@@ -89,7 +89,7 @@ def fold_repeats(ordered: Ordered, weight: Floats | None, dtype: str | None, rul
     repeat_puts, repeat_weight = np.empty(repeats, np.uint32), np.empty(repeats, kind)
     puts, repeats = fold_inserts(
         ordered.keys, ordered.tail_bits, readonly(weights), code, most_of(kind, code),
-        folded, reset, repeat_puts, repeat_weight,
+        Folded(folded, reset, repeat_puts, repeat_weight),
     )  # fmt: skip
     lists = (repeat_puts[:repeats].copy(), repeat_weight[:repeats].copy())
     return Folded(
@@ -120,10 +120,13 @@ def combined_weights(
     code = int(OnRepeat[rule.upper()])
     out = np.empty_like(weight)
     no_puts = readonly(np.empty(0, np.uint32))
+    repeated: Any = readonly(weight[:0]) if repeat_weight is None else repeat_weight
     for_ranges(
-        combine_weights, weight.size, code, most_of(weight.dtype, code), there, old, reset, weight,
-        no_puts if repeat_puts is None else repeat_puts,
-        readonly(weight[:0]) if repeat_weight is None else repeat_weight, out,
+        combine_weights, weight.size, code, most_of(weight.dtype, code), there, old,
+        Folded(
+            weight, reset, no_puts if repeat_puts is None else repeat_puts,
+            repeated,
+        ), out,
     )  # fmt: skip
     return out
 
@@ -149,11 +152,12 @@ def combined(rule, old, new, most):
 
 
 @compiled
-def fold_inserts(keys, tail_bits, weight, rule, most, folded, reset, repeat_puts, repeat_weight):
-    """Write, per edge to put, what `Folded` says; return how many puts and repeats there are.
+def fold_inserts(keys, tail_bits, weight, rule, most, out):
+    """Fill `Folded`, per edge to put; return how many puts and repeats there are.
 
     ``weight`` of one item is that of all rows.
     """
+    folded, reset, repeat_puts, repeat_weight = out
     shift, one = np.uint64(tail_bits), np.uint64(1)
     row_mask = (one << shift) - one
     count = keys.size
@@ -184,10 +188,9 @@ def fold_inserts(keys, tail_bits, weight, rule, most, folded, reset, repeat_puts
 
 
 @compiled
-def combine_weights(
-    low, high, rule, most, there, old, reset, weight, repeat_puts, repeat_weight, out
-):
-    """Write the weights of the puts ``low … high - 1`` as `combined_weights` says."""
+def combine_weights(low, high, rule, most, there, old, puts, out):
+    """Write the weights of the puts ``low … high - 1``, which are `Folded`."""
+    weight, reset, repeat_puts, repeat_weight = puts
     repeat = np.searchsorted(repeat_puts, low)
     for put in range(low, high):
         value = weight[put]

@@ -195,8 +195,9 @@ def _numbers_of(
     name_starts = np.zeros(total + 1, np.int64)
     names = _kept("names", partitioned.size - _WORDS * total).view(np.uint8)
     count, found = number_buckets(
-        bucket_bits, starts, counts, partitioned, np.empty(3 * largest + 1, np.uint64), positions,
-        firsts, numbers, distinct, name_starts, names, other,
+        bucket_bits, starts, counts, partitioned,
+        (np.empty(3 * largest + 1, np.uint64), positions, firsts),
+        (numbers, distinct, name_starts, names, other),
     )  # fmt: skip
     # Copies: what is longer would live as long as the batch, and the names lie in kept memory.
     nbytes = int(name_starts[count])
@@ -274,10 +275,7 @@ def _same_name(partitioned, position, other):
 
 
 @compiled
-def number_buckets(
-    bucket_bits, starts, counts, partitioned, table, positions, firsts, numbers, distinct,
-    name_starts, names, others,
-):  # fmt: skip
+def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
     """Number the keys of all buckets, and write the first name of each; uses up ``partitioned``.
 
     Returns how many there are, and how many entries have another name than the first one of their
@@ -286,7 +284,17 @@ def number_buckets(
     A slot of ``table`` is a word: 32 bits of the key below those of the bucket, above the position
     of its first name in the bucket. So the words of a table are in order, and it takes half of what
     keys would; where two keys agree in these bits, which is rare, the names' own words tell.
+
+    Parameters
+    ----------
+    scratch
+        The table, and of the entries of a bucket their positions and those of the first ones of
+        their names.
+    out
+        Number of each entry; distinct keys; where each one's name begins, and the names; others.
     """
+    table, positions, firsts = scratch
+    numbers, distinct, name_starts, names, others = out
     count, found = 0, 0
     for bucket in range(counts.size):
         size = counts[bucket]

@@ -55,6 +55,17 @@ class Expired(NamedTuple):
     oldest: Int64s
 
 
+class RowTimes(NamedTuple):
+    """What a scan finds in each of some rows."""
+
+    #: uint32: entries that have expired.
+    found: UInt32s
+    #: uint32: position of the first of them; `_NOWHERE`: there is none.
+    first: UInt32s
+    #: int64: as `Expired.oldest`.
+    oldest: Int64s
+
+
 def find_expired(arena: ImageView, rows: UInt32s, until: int, *, with_targets: bool) -> Expired:
     """Find the entries of rows whose last time is ``until`` or before.
 
@@ -73,12 +84,14 @@ def find_expired(arena: ImageView, rows: UInt32s, until: int, *, with_targets: b
     rooms, time = rooms_of(shape), np.int64(until)
     found, first = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint32)
     oldest = np.empty(rows.size, np.int64)
-    for_ranges(scan_times, rows.size, image, shape, rooms, rows, time, found, first, oldest)
+    times = RowTimes(found, first, oldest)
+    for_ranges(scan_times, rows.size, image, shape, rooms, rows, time, times)
     some = np.flatnonzero(found)
     rows, indptr, first = rows[some], indptr_of(found[some]), first[some]
     targets = np.empty(int(indptr[-1]) if with_targets else 0, np.uint32)
     if with_targets:
-        for_ranges(list_targets, rows.size, image, shape, rooms, rows, time, indptr, first, targets)
+        listed = Expired(until, rows, indptr, first, targets, oldest)
+        for_ranges(list_targets, rows.size, image, shape, rooms, listed)
     return Expired(until, rows, indptr, first, targets, oldest)
 
 
@@ -142,8 +155,9 @@ def prefetch_times(image, shape, rooms, vertex):
 
 
 @compiled
-def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest):
-    """Read the times of ``rows[low:high]``; ``first`` of a row without such entries is `_NONE`."""
+def scan_times(low, high, image, shape, rooms, rows, until, times):
+    """Read the times of ``rows[low:high]``."""
+    found, first, oldest = times
     final = np.uint64(high) - _ONE
     for item in range(np.uint64(low), np.uint64(high)):
         # The record first, and, once that is there, the times of the row that it names.
@@ -180,8 +194,9 @@ def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest
 
 
 @compiled
-def list_targets(low, high, image, shape, rooms, rows, until, indptr, first, targets):
-    """Write the neighbors of what has expired of ``rows[low:high]`` to where ``indptr`` says."""
+def list_targets(low, high, image, shape, rooms, expired):
+    """Write the neighbors of what has expired of rows ``low … high - 1`` to ``targets``."""
+    until, rows, indptr, first, targets, _ = expired
     final = np.uint64(high) - _ONE
     for item in range(np.uint64(low), np.uint64(high)):
         far = np.int64(rows[min(item + _AHEAD + _AHEAD, final)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,20 @@ _AT_BITS = np.int64(32)
 _AT_MASK = np.uint64((1 << 32) - 1)
 #: Entries that the memory for one row holds at first; it grows with the longest row.
 _ROOM = 1 << 10
+
+
+class ExportedRows(NamedTuple):
+    """Where rows are copied to; properties that the records lack are of length 0."""
+
+    #: int64[n + 1]
+    indptr: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.uint32]
+    #: uint32: one word of an entry's weight, or two.
+    weight: npt.NDArray[np.uint32]
+    kind: npt.NDArray[np.uint32]
+    #: int64
+    first: npt.NDArray[Any]
+    last: npt.NDArray[Any]
 
 
 def csr_of(
@@ -50,7 +64,9 @@ def csr_of(
     size = int(indptr[-1])
     columns = np.empty(size, np.uint32)
     properties = _property_columns(engine.record, size)
-    weight, kind, first, last = (
+    exported = ExportedRows(
+        indptr,
+        columns,
         properties.get("weight", np.empty(0, np.float32)).view(np.uint32),
         properties.get("type", np.empty(0, np.int32)).view(np.uint32),
         properties.get("first", np.empty(0, np.int64)),
@@ -58,8 +74,7 @@ def csr_of(
     )
     shape = engine.shape("out")
     for_ranges(
-        copy_rows, order.size, engine.image, shape, indices, indptr, rank, ordered,
-        columns, weight, kind, first, last,
+        copy_rows, order.size, engine.image, shape, indices, rank, ordered, exported,
     )  # fmt: skip
     return indptr, columns, properties
 
@@ -69,13 +84,12 @@ def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.gen
 
 
 @compiled
-def copy_rows(
-    low, high, image, shape, indices, indptr, rank, ordered, columns, weight, kind, first, last
-):
+def copy_rows(low, high, image, shape, indices, rank, ordered, exported):
     """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted.
 
     ``rank`` is empty where each vertex has its index for a rank.
     """
+    indptr, columns, weight, kind, first, last = exported
     wide = has_wide_weight(shape.entry_words)
     has_properties = weight.size > 0 or last.size > 0
     # For all rows: most are short, and to take memory takes longer than to sort them.

@@ -21,6 +21,7 @@ from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
 from ....jit.prefetch import FAR_AHEAD, prefetch_words
 from ....rows import Adjacencies, Rows
+from .weighted_rows import weighted_rows
 
 Int64s = npt.NDArray[np.int64]
 
@@ -80,8 +81,8 @@ def compact_rows(rows: Rows, *, weighted: bool = False) -> CompactRows:
     )
     bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
     for_ranges(
-        copy_rows, bounds.size - 1, bounds, rows.columns, rows.begin, rows.step, weights,
-        rows.weight_begin if weighted else rows.begin, *copied, serial_items=2,
+        copy_rows, bounds.size - 1, bounds, weighted_rows(rows, weighted=weighted), copied,
+        serial_items=2,
     )  # fmt: skip
     return copied
 
@@ -111,10 +112,10 @@ def indptr_of(lengths: npt.NDArray[np.integer[Any]]) -> Int64s:
 
 
 @compiled
-def copy_rows(
-    low, high, bounds, columns, begin, step, weights, weight_begin, indptr, indices, weight
-):
+def copy_rows(low, high, bounds, rows, copied):
     """Copy the rows of blocks ``low … high - 1``."""
+    begin, _, columns, step, weights, weight_begin = rows
+    indptr, indices, weight = copied
     weighted = weight.size > 0
     last = begin.size - 1
     for vertex in range(bounds[low], bounds[high]):

@@ -55,23 +55,20 @@ def combine_into(combined, target, sent):
 
 
 @compiled
-def send_messages(
-    low, high, rows, degrees, vertices, ends, arguments, into, combined, has, received
-):
+def send_messages(low, high, rows, frontier, arguments, into, inbox, received):
     """Send along the edges ``low … high - 1`` of a frontier what would change their targets.
 
     Parameters
     ----------
-    degrees
-        Of all vertices, as of `degree_of`.
-    vertices, ends
-        The frontier, and the sums of its degrees up to each: where its edges end.
+    frontier
+        Vertices, the sums of their degrees up to each, where its edges end; and the degrees of all
+        vertices, as of `degree_of`.
     arguments
         Arrays that the function reads, numbers, and how many vertices there are.
     into
         What messages are combined into in the end; functions read it as it is now.
-    combined, has
-        As of `Inbox`.
+    inbox
+        `Inbox`.
     received
         From ``low`` on: targets that this call was the first to send something to.
 
@@ -81,6 +78,8 @@ def send_messages(
         ``low``, and how many those are.
     """
     begin, _, columns, step, weights, weight_begin = rows
+    vertices, ends, degrees = frontier
+    combined, has = inbox
     has_weights = _WEIGHTED and weights.size > 0
     found = np.int64(0)
     # The first vertex whose edges end behind `low`.

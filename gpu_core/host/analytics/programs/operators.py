@@ -59,8 +59,8 @@ def for_edges(workspace: None, call: Call, vertices: UInt32s, inbox: Inbox) -> U
         entries = int(ends[-1])
         received = np.empty(entries, np.uint32)
         counts = for_ranges(
-            kernels.send_messages, entries, weighted_rows(rows), degrees, vertices, ends, arguments,
-            into, *inbox, received,
+            kernels.send_messages, entries, weighted_rows(rows), (vertices, ends, degrees),
+            arguments, into, inbox, received,
         )  # fmt: skip
         lists += [received[low : low + found] for low, found in counts]
     receivers = lists[0] if len(lists) == 1 else np.concatenate(lists or [vertices[:0]])

@@ -125,14 +125,14 @@ def push_along(along, queue, size, vertices, inbox, received, found, now):
 
 
 @compiled
-def push(along, second, directions, queue, received, size, vertices, inbox, now, limits):
+def push(rows, queues, size, vertices, inbox, now, limits):
     """Push supersteps until no vertex is active, or ``limits`` end it.
 
     Parameters
     ----------
-    directions
-        1, or 2: messages go along ``second`` as well.
-    queue, received
+    rows
+        Rows of one direction, of another, and how many of them messages go along.
+    queues
         uint32[vertex_count]: the active vertices, ``size`` of them; room for those of a superstep.
 
     Returns
@@ -141,6 +141,8 @@ def push(along, second, directions, queue, received, size, vertices, inbox, now,
         The superstep that is next, the vertices that are active then, and the edges that they send
         along.
     """
+    along, second, directions = rows
+    queue, received = queues
     values, active, degrees = vertices
     combined, has = inbox
     entries = np.int64(0)

@@ -117,7 +117,7 @@ class _Run:
         queues[0][: begun.size] = begun
         first, second = (weighted_rows(self._row_pairs[at][0]) for at in (0, -1))
         self._superstep, size, entries = self._kernels.push(
-            first, second, len(self._row_pairs), *queues, begun.size, self._vertices, self._inbox,
+            (first, second, len(self._row_pairs)), queues, begun.size, self._vertices, self._inbox,
             self._now(), PushLimits(most, self._entries, share),
         )  # fmt: skip
         return size, entries
