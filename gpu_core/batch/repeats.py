@@ -29,7 +29,7 @@ A sum of floats cannot be taken in parts without rounding otherwise: so of a bat
 ``sum`` ``put_weight`` is the first insert alone, and the others travel beside, row by row.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt

@@ -79,7 +79,7 @@ def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> 
         taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
         freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
         pages = taken.pages(int(taken_from[-1]))
-        for_ranges(link_pages, size, image, shape, delta, rows, taken_from, pages, destination)
+        for_ranges(link_pages, size, image, shape, delta, rows, (taken_from, pages), destination)
         for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
         freed = np.empty(freed_from[-1], np.uint32)
         for_ranges(
@@ -88,7 +88,7 @@ def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> 
         return Written(tally, lambda: engine.arena.give_back_pages(freed))
     first, size_class = np.empty(size, np.uint32), np.empty(size, np.uint8)
     runs = _spread(taken, rows)
-    for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, first, size_class)
+    for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, (first, size_class))
     for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
     left = size_class != NO_CLASS
     return Written(tally, lambda: engine.arena.give_back_runs(first[left], size_class[left]))
@@ -124,11 +124,12 @@ def _properties(batch: UpdateBatch) -> Properties:
 
 
 @compiled
-def place_runs(low, high, image, shape, delta, plan, taken, destination, freed_first, freed_class):
+def place_runs(low, high, image, shape, delta, plan, taken, destination, freed):
     """Runs: a row that outgrows its run goes to ``taken[item]``; list the run that it leaves.
 
     A row that shrinks keeps the half at the low address: the upper pages of its run.
     """
+    freed_first, freed_class = freed
     for item in range(low, high):
         vertex = np.int64(delta.rows[plan.which[item]])
         segment, _, _, _ = open_adjacency(image, shape, vertex)
@@ -147,8 +148,9 @@ def place_runs(low, high, image, shape, delta, plan, taken, destination, freed_f
 
 
 @compiled
-def link_pages(low, high, image, shape, delta, plan, taken_from, taken, destination):
+def link_pages(low, high, image, shape, delta, plan, new_pages, destination):
     """Pages: link the pages ``taken[taken_from[item]:taken_from[item + 1]]`` at the end."""
+    taken_from, taken = new_pages
     pages = np.empty(64, np.int64)
     for item in range(low, high):
         vertex = np.int64(delta.rows[plan.which[item]])

@@ -199,8 +199,8 @@ def _unpacked(
     columns = np.empty(keys.size, np.uint32)
     kinds = np.empty(keys.size, np.uint8)
     for_ranges(
-        unpack_keys, keys.size, keys, bits, number_bits, starts, offsets,
-        rows, indptr, columns, kinds, source,
+        unpack_keys, keys.size, keys, (bits, number_bits), (starts, offsets),
+        (rows, indptr, columns, kinds, source),
     )  # fmt: skip
     clear = np.zeros(count, np.bool_)
     if cleared.size:
@@ -340,10 +340,21 @@ def count_rows(low, high, keys, row_shift):
 
 
 @compiled
-def unpack_keys(
-    low, high, keys, bits, number_bits, starts, offsets, rows, indptr, columns, kinds, source
-):
-    """Undo `pack_keys` and group by row; ``offsets`` says how many rows begin before a range."""
+def unpack_keys(low, high, keys, bits_of_key, ranges, delta):
+    """Undo `pack_keys` and group by row.
+
+    Parameters
+    ----------
+    bits_of_key
+        Bits of a vertex index, and of the number of a put.
+    ranges
+        int64 each: where the ranges of all calls begin, and the rows that begin before each.
+    delta
+        Filled in: rows, indptr, columns, kinds, and numbers of puts.
+    """
+    bits, number_bits = bits_of_key
+    starts, offsets = ranges
+    rows, indptr, columns, kinds, source = delta
     one = np.uint64(1)
     row_shift = np.uint64(bits + 2 + number_bits)
     column_shift = np.uint64(2 + number_bits)
