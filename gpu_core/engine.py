@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .batch.protocols import Batch, ListedBatch
 from .changes import Changing
 from .image.accounts import Outcome
 from .image.arena import BaseArena
@@ -25,21 +26,6 @@ from .rows import EntryTimes, Rows
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
-
-
-class Batch(Protocol):
-    """What a graph needs to know of a batch before it hands it to its engine."""
-
-    batch_id: int
-    directed: bool
-    records: str
-    on_repeat: str
-    rows: int
-    dropped: int
-    overridden: int
-    rounded: int
-    #: What its times count, as `times.TimeUnit` is named; None where it has none.
-    time_unit: str | None
 
 
 class SentBatch(Protocol):
@@ -290,7 +276,7 @@ class Engine(Reader, Protocol):
     def batch_types(self) -> Collection[type]:
         """Types of batches that `received` knows."""
 
-    def received(self, batch: Any) -> Any:
+    def received(self, batch: Any) -> ListedBatch:
         """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
 
     def apply(self, batch: Any) -> Outcome:
@@ -307,7 +293,7 @@ class Engine(Reader, Protocol):
             The engine broke, now or earlier; see ``is_broken``.
         """
 
-    def expired(self, until: int) -> Any:
+    def expired(self, until: int) -> ListedBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before.
 
         ``lock`` is held until it is applied. Only of graphs with times, in whose unit ``until`` is.

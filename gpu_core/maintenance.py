@@ -18,6 +18,7 @@ from .errors import ConvergenceError, CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
     from .algorithms.analytic import Analytic
+    from .batch.protocols import ListedBatch
     from .engine import Engine, Maintained, Reader
     from .image.accounts import Outcome
 
@@ -81,7 +82,7 @@ def maintained_by(engine: Engine, name: str) -> Maintained:
     return engine.maintained[name]
 
 
-def apply_followed(engine: Engine, batch: Any) -> Outcome:
+def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
     """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
     fresh = [each for each in engine.maintained.values() if not each.is_stale]
     following = [each for each in fresh if each.follows]
