@@ -34,6 +34,7 @@ from graphtide.gpu_core.programs.traversals import (
     hops_traversal,
 )
 from graphtide.gpu_core.programs.vertex_state import Origin, VertexState
+from graphtide.testing import engine_of
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -184,7 +185,7 @@ def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
         by_threads = []
         for threads in (1, 4):
             monkeypatch.setattr(parallel, "thread_count", lambda count=threads: count)
-            by_threads.append(outcome(graph._engine, values, direction))
+            by_threads.append(outcome(engine_of(graph), values, direction))
         assert by_threads[0] == by_threads[1]
         on_device = ImageEngine(emulated_device, graph)
         for seed in range(2):

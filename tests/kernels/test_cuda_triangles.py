@@ -20,6 +20,7 @@ from graphtide.gpu_core.cuda.analytics.parts.oriented_edges import Cleared, orie
 from graphtide.gpu_core.cuda.analytics.triangles import triangles
 from graphtide.gpu_core.cuda.device.compile import kernel_file
 from graphtide.gpu_core.host.analytics.triangles.triangles import TriangleCounts
+from graphtide.testing import engine_of
 from image_engine import KINDS, ImageEngine, changed_graph, make_graph
 
 #: Of a `ClusteringResult`.
@@ -44,8 +45,8 @@ def counted(engine: ImageEngine, *, products: bool = False) -> TriangleCounts:
 
 def check_triangles(device: Any, graph: DynamicGraph) -> TriangleCounts:
     for products in (True, False):
-        twin = graph._engine.algorithms.triangles.count_triangles(
-            None, adjacencies_of(graph._engine), products=products
+        twin = engine_of(graph).algorithms.triangles.count_triangles(
+            None, adjacencies_of(engine_of(graph)), products=products
         )
         found = counted(ImageEngine(device, graph), products=products)
         for name, expected in twin._asdict().items():
@@ -202,7 +203,7 @@ def test_random_graphs_as_networkx(
     counts = counted(ImageEngine(emulated_device, graph))
     simple = nx.Graph(oracle)
     simple.remove_edges_from(list(nx.selfloop_edges(simple)))
-    vertices = graph._engine.user_ids().tolist()
+    vertices = engine_of(graph).user_ids().tolist()
     assert sorted(vertices) == sorted(oracle)
     assert counts.degree.tolist() == [simple.degree(v) for v in vertices]
     assert counts.triangles.tolist() == [nx.triangles(simple, v) for v in vertices]
