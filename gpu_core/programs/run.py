@@ -38,6 +38,7 @@ from ..printable import counted
 from ..table import VertexTable
 from .program import Program
 from .vertex_order import VERTEX_ORDERS
+from .vertex_state import values_by_index
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -220,7 +221,9 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
         if default is not None:
             msg = "default is of vertices that values leave out; give a mapping, or (ids, values)"
             raise SettingsError(msg)
-        return Start(_of_all(reader, given), _NO_INDICES, given.reshape(-1)[:0], None)
+        return Start(
+            values_by_index(reader, "values", given), _NO_INDICES, given.reshape(-1)[:0], None
+        )
     if len(values) != 2:
         msg = f"values is a tuple of {len(values)}; give (ids, values)"
         raise SettingsError(msg)
@@ -246,19 +249,6 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
     # Of an id that is named twice the last value counts.
     indices, last = np.unique(found[::-1], return_index=True)
     return Start(others, indices, np.broadcast_to(given, ids.shape)[::-1][last], None)
-
-
-def _of_all(reader: Reader, given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values of all vertices, or of each in the order of its ids, as of `Start`."""
-    if not given.ndim:
-        return given
-    if given.shape != (reader.num_vertices,):
-        msg = f"values has shape {given.shape} but there are {reader.num_vertices} vertices; give "
-        msg += "one number, one for each in the order of vertices(), or a mapping of ids"
-        raise SettingsError(msg)
-    by_index = np.zeros(reader.vertex_count, given.dtype)
-    by_index[reader.sorted_order()] = given
-    return by_index
 
 
 def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:

@@ -104,7 +104,7 @@ class VertexState:
             count = reader.vertex_count
             self.arrays = {
                 name: reader.algorithms.operators.vertex_array(
-                    reader.workspace, count, _by_index(reader, name, given),
+                    reader.workspace, count, values_by_index(reader, name, given),
                     DTYPES[self.kinds[name]],
                 )
                 for name, given in checked.items()
@@ -169,12 +169,12 @@ def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
     return values
 
 
-def _by_index(reader: Reader, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def values_by_index(reader: Reader, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """One value for all, or values by vertex index."""
     if not values.ndim:
         return values
     if values.shape != (reader.num_vertices,):
-        msg = f"{name} has {values.size} values but there are {reader.num_vertices} vertices; give "
+        msg = f"{name} has shape {values.shape} but there are {reader.num_vertices} vertices; give "
         msg += "one for all, or one for each in the order of vertices()"
         raise SettingsError(msg)
     found = np.zeros(reader.vertex_count, values.dtype)

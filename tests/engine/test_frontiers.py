@@ -418,7 +418,7 @@ def test_wrong_arguments_are_refused() -> None:
         "an array cannot be called 'degree'": lambda: graph.vertex_state(degree=1),
         "which is no name of Python's": lambda: graph.vertex_state(**{"a b": 1}),
         "a state has at least one array": graph.vertex_state,
-        "x has 3 values but there are 2 vertices": lambda: graph.vertex_state(x=[1, 2, 3]),
+        "x has shape (3,) but there are 2 vertices": lambda: graph.vertex_state(x=[1, 2, 3]),
         "x has dtype <U1 and 0 dimensions": lambda: graph.vertex_state(x="a"),
         "which is beyond int64": lambda: graph.vertex_state(x=2**63),
         "direction='up' is unknown": lambda: graph.frontier(direction="up"),

@@ -89,7 +89,6 @@ struct alignas(8) Counts {
 };
 // Words of the report to the host: the counts, then the faults.
 constexpr u32 FAULTS_WORD = sizeof(Counts) / sizeof(u32);
-constexpr u32 REPORT_WORDS = FAULTS_WORD + 1;
 
 enum Fault : u32 { BAD_OP = 1, OUT_OF_BOUNDS = 4, BUCKET_OVERFULL = 8 };
 

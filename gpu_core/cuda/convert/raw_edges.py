@@ -273,7 +273,7 @@ def begin_edges(
     if not is_checked:
         if not (_fit(columns, record) and _is_finite(device, weight, record)):
             _refuse(device, columns, meaning)
-        rounded = _rounded(device, weight, op, record)
+        rounded = _rounded(weight, op, record)
     count = src.size
     if not (src.dtype == NARROW and dst.dtype == NARROW):
         src, dst = _widened(src), _widened(dst)
@@ -345,7 +345,7 @@ def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
     return all_set(device.xp.isfinite(weight.astype(record.weights, copy=False)))
 
 
-def _rounded(device: Device, weight: Array | None, op: Array | None, record: Record) -> int:
+def _rounded(weight: Array | None, op: Array | None, record: Record) -> int:
     """Rows that insert an edge with a weight that the records round."""
     if weight is None or not record.has_weight or weight.dtype == record.weights:
         return 0

@@ -41,13 +41,7 @@ def self_loop(workspace: Workspace, out: Rows) -> int | None:
 
 
 def core_numbers(workspace: Workspace, adjacencies: Adjacencies) -> Array:
-    """int32[vertex_count] on the device: core number by vertex index. Waits for the device.
-
-    Parameters
-    ----------
-    adjacencies
-        Rows of out-neighbors, and of in-neighbors where they are stored; without self loops.
-    """
+    """As of the host twin, int32[vertex_count] on the device. Waits for the device."""
     device, out = workspace.device, adjacencies.out
     count, directions = out.count, 2 if adjacencies.directed else 1
     degree = device.empty(count, np.uint32)

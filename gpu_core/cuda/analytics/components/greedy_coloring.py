@@ -27,16 +27,9 @@ _GROUPS: Final = Groups(first=4, most=32)
 
 
 def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Array, int]:
-    """uint32[vertex_count] on the device: color of each vertex; and how many colors there are.
+    """As of the host twin, on the device, and the number of colors. Waits for the device.
 
-    Waits for the device.
-
-    Parameters
-    ----------
-    rows
-        Of an undirected graph with at least one vertex.
-    position
-        uint32[vertex_count] on the device, of each vertex in the order of users' ids.
+    ``position``: uint32[vertex_count] on the device, of each vertex in the order of users' ids.
     """
     device, count = workspace.device, rows.count
     color = device.empty(count, np.uint32)

@@ -31,25 +31,9 @@ _BLOCKS: Final = 4
 def communities(
     workspace: Workspace, rows: Rows, order: Array | None, max_iter: int | None
 ) -> tuple[Array, int]:
-    """Position in the order of ids of the first vertex of each vertex' community, on the device.
+    """As of the host twin, on the device; waits for each sweep.
 
-    Waits for each sweep.
-
-    Parameters
-    ----------
-    rows
-        Of an undirected graph.
-    order
-        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
-    max_iter
-        Sweeps at most, or None.
-
-    Returns
-    -------
-    uint32[vertex_count]
-        Of no meaning for absent vertices.
-    int
-        Sweeps that changed a label.
+    ``order``: uint32[n]; None: the vertices are 0, 1, 2 …
     """
     device, count = workspace.device, rows.count
     label = device.empty(count, np.uint32)

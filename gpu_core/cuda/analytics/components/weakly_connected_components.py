@@ -30,21 +30,9 @@ _BLOCKS: Final = 8
 
 
 def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array | None) -> Array:
-    """Position in the order of ids of the first vertex of each vertex' component, on the device.
+    """As of the host twin, on the device; waits for nothing.
 
-    Waits for nothing.
-
-    Parameters
-    ----------
-    adjacencies
-        Rows of out-neighbors, and of in-neighbors where they are stored.
-    order
-        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
-
-    Returns
-    -------
-    uint32[vertex_count]
-        Of no meaning for absent vertices.
+    ``order``: uint32[n]; None: the vertices are 0, 1, 2 …
     """
     device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
     parent = device.empty(count, np.uint32)

@@ -77,19 +77,7 @@ def repair(
     workspace: Workspace, adjacencies: Adjacencies, forest: Forest, removed: Array | None,
     added: Array | None, most: int | None,
 ) -> bool:  # fmt: skip
-    """Repair a forest; returns whether that is done, rather than broken off. Waits for the device.
-
-    Parameters
-    ----------
-    adjacencies
-        Of the graph without the removed edges, and with the added ones.
-    forest
-        Of the graph before; written.
-    removed, added
-        As of `gpu_core/changes.py`; None: there are none.
-    most
-        Entries that may be queued, by each of the two; None: any number.
-    """
+    """As of the host twin; ``most`` is of the entries that may be queued. Waits for the device."""
     with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
         limit = _UNLIMITED if most is None else most
         repairing = _Repair(workspace.device, scratch, adjacencies, forest, limit)

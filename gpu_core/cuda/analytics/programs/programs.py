@@ -58,17 +58,7 @@ def run(
     adjacencies: Adjacencies,
     start: Start,
 ) -> Ran:
-    """Run a program; waits for it.
-
-    Parameters
-    ----------
-    task
-        The program, and how it may be run.
-    adjacencies
-        Rows of out-neighbors, and of in-neighbors where they are stored.
-    start
-        Values, and the senders of the first superstep.
-    """
+    """Run a program as the host twin does; waits for it."""
     needs_transposed = adjacencies.into is None and (task.program.along != "out" or task.may_pull)
     count = adjacencies.out.count
     items = queue_items(adjacencies.out)

@@ -131,7 +131,7 @@ class Sampler:
         table = self._room_for(known + size)
         at, is_new = device.empty(size, np.int64), device.empty(size, np.int64)
         edges = device.empty(2 * size, np.int64).reshape(2, size)
-        keys, told = device.empty(known + size, np.uint64), device.empty(2, np.int64)
+        keys, counts = device.empty(known + size, np.uint64), device.empty(2, np.int64)
         keys[:known] = self._keys
         blocks = blocks_for(size)
         of_edges = ends, owners
@@ -150,9 +150,9 @@ class Sampler:
         )  # fmt: skip
         device.launch(
             _NUMBERS, "settle_new", blocks_for(size + 1), THREADS, *of_edges, np.int64(size),
-            np.int64(known), *table, at, is_new, ranks, keys, told,
+            np.int64(known), *table[:2], at, is_new, ranks, keys, counts,
         )  # fmt: skip
-        count, new = (int(each) for each in device.read_words(told))
+        count, new = (int(each) for each in device.read_words(counts))
         self._keys, self._first = keys[: known + new], known
         self._edges.append(edges[:, :count])
         self._vertices_per_hop.append(new)

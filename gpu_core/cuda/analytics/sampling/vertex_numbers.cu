@@ -111,16 +111,16 @@ extern "C" __global__ void number_found(
 // New vertices become known ones.
 //
 // Launch      one thread for each of `size` edges, and one more
-// Writes      numbers; known u64[count + size]; told i64[2]: edges, and new vertices
+// Writes      numbers; known u64[count + size]; counts i64[2]: edges, and new vertices
 extern "C" __global__ void settle_new(
         const i64* __restrict__ ends, const i64 owners, const i64 size, const i64 count,
-        const u64* __restrict__ keys, u64* __restrict__ numbers, const i64 bits,
+        const u64* __restrict__ keys, u64* __restrict__ numbers,
         const i64* __restrict__ at, const i64* __restrict__ is_new, const i64* __restrict__ ranks,
-        u64* __restrict__ known, i64* __restrict__ told) {
+        u64* __restrict__ known, i64* __restrict__ counts) {
     const i64 edge = thread_of_grid();
     if (edge == size) {
-        told[0] = ends[owners];
-        told[1] = size ? ranks[size - 1] : 0;
+        counts[0] = ends[owners];
+        counts[1] = size ? ranks[size - 1] : 0;
     }
     if (edge >= size || !is_new[edge]) return;
     const i64 number = count + ranks[edge] - 1;

@@ -85,12 +85,7 @@ def columns_in_order(
 ) -> KeptColumns:
     """Columns of a `ClusteringResult`; new arrays on the device, waits for nothing.
 
-    Parameters
-    ----------
-    order
-        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
-    vertices
-        int64[n], those ids.
+    ``order``, ``vertices``: indices in increasing order of users' ids (None: 0, 1, 2 …), and those.
     """
     device, n = workspace.device, int(vertices.size)
     coefficients = device.empty(n, np.float64)

@@ -22,20 +22,7 @@ UInt32s = npt.NDArray[np.uint32]
 def count_common(
     workspace: Workspace, rows: Rows, sources: UInt32s, targets: UInt32s
 ) -> tuple[Int64s, Int64s]:
-    """Count the neighbors of pairs. Waits.
-
-    Parameters
-    ----------
-    rows
-        Of one direction.
-    sources, targets
-        uint32[k] in host memory: vertex indices.
-
-    Returns
-    -------
-    common, lengths : int64[k] each, in host memory
-        Neighbors that both vertices of each pair have, and how long their rows are together.
-    """
+    """As of the host twin, in host memory. Waits."""
     device, count = workspace.device, int(sources.size)
     if count == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -28,7 +28,7 @@ from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges, ranges_of, run_all
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import indptr_of
-from ..parts.row_search import gallop
+from ..parts.row_search import first_not_below, gallop
 from ..triangles.triangles import TriangleCounts, add_counts
 
 Int64s = npt.NDArray[np.int64]
@@ -265,18 +265,6 @@ def count_neighbors(keys, weights, sign, degree, both_ways):
 def edge_key(one, other):
     """Key of a pair, as of `gpu_core/changes.py`."""
     return np.uint64(min(one, other)) << np.uint64(32) | np.uint64(max(one, other))
-
-
-@inlined
-def first_not_below(items, low, high, bound):
-    """First position of increasing ``items[low:high]`` that is not below ``bound``."""
-    while low < high:
-        middle = (low + high) >> 1
-        if items[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inlined

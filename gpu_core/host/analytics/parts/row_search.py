@@ -1,4 +1,4 @@
-"""Binary search in one sorted adjacency list."""
+"""Binary search in sorted arrays and adjacency lists."""
 
 import numpy as np
 
@@ -20,3 +20,15 @@ def gallop(columns, start, length, step, at, target):
         else:
             end = middle
     return at
+
+
+@inlined
+def first_not_below(items, low, high, bound):
+    """First position of increasing ``items[low:high]`` that is not below ``bound``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if items[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low

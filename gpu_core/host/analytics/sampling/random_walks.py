@@ -12,6 +12,7 @@ from ....algorithms.sampling.random_walks import NO_KEY
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
+from ..parts.row_search import first_not_below
 from .draws import below, random_word, unit_float
 
 Int64s = npt.NDArray[np.int64]
@@ -137,18 +138,6 @@ def walk_freely(low, high, walked, task, walks, lengths):
             made += 1
             walks[at + made] = key_of(vertex, ids)
         lengths[number] = made
-
-
-@inlined
-def first_not_below(values, low, high, value):
-    """Index of the first of ``values[low:high]``, which increase, that is not below ``value``."""
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inlined
