@@ -62,7 +62,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Effects:
-    """What one batch changed."""
+    """Changes of a graph by one batch."""
 
     #: Edges that are there now and were not before; they have a ``new_weight``.
     added: Edges
@@ -123,7 +123,7 @@ class Touched:
         self._before = self._looked_up()
 
     def _looked_up(self) -> _State:
-        """What of it is there now."""
+        """Present state of the edges and vertices that the batch names."""
         index = self._reader.indices_of(self._ids)
         found, weights = self._reader.edge_weights(index[self._src], index[self._dst])
         return _State(index, found, weights)

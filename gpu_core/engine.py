@@ -68,7 +68,7 @@ class Maintained(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What it was made with, by the names of the analytic's parameters."""
+        """Parameters that it was made with, by the names of the analytic's parameters."""
 
     @property
     def is_stale(self) -> bool:
@@ -100,7 +100,7 @@ class Maintained(Protocol):
         """Become stale."""
 
     def state(self, reader: Reader) -> Any:
-        """What the analytic takes in place of its costly part; computed where it is stale.
+        """Result that replaces the costly part of the analytic; recomputed where it is stale.
 
         None: the analytic computes that part better by itself.
         """
@@ -115,7 +115,7 @@ class Maintained(Protocol):
         """Take the state from such arrays; returns whether they are among these."""
 
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        """What is kept by vertex index, and the same computed from nothing, which is kept then.
+        """State by vertex index, and the same computed from nothing, which is kept from then on.
 
         Nothing of a stale one.
         """
@@ -138,7 +138,7 @@ class Reader(Protocol):
 
     @property
     def kind(self) -> GraphKind:
-        """What the graph is."""
+        """Kind of the graph."""
 
     @property
     def lock(self) -> AbstractContextManager[Any, bool | None]:
@@ -150,11 +150,11 @@ class Reader(Protocol):
 
     @property
     def workspace(self) -> Any:
-        """What the twins launch kernels and take scratch by; None where they need no such thing."""
+        """Device and scratch for the twins; None on the host."""
 
     @property
     def maintained(self) -> dict[str, Maintained]:
-        """What follows each batch, by the name of its analytic; see `maintenance.py`."""
+        """Maintained results, by the names of their analytics; see `maintenance.py`."""
 
     @property
     def arena(self) -> ImageView:
@@ -277,7 +277,7 @@ class Engine(Reader, Protocol):
         """Types of batches that `received` knows."""
 
     def received(self, batch: Any) -> ListedBatch:
-        """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
+        """The batch that a feed has sent; others unchanged. ``batch_lock`` is held."""
 
     def apply(self, batch: Any) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.

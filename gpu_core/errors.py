@@ -56,7 +56,7 @@ class StateError(GraphtideError, RuntimeError):
 
 
 class ArenaFullError(GraphtideError, MemoryError):
-    """What is alive plus what a batch demands does not fit; the graph is as before the call."""
+    """The graph plus the demand of a batch does not fit; the graph is as before the call."""
 
 
 class StaleViewError(GraphtideError, RuntimeError):

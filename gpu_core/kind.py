@@ -14,7 +14,7 @@ from .records import Record
 
 @dataclass(frozen=True)
 class RowMeaning:
-    """What a row of an update log means; `UpdateBatch.from_rows` goes by it."""
+    """Meaning of the rows of an update log, for `UpdateBatch.from_rows`."""
 
     #: What an edge carries.
     record: Record
@@ -57,7 +57,7 @@ class RowMeaning:
 
 @dataclass(frozen=True)
 class GraphKind(RowMeaning):
-    """What a graph is, and how its adjacencies are stored; values are those of `DynamicGraph`."""
+    """Kind of a graph and storage of its adjacencies; values are those of `DynamicGraph`."""
 
     #: Whether in-neighbors of a directed graph are stored as well.
     reverse: bool = True
@@ -93,7 +93,7 @@ class GraphKind(RowMeaning):
 
 @dataclass(frozen=True)
 class ArenaSizes:
-    """How large the one allocation of a graph is at first, and may become; bytes."""
+    """First size of the one allocation of a graph, and its limits; bytes."""
 
     #: First size; `None`: as ``expected_edges`` asks for, 256 MiB at least.
     arena_bytes: int | None = None

@@ -68,7 +68,7 @@ def _lacks_reverse(made: Maintained, engine: Engine) -> bool:
 
 
 def maintained_by(engine: Engine, name: str) -> Maintained:
-    """What is maintained as ``name``.
+    """The maintained result ``name``.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _forget(following: list[Maintained]) -> None:
 
 
 def pinned(engine: Engine, *, settles: bool) -> dict[str, Maintained]:
-    """What is maintained, as it is now, for an epoch.
+    """Copies of the maintained results as they are now, for an epoch.
 
     ``settles``: bring it up to date first, unless that fails. Else nothing changes, and the epoch
     does that for itself if it is asked.

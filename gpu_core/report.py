@@ -90,7 +90,7 @@ class BatchReport(NamedTuple):
     expired: int = 0
 
     def __repr__(self) -> str:
-        """What became of the rows, and the graph after them; `as_dict` has all."""
+        """Outcome of the rows, and the graph after them; `as_dict` has all."""
         number = "" if self.batch_id < 0 else f" of batch {self.batch_id:,}"
         counts = [f"{getattr(self, fate):,} {fate}" for fate in _FATES if getattr(self, fate)]
         rows = f"{counted(self.rows, 'row')}" + (f": {', '.join(counts)}" if counts else "")
@@ -117,7 +117,7 @@ _FATES = (
 
 
 def totals(reports: Iterable[BatchReport]) -> Counter[str]:
-    """What became of the rows of several batches, as sums; and of edges that expired."""
+    """Sums over several batches: rows by outcome, and edges that expired."""
     counts: Counter[str] = Counter()
     for report in reports:
         counts.update(

@@ -63,7 +63,7 @@ class Rows:
 
     @property
     def walked(self) -> tuple[Array, Array, Array, np.int64]:
-        """What a kernel reads of neighbors: ``begin``, ``degree``, ``columns``, ``step``."""
+        """Arguments of a kernel that reads rows: ``begin``, ``degree``, ``columns``, ``step``."""
         return self.begin, self.degree, self.columns, np.int64(self.step)
 
 

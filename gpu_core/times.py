@@ -36,7 +36,7 @@ NAT: Final = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class TimeUnit:
-    """What the times of a graph, a batch or a column count."""
+    """Unit of the times of a graph, a batch or a column."""
 
     #: ``s``, ``ms``, ``us`` or ``ns``; None: plain integers.
     resolution: str | None

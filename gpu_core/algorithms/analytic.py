@@ -184,7 +184,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Needs:
-    """What an analytic asks of a graph."""
+    """What an analytic requires of a graph."""
 
     #: Directions whose rows are read, for the documentation. Where one is not stored, the twins
     #: make it from the other (``in_rows``), or do without.
@@ -336,7 +336,7 @@ class Analytic:
         return {name: value if math.isfinite(value) else None for name, value in found.items()}
 
     def brief_of(self, result: Any, parameters: Parameters) -> Summary:
-        """What `summary` says of the columns of a result, which stay where they are if they may."""
+        """`summary` of the columns of a result, without copying them to the host if possible."""
         if self.brief is None:
             return self.summary(self.values(result), parameters)
         return self.brief(result, parameters)

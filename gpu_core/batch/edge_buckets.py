@@ -34,7 +34,7 @@ _TAIL = np.int64(1)
 
 
 class Layout(NamedTuple):
-    """Where the parts of an edge are: ``src - src_low`` is the bucket above ``src_bits`` bits."""
+    """Bits of an edge's parts in a key: ``src - src_low`` is the bucket above ``src_bits`` bits."""
 
     src_low: int
     dst_low: int

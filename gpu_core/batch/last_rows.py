@@ -74,7 +74,7 @@ class EdgeList(NamedTuple):
 
 
 class EdgeLists(NamedTuple):
-    """What edge rows come to."""
+    """Net effect of edge rows, as lists."""
 
     puts: EdgeList
     #: int64: position of the row that decides about each edge to put; of length 0 if not asked for.
@@ -187,7 +187,7 @@ def positions(tails: Keys, tail_bits: int) -> Ids:
 
 
 def first_inserts_of(ordered: Ordered) -> tuple[Ids, npt.NDArray[np.bool_]]:
-    """Where the first time of each edge to put comes from; to be asked before `edge_lists`.
+    """Rows that give the first times of the edges to put; call it before `edge_lists`.
 
     Returns
     -------

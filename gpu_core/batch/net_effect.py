@@ -39,7 +39,7 @@ def net_effect(
     dense: bool = False,
     offset_type: type[np.int64 | np.uint32] = np.int64,
 ) -> dict[str, Any]:
-    """What the rows come to: fields of an `UpdateBatch`, from ``rows`` on.
+    """Net effect of the rows: fields of an `UpdateBatch`, from ``rows`` on.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def net_effect(
 
 
 class _EdgeEffect(NamedTuple):
-    """What edge rows come to."""
+    """Net effect of edge rows."""
 
     lists: last_rows.EdgeLists
     #: As `last_rows.first_inserts_of`; None where records have no times.

@@ -170,7 +170,7 @@ def _packed(
 
 
 def _way_of(name: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> int:
-    """What becomes of a list of `copy_lists`."""
+    """Mode of `copy_lists` for a list."""
     if dtype == target:
         return COPY
     return OFFSETS if name in _OFFSETS else _NARROWED[name.partition("_")[0]]

@@ -32,7 +32,7 @@ _BYTES_A_THREAD: Final = 1 << 20
 
 
 class Narrowed(NamedTuple):
-    """What the ids to put, or to delete, come to."""
+    """Result of narrowing the ids to put, or to delete."""
 
     #: All bits that are set in any of them: negative where one is.
     bits: int

@@ -6,7 +6,7 @@ from ..rows import Array
 
 
 class Batch(Protocol):
-    """What a graph needs to know of a batch before it hands it to its engine."""
+    """The fields of a batch that a graph checks before its engine gets it."""
 
     @property
     def batch_id(self) -> int:
@@ -42,7 +42,7 @@ class Batch(Protocol):
 
     @property
     def time_unit(self) -> str | None:
-        """What its times count, as `times.TimeUnit` is named; None where it has none."""
+        """Unit of its times, as `times.TimeUnit` is named; None where it has none."""
 
 
 class ListedBatch(Batch, Protocol):

@@ -54,7 +54,7 @@ _FIRST = int(OnRepeat.FIRST)
 
 
 class Folded(NamedTuple):
-    """What the inserts of each edge to put come to, after the batch's last delete of it."""
+    """Net effect of the inserts of each edge to put, after the batch's last delete of it."""
 
     #: float32 or float64[m]; of a sum that of the first insert alone.
     weight: Floats
@@ -132,7 +132,7 @@ def combined_weights(
 
 
 def most_of(kind: np.dtype[np.floating], code: int) -> np.floating:
-    """What a sum, or a count, does not go beyond."""
+    """Largest value of a sum, or of a count."""
     limits = np.finfo(kind)
     return kind.type(2.0 ** (limits.nmant + 1)) if code == _COUNT else limits.max
 

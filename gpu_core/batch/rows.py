@@ -68,7 +68,7 @@ class Rows(NamedTuple):
 
 
 def name_of_row(offset: int) -> str:
-    """How messages name a row of a batch made by hand."""
+    """Name of a row of a batch made by hand, in messages."""
     return f"row {offset} of the batch"
 
 
@@ -106,7 +106,7 @@ def row_meaning(
     properties: Any = None,
     vertex_properties: Any = None,
 ) -> RowMeaning:
-    """What rows mean, by the arguments of ``UpdateBatch.from_rows``.
+    """`RowMeaning` for the arguments of ``UpdateBatch.from_rows``.
 
     Raises
     ------

@@ -41,7 +41,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 class CompiledKernel(NamedTuple):
-    """What the compiler says of one kernel."""
+    """The compiler's report on one kernel."""
 
     kernel: str
     registers: int

@@ -76,7 +76,7 @@ class Struct(NamedTuple):
 
     @property
     def pack(self) -> Callable[..., bytes]:
-        """What packs its fields, one integer each, in their order."""
+        """Function that packs its fields, one integer each, in their order."""
         return struct.Struct(f"{self.words}q").pack
 
     @property

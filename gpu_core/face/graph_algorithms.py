@@ -38,7 +38,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 class GraphAlgorithms(GraphGroups):
-    """What can be computed of a graph; see `GraphReader`."""
+    """Algorithms of a graph; see `GraphReader`."""
 
     def compute(self, analytic: str, **parameters: Any) -> Any:
         """Compute an analytic by its name and parameters, as a run does between batches.
@@ -71,7 +71,7 @@ class GraphAlgorithms(GraphGroups):
             return self._of_users(found.compute(self._reader, **parameters))
 
     def _keys_of_ids(self, name: str, given: Any, *, strict: bool = True) -> Any:
-        """What an algorithm takes for vertices; unknown ones are refused, or of no vertex."""
+        """Vertices as an algorithm takes them; unknown ones are refused, or of no vertex."""
         if type(self._ids) is UserIds:
             return given
         keys = self._ids.keys(name, listed(given))
@@ -84,7 +84,7 @@ class GraphAlgorithms(GraphGroups):
         return keys
 
     def _keys_of_values(self, name: str, given: Any, *, strict: bool = True) -> Any:
-        """What an algorithm takes for values of vertices, likewise."""
+        """Values of vertices as an algorithm takes them, likewise."""
         if type(self._ids) is UserIds or given is None or isinstance(given, Table):
             return given
         pair = (list(given.keys()), list(given.values())) if isinstance(given, Mapping) else given

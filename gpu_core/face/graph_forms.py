@@ -21,7 +21,7 @@ from .graph_copies import arrays_of_subgraph, settings_of_copy
 
 
 class GraphForms:
-    """What a graph can be turned into; see `GraphReader`."""
+    """Conversions of a graph; see `GraphReader`."""
 
     _kind: GraphKind
     _ids: UserIds

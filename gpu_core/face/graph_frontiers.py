@@ -15,7 +15,7 @@ from .graph_products import GraphProducts
 
 
 class GraphFrontiers(GraphProducts):
-    """Where users' own traversals begin; see `GraphReader`."""
+    """Frontiers for users' own traversals; see `GraphReader`."""
 
     def frontier(
         self, vertices: Id | Ids | Frontier | None = None, *, direction: str = "out"

@@ -10,7 +10,7 @@ from .graph_pairs import GraphPairs
 
 
 class GraphGroups(GraphPairs):
-    """What groups the vertices are in; see `GraphReader`."""
+    """Components, communities and cores; see `GraphReader`."""
 
     def weakly_connected_components(self) -> ComponentsResult:
         """Component of every vertex, whichever way edges point; its first vertex is its name.

@@ -13,7 +13,7 @@ from .graph_reader import GraphReader
 
 
 class MaintainingGraph(GraphReader):
-    """What a graph that changes keeps up with its batches; a class of it sets ``_engine``."""
+    """Maintained analytics of a graph that changes; a class of it sets ``_engine``."""
 
     _engine: Engine
 

@@ -9,7 +9,7 @@ from .pairs import CommonNeighborsResult, JaccardResult, Pairs, given_pairs
 
 
 class GraphPairs(GraphQueries):
-    """What can be asked about pairs of vertices; see `GraphReader`."""
+    """Queries about pairs of vertices; see `GraphReader`."""
 
     def common_neighbors(self, pairs: Pairs) -> CommonNeighborsResult:
         """Number of neighbors that both vertices of each pair have; directed: of out-neighbors.

@@ -24,7 +24,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 class GraphPaths(GraphAlgorithms):
-    """What leads from vertex to vertex; see `GraphReader`."""
+    """Paths from vertex to vertex; see `GraphReader`."""
 
     def shortest_path(self, source: Id, target: Id) -> Column:
         """Find a path along the edges' direction with the fewest hops, as networkx without weights.

@@ -23,7 +23,7 @@ Vector = npt.ArrayLike | VertexValues | Table | Frame
 
 
 class GraphProducts(GraphPaths):
-    """What multiplies the adjacency matrix; see `GraphReader`."""
+    """Products with the adjacency matrix; see `GraphReader`."""
 
     def spmv(
         self, x: Vector, *, transpose: bool = False, weight: str | None = "weight"

@@ -18,7 +18,7 @@ from .graph_queries import GraphQueries
 
 
 class GraphProperties(GraphQueries):
-    """What can be asked of properties; see `GraphReader`."""
+    """Queries for properties; see `GraphReader`."""
 
     #: Values of edges and vertices; None: there are no properties.
     _values: GraphValues | None = None

@@ -27,7 +27,7 @@ Column = npt.NDArray[Any]
 
 
 class GraphQueries:
-    """What can be asked about some vertices or edges; see `GraphReader`."""
+    """Queries about some vertices or edges; see `GraphReader`."""
 
     _kind: GraphKind
     _ids: UserIds

@@ -30,7 +30,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 class GraphReader(GraphSamples, GraphProperties, GraphForms):
-    """What can be asked of a graph.
+    """All queries, exports and algorithms of a graph.
 
     A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,
     how users call vertices, and says by which ``_reader`` it is read.
@@ -52,7 +52,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def kind(self) -> GraphKind:
-        """What the graph is, as one value."""
+        """Kind of the graph, as one value."""
         return self._kind
 
     def _described(self) -> str:
@@ -80,7 +80,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def weights(self) -> str | None:
-        """What weights are kept as: ``float32`` or ``float64``; None: there are none."""
+        """Type of weights: ``float32`` or ``float64``; None: there are none."""
         return self._kind.record.weights
 
     @property
@@ -110,7 +110,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def user_ids(self) -> UserIds:
-        """How users call the vertices that the engine knows by int64 ids."""
+        """Conversion between users' ids and the int64 ids of the engine."""
         return self._ids
 
     @property
@@ -120,7 +120,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def self_loops(self) -> str:
-        """What happens to self loops: ``drop``, ``keep`` or ``reject``."""
+        """Treatment of self loops: ``drop``, ``keep`` or ``reject``."""
         return self._kind.self_loops
 
     @property
@@ -135,7 +135,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def time_unit(self) -> str | None:
-        """What times count, as Arrow calls it, such as ``timestamp[us]``; None: not decided yet."""
+        """Unit of times, as Arrow calls it, such as ``timestamp[us]``; None: not decided yet."""
         return None if self._time_unit is None else str(self._time_unit)
 
     @property

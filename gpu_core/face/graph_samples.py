@@ -25,7 +25,7 @@ _MOST_DRAWS = 2**31
 
 
 class GraphSamples(GraphFrontiers):
-    """What is drawn of a graph; see `GraphReader`.
+    """Random walks and samples of a graph; see `GraphReader`.
 
     Draws follow from ``seed``, the graph and the vertex indices of its engine: the same with any
     number of threads, on either engine, and again on an epoch of the same graph. A graph that has

@@ -44,7 +44,7 @@ class PairsResult(TableRows):
 
 
 class CommonNeighborsResult(PairsResult):
-    """How many neighbors each pair has in common."""
+    """Number of common neighbors of each pair."""
 
     @property
     def common_neighbors(self) -> npt.NDArray[np.int64]:

@@ -32,7 +32,7 @@ def _mixed(words: Words) -> Words:
 
 
 def stream_start(seed: int, stream: int) -> np.uint64:
-    """Where the counter of one stream begins."""
+    """Start of the counter of one stream."""
     start = np.array([(seed * 0x632BE59BD9B4E019 + stream) & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
     return np.uint64(_mixed(_mixed(start + _GOLDEN) + _GOLDEN)[0])
 

@@ -160,7 +160,7 @@ _FRESH, _REPEAT, _DELETE, _VERTEX_DELETE = range(4)
 
 
 def _kinds(numbers: Words, mix: UpdateMix, seed: int) -> npt.NDArray[np.int64]:
-    """What each row is, in the order of the constants above."""
+    """Kind of each row, in the order of the constants above."""
     draw = unit_floats(random_words(seed, _KIND, numbers))
     # From the top: vertex deletes, deletes, repeats; what is left below is fresh.
     bounds = 1.0 - np.cumsum([mix.vertex_deletes, mix.deletes, mix.repeats])[::-1]
@@ -170,7 +170,7 @@ def _kinds(numbers: Words, mix: UpdateMix, seed: int) -> npt.NDArray[np.int64]:
 
 
 def _sliding(numbers: Words, window: int) -> tuple[npt.NDArray[np.int64], Words]:
-    """What each row of a sliding window is, and the number of its edge."""
+    """Kind of each row of a sliding window, and the number of its edge."""
     behind = np.maximum(numbers, np.uint64(window)) - np.uint64(window)
     is_delete = (numbers >= window) & (behind % np.uint64(2) == 1)
     inserted = np.minimum(numbers, np.uint64(window)) + behind // np.uint64(2)

@@ -171,7 +171,7 @@ def _edges_of(count: int, degree: float) -> int:
 
 
 def _order(seed: int, number: int, count: int) -> Int64s:
-    """Who chooses in a round, one after the other."""
+    """Order in which the vertices choose in a round."""
     choices = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
     return np.argsort(random_words(seed, _ORDER, choices), kind="stable")
 

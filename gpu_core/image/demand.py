@@ -13,7 +13,7 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass
 class Demand:
-    """What a batch will take from the arena."""
+    """Demand of a batch for arena memory."""
 
     #: Vertex records after the batch.
     vertex_count: int

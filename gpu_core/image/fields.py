@@ -166,7 +166,7 @@ CLASS_MASK: Final = 0xFF
 
 
 class Shape(NamedTuple):
-    """What a kernel must know to walk one direction's adjacencies.
+    """Parameters of one direction's adjacencies in the image, for kernels.
 
     A tuple of numbers, not an array: compiled code keeps it in registers.
     """

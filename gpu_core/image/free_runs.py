@@ -43,7 +43,7 @@ _DE_BRUIJN = np.array(
 
 
 def tree_geometry(max_pages: int) -> tuple[npt.NDArray[np.int64], int]:
-    """Where each level of each class lies, in words from the start of the table.
+    """Offsets of each level of each class, in words from the start of the table.
 
     Returns
     -------

@@ -92,7 +92,7 @@ class ImageView(ABC):
 
     @property
     def layout(self) -> Layout:
-        """How adjacencies lie."""
+        """The layout of adjacencies."""
         return layout_of(self[Field.LAYOUT])
 
     def entry_words(self, direction: str) -> int:

@@ -56,7 +56,7 @@ NEW, KNOWN, TAKEN = 0, 1, 2
 
 
 class Mark(NamedTuple):
-    """How far a table was filled at one moment."""
+    """Fill of a table at one moment."""
 
     #: Names of each shard, and words of its heap in use.
     counts: tuple[int, ...]
@@ -274,7 +274,7 @@ class Names:
         ]
 
     def _look_up(self, keys: Int64s, strings: Strings) -> npt.NDArray[np.int8]:
-        """What is known of each name; keys are increasing."""
+        """State of each name (new, known, or taken); keys are increasing."""
         states = np.empty(keys.size, np.int8)
         keys = readonly(keys)
         run_all(
@@ -313,7 +313,7 @@ def _ranks(keys: Int64s) -> npt.NDArray[np.uint64]:
 
 @inlined
 def _slot_of(key, slots):
-    """Where the probing for a key begins: the bits of it below those of its shard."""
+    """First slot of the probe sequence of a key: its bits below those of its shard."""
     rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(_SHARD_BITS)
     return np.int64(((rest >> np.uint64(32)) * np.uint64(slots)) >> np.uint64(32))
 

@@ -254,7 +254,7 @@ class UserIds:
         return {}
 
     def arrays(self, mark: Mark | None = None) -> dict[str, npt.NDArray[Any]]:
-        """What a checkpoint keeps of the ids."""
+        """Arrays of the ids in a checkpoint."""
         return {}
 
     def arrays_of(self, keys: Int64s) -> dict[str, npt.NDArray[Any]]:

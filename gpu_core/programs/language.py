@@ -298,7 +298,7 @@ class _Translation:
         return found
 
     def _object(self, node: ast.expr) -> Any:
-        """What a name from outside of the function stands for."""
+        """Object that a name from outside of the function refers to."""
         if isinstance(node, ast.Attribute):
             module = self._object(node.value)
             if not isinstance(module, ModuleType):

@@ -42,7 +42,7 @@ DTYPES: Final = {FLAG: np.bool_, WHOLE: np.int64, REAL: np.float64}
 
 
 class Argument(NamedTuple):
-    """What a parameter is."""
+    """Meaning of one parameter of the function."""
 
     #: Whose value of an array: ``source``, ``target`` or ``vertex``; ``number``: a number of the
     #: call; ``context``: something of `OF_EDGES`.
@@ -94,14 +94,14 @@ class Operator:
 
     @cached_property
     def key(self) -> str:
-        """What operators have in common that compute the same: hash of all they are made of."""
+        """Hash by which operators are equal that compute the same."""
         text = self.written.c, self.written.python, self.written.parameters
         parts = text, self.arguments, self.into, self.combine
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 class Call(NamedTuple):
-    """What an engine runs: an operator, and what its arguments are this time."""
+    """Call of an operator, as an engine runs it: the operator and its arguments."""
 
     operator: Operator
     #: Rows that the frontier goes along, in one direction or two.

@@ -166,7 +166,7 @@ class Program:
 
     @cached_property
     def key(self) -> str:
-        """What programs have in common that compute the same: hash of all that they are made of."""
+        """Hash by which programs are equal that compute the same."""
         parts = (self.value, self.message, self.rule, self.all_vertices, self.along, self.identity)
         functions = (self.edge, self.vertex, self.wants, self.total, self.combined)
         return hashlib.sha256(repr((parts, functions)).encode()).hexdigest()[:16]

@@ -56,7 +56,7 @@ _NO_INDICES: Final = np.empty(0, np.uint32)
 
 
 class Task(NamedTuple):
-    """What a twin runs."""
+    """The program and its options, as a twin runs it."""
 
     program: Program
     #: Whether supersteps may be pushed, and may be pulled.
@@ -75,7 +75,7 @@ class Task(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What a run begins with; made to arrays by vertex index where the engine works."""
+    """Values that a run begins with; made to arrays by vertex index where the engine works."""
 
     #: Value of all vertices, or [vertex_count]: of each, by vertex index.
     values: npt.NDArray[Any]
@@ -88,7 +88,7 @@ class Start(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a twin returns: values by vertex index, where the engine works, and what was done."""
+    """Result of a twin: values by vertex index, where the engine works, and counts."""
 
     values: Any
     supersteps: int

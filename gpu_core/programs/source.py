@@ -68,7 +68,7 @@ class Source:
         return [each.arg for each in (*given.posonlyargs, *given.args)]
 
     def value_of(self, name: str) -> Any:
-        """What a name means outside of the function; `KeyError` where it means nothing."""
+        """Object that a name refers to outside of the function; `KeyError` where there is none."""
         return self._names[name]
 
     def refuse(self, node: ast.AST, why: str) -> NoReturn:
@@ -114,7 +114,7 @@ def _first_position(code: CodeType) -> tuple[int, int]:
 
 
 def _names_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """What names mean that the function does not define itself."""
+    """Objects that the names refer to which the function does not define itself."""
     names = dict(getattr(function, "__globals__", {}))
     cells = function.__closure__ or ()
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):

@@ -48,7 +48,7 @@ def is_peeled(left, is_gone, k):
 
 
 def an_edge_less(target_is_gone):
-    """What a vertex loses with the source, if it is there still."""
+    """Change of the degree of an edge's target, if it is not removed yet."""
     return 0 if target_is_gone else -1
 
 

@@ -220,7 +220,7 @@ class GraphValues:
     # -- checkpoints -------------------------------------------------------------------------
 
     def arrays(self, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-        """What a checkpoint keeps, beside the ``arrays`` that it has of the engine."""
+        """Arrays of a checkpoint, beside the ``arrays`` of the engine."""
         ids, degrees, columns = (arrays[name] for name in _ENGINE_ARRAYS)
         of_vertices = self.of_vertices(ids)
         for name, kind in self._kind.vertex_properties:

@@ -67,7 +67,7 @@ def _type_name(kind: Any) -> str:
 
 
 def column_kinds(properties: Kinds, vertex_properties: Kinds) -> dict[str, str]:
-    """What a column of a log is read as that is a property: of edges, of vertices, or of both."""
+    """Types of the columns of a log that are properties: of edges, of vertices, or of both."""
     kinds: dict[str, str] = {}
     for name, kind in (*properties, *vertex_properties):
         kinds[name] = str(np.result_type(_WIDEST[kind], kinds.get(name, _WIDEST[kind])))
@@ -101,7 +101,7 @@ def has_missing(kind: str) -> bool:
 
 
 def missing_of(kind: str) -> Any:
-    """What a property is that was never given."""
+    """Value of a property that was never given."""
     return np.dtype(kind).type(np.nan if has_missing(kind) else 0)
 
 
@@ -154,7 +154,7 @@ def as_kind(
 
 
 def _unfit(array: Column, column: Column) -> Flags | None:
-    """Where a value became another one, but for fractions rounded; None where none can have."""
+    """Rows whose value changed in conversion, but for rounded fractions; None: none can have."""
     # NumPy calls that of whole numbers of 64 bits to float64 safe.
     is_rounded = column.dtype.kind == "f" and array.dtype.kind in "iu" and array.itemsize == 8
     if column.dtype.kind == "b" or (np.can_cast(array.dtype, column.dtype) and not is_rounded):

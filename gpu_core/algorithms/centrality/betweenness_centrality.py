@@ -130,7 +130,7 @@ def betweenness_centrality(
 def _scales(
     count: int, sampled: int | None, *, normalized: bool, endpoints: bool, directed: bool
 ) -> tuple[float, float]:
-    """What sums are multiplied by, of vertices and of those that are in the sample.
+    """Factors of the sums: of vertices, and of those in the sample.
 
     As networkx does since 3.5.
     """

@@ -45,7 +45,7 @@ _FEW: Final = 100
 
 
 class SourceRanks(NamedTuple):
-    """What a twin gives for each source, in any order of them."""
+    """Results of a twin for each source, in any order of them."""
 
     #: Which of the sources.
     number: int

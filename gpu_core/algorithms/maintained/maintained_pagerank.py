@@ -102,7 +102,7 @@ class Totals(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """What pushes came to."""
+    """Result of pushing residuals."""
 
     rounds: int
     #: Entries of the rows that were pushed.
@@ -324,7 +324,7 @@ class MaintainedPageRank(MaintainedRanks):
         return float(totals.absolute + abs(totals.signed))
 
     def _rounding(self, entries: int, totals: Totals | None = None) -> float:
-        """What rounding of the ``c`` comes to in all."""
+        """Sum of the roundings of ``c``."""
         totals = totals or self._settled
         assert totals is not None
         return 0.5 * entries + 2.0**-51 * (totals.mass + totals.below) + 1

@@ -55,7 +55,7 @@ class MaintainedRanks(ABC):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What it was made with."""
+        """The parameters that it was made with."""
         return {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
 
     def answers(self, *, alpha: float, tol: float) -> bool:

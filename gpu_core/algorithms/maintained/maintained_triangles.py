@@ -118,7 +118,7 @@ class MaintainedTriangles:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What it was made with."""
+        """The parameters that it was made with."""
         return {"directed": self.directed}
 
     @property

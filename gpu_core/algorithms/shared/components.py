@@ -118,12 +118,12 @@ def analytic(
 
 
 def summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
-    """How many components there are, and how large."""
+    """Number of components, and their sizes."""
     return counted(columns["component"])
 
 
 def counted(names: npt.NDArray[Any]) -> Summary:
-    """How many groups of vertices there are, and how large, by the name of each vertex' group."""
+    """Number of groups of vertices, and their sizes, by the name of each vertex' group."""
     _, sizes = np.unique(names, return_counts=True)
     return {
         "vertices": names.size,

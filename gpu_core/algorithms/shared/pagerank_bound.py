@@ -49,7 +49,7 @@ _SPREAD: Final = 8
 
 
 class Rounding(NamedTuple):
-    """What an engine says of the roundings of a step."""
+    """Bounds of the roundings of a step, reported by an engine."""
 
     #: Sum over all vertices of entries times rank.
     additions: float

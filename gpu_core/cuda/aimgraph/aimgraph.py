@@ -36,7 +36,7 @@ _MEMORY: Final = structure(_SOURCE, "Memory")
 
 
 class Distribution(NamedTuple):
-    """How the work of a batch is shared out among threads."""
+    """Distribution of the work of a batch over threads."""
 
     #: What is one item of work: an update, all updates of a row, or a page of the batch's rows.
     item: Literal["update", "row", "page"]

@@ -72,7 +72,7 @@ _KERNELS_OF: WeakKeyDictionary[Device, bytes] = WeakKeyDictionary()
 
 
 class Buckets(NamedTuple):
-    """How rows are partitioned, and what their keys hold."""
+    """Partition of rows into buckets, and the bits of their keys."""
 
     #: How many there are, by the range of the sources.
     number: int
@@ -148,7 +148,7 @@ def _kernels_of(device: Device) -> bytes:
 
 @inlined
 def _after(position, nbytes):
-    """Where the next piece of scratch begins."""
+    """Address of the next piece of scratch."""
     return position + -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 

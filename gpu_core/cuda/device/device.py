@@ -52,7 +52,7 @@ _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
 @dataclass
 class _ThreadState:
-    """What a thread keeps between its calls."""
+    """State of a thread that is kept between its calls."""
 
     #: Page-locked memory for what is read back.
     pinned: Any = None

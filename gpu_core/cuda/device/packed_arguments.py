@@ -37,7 +37,7 @@ class HasArrays(Protocol):
     """Memory of a device of which arrays are made; as `scratch.DeviceScratch`."""
 
     def array_at(self, address: int, count: int, dtype: Any) -> Any:
-        """What lies at an address, as an array."""
+        """Array at an address."""
 
 
 class DeviceList(NamedTuple):

@@ -14,7 +14,7 @@ from .device import Device
 
 
 class PendingReport:
-    """What all work of the current stream up to now writes to page-locked memory.
+    """Page-locked memory that the work of the current stream up to now writes.
 
     Parameters
     ----------

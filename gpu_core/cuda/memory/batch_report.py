@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """What the last kernel of a batch tells the host, in memory of the host."""
+    """Report that the last kernel of a batch writes to host memory."""
 
     def __init__(self, device: Device) -> None:
         #: int64: the header, with the batch's fields as they were at its end, and the number of

@@ -37,11 +37,11 @@ FEW_RUNS = 1 << 14
 
 
 class RunArea(Protocol):
-    """What is asked of an arena here: arrays on its device, and sizes of the table of free runs."""
+    """Free runs of an arena: arrays on its device, and sizes of the free-run table."""
 
     @property
     def device(self) -> "Device":
-        """Where it lies."""
+        """Device of its arrays."""
 
     image: Any
     tree: Any
@@ -118,7 +118,7 @@ def allocate_bytes(most: int) -> int:
 
 
 def empty_block_numbers(device: "Device") -> "Array":
-    """What the blocks that search the trees tell one another, uint32[]: 0 between two launches."""
+    """Words that blocks publish to one another, uint32[]: 0 between two launches."""
     block_numbers = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
     block_numbers.fill(0)
     return block_numbers

@@ -69,7 +69,7 @@ class DeviceScratch:
         return self.array_at(self.reserve(count * kind.itemsize), count, kind)
 
     def array_at(self, address: int, count: int, dtype: npt.DTypeLike) -> Any:
-        """What lies at an address that `reserve` returned, as an array."""
+        """Array at an address that `reserve` returned."""
         kind, start = np.dtype(dtype), address - self._base
         # What makes an array out of a piece of memory is all that CuPy and NumPy say differently.
         if self._xp is np:

@@ -9,7 +9,7 @@ from .scratch import DeviceScratch
 
 
 class Workspace(NamedTuple):
-    """What an algorithm works in, beside the rows that it reads."""
+    """Device and scratch memory of an algorithm, beside the rows that it reads."""
 
     device: Device
     #: Takes so many bytes for the length of a ``with`` block; `ArenaFullError` if there are not.

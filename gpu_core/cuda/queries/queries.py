@@ -36,7 +36,7 @@ def indices_of(engine: "DeviceGraph", ids: Array) -> Array:
 
 
 def find_entries(engine: "DeviceGraph", sources: Array, targets: Array, *, word: int = 0) -> Array:
-    """Where in the image the entry of each pair of an adjacency lies.
+    """Positions in the image of the entries of pairs, in one direction.
 
     Parameters
     ----------

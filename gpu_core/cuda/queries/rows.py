@@ -145,7 +145,7 @@ def locate(
     count: int,
     word: int | None,
 ) -> Rows:
-    """Where rows begin in the image, of any layout, and how long they are; as `selected_rows`."""
+    """First positions of rows of any layout in the image, and their lengths; as `selected_rows`."""
     shape = arena.shape(direction)
     begin, degree = device.empty(count, np.int64), device.empty(count, np.uint32)
     present = device.empty(count, np.bool_)

@@ -62,7 +62,7 @@ def defines_of(words: int) -> tuple[tuple[str, int], ...]:
 
 @dataclass
 class LongRows:
-    """What is provided for long rows, remembered from batch to batch."""
+    """Scratch for long rows, remembered from batch to batch."""
 
     #: Whether they are looked for; without, a batch that has some begins again.
     expected: bool = False

@@ -34,7 +34,7 @@ from ...jit.compile import inlined
 
 
 class Mode(IntEnum):
-    """How a batch is applied."""
+    """Mode of applying a batch."""
 
     COMMON = 1
     ENTERING = 2
@@ -42,7 +42,7 @@ class Mode(IntEnum):
 
 
 class Following(Enum):
-    """What follows the launches of a batch."""
+    """Next step after the launches of a batch."""
 
     DONE = "done"
     #: The same again, with the scratch that is asked for, or without buckets.

@@ -18,7 +18,7 @@ from .rows.listed_rows import ListedRows
 
 
 class UpdateState:
-    """What applying remembers from batch to batch."""
+    """State of the apply path that is kept from batch to batch."""
 
     def __init__(self, device: Device, *, is_paged: bool) -> None:
         #: What kernels leave of a batch.
@@ -63,7 +63,7 @@ class UpdatableGraph(DeviceReader):
         self.staging = Staging(device)
 
     def renewed_context(self) -> LaunchContext:
-        """What compiled code is given to apply a batch, up to date."""
+        """Arguments of the compiled apply path, brought up to date."""
         updates = self.updates
         context = updates.context
         if (

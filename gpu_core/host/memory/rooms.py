@@ -19,7 +19,7 @@ _STATE_CLASSES = CLASS_MASK + 1
 
 
 class Rooms(NamedTuple):
-    """What the layout says of each room, by the class bits of the state word. Kernels take it."""
+    """Capacities of the layout, by the class bits of the state word. Kernels take it."""
 
     #: int64: `degrees_kept`.
     least: Int64s

@@ -56,7 +56,7 @@ class Expired(NamedTuple):
 
 
 class RowTimes(NamedTuple):
-    """What a scan finds in each of some rows."""
+    """Result of a scan for each of some rows."""
 
     #: uint32: entries that have expired.
     found: UInt32s

@@ -27,7 +27,7 @@ _ROOM = 1 << 10
 
 
 class ExportedRows(NamedTuple):
-    """Where rows are copied to; properties that the records lack are of length 0."""
+    """Targets of copied rows; properties that the records lack are of length 0."""
 
     #: int64[n + 1]
     indptr: npt.NDArray[np.int64]

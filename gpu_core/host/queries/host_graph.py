@@ -87,7 +87,7 @@ class HostGraph(ImageGraph[Arena]):
         return found, weights.view(np.dtype(self.record.weights))
 
     def _positions(self, sources: UInt32s, targets: UInt32s, word: int) -> Int64s:
-        """Where a word of the entry of each pair lies in the image; -1: there is no such entry."""
+        """Position in the image of a word of the entry of each pair; -1: there is no such entry."""
         out = np.empty(sources.size, np.int64)
         shape = self.shape("out")
         for_ranges(find_entries, out.size, self.image, shape, sources, targets, word, out)

@@ -97,7 +97,7 @@ def copy_neighbors(low, high, image, shape, indices, indptr, out):
 
 @compiled
 def find_entries(low, high, image, shape, sources, targets, word, out):
-    """Where word ``word`` of each entry ``sources[i]``, ``targets[i]`` lies; -1: there is none."""
+    """Positions of word ``word`` of the entries ``sources[i]``, ``targets[i]``; -1: none."""
     for i in range(low, high):
         prefetch_row(image, shape, np.int64(sources[min(i + FAR_AHEAD, high - 1)]))
         first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))

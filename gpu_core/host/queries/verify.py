@@ -83,7 +83,7 @@ def _check_header(engine: HostGraph) -> None:
 
 
 def _check_settings(engine: HostGraph) -> None:
-    """What kernels take from the header to find their way, against what the engine knows."""
+    """Check the fields by which kernels address the image against the engine's settings."""
     arena, record = engine.arena, engine.record
     reverse = engine.directed and engine.has_reverse
     _require(arena[Field.DIRECTED] == engine.directed, "the header is wrong on directed")

@@ -124,7 +124,7 @@ def _entries_per_edge(engine: HostGraph) -> int:
 def _demand(
     engine: HostGraph, mapped: Mapped, plans: list[Plan], gone: int
 ) -> tuple[Demand, list[tuple[Table, int]]]:
-    """What the batch takes: runs by class, and the tables that move to a larger run."""
+    """Demand of the batch: runs by class, and the tables that move to a larger run."""
     arena = engine.arena
     runs = np.zeros(CLASSES, np.int64)
     for plan in plans:

@@ -57,7 +57,7 @@ NO_CLASS = 255
 
 
 class Written(NamedTuple):
-    """What came of one direction of a batch."""
+    """Result of writing one direction of a batch."""
 
     tally: Tally
     #: Gives the pages back that rows have left.

@@ -81,7 +81,7 @@ def map_ids(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Mappe
 
 
 def _nothing(arena: Arena) -> Mapped:
-    """What a batch is mapped to that names no vertices."""
+    """Mapped form of a batch that names no vertices."""
     indices, ids, flags = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.bool_)
     return Mapped(
         put_rows=indices, put_columns=indices, delete_rows=indices,
@@ -238,7 +238,7 @@ def _mapped(
     deletes: list[UInt32s],
     fresh: _Created,
 ) -> Mapped:
-    """What a batch of any ids is mapped to; rows, columns and vertices of puts and deletes."""
+    """Mapped form of a batch of any ids: rows, columns and vertices of puts and deletes."""
     before = arena[Field.VERTEX_COUNT]
     # Unknown ids have no index below that.
     delete_rows, delete_indptr, delete_columns = _known_deletes(

@@ -29,7 +29,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 class OldestTimes:
-    """What is known of the rows of one graph, whose lock is held by all calls."""
+    """Lower bounds of the times of the rows of one graph, whose lock is held by all calls."""
 
     def __init__(self) -> None:
         #: int64, by vertex index; rows beyond have no edges. None: nothing is known.

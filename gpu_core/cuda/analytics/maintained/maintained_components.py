@@ -123,7 +123,7 @@ def all_of(workspace: Workspace, rows: Rows) -> Array:
 def audit_arrays(
     workspace: Workspace, adjacencies: Adjacencies, forest: Forest
 ) -> dict[str, npt.NDArray[Any]]:
-    """What an audit compares, by vertex index."""
+    """Arrays that an audit compares, by vertex index."""
     device, count = workspace.device, int(forest.root.size)
     unproven = device.empty(count, np.uint8)
     with workspace.scratch(_repair_bytes(adjacencies)) as scratch:

@@ -74,7 +74,7 @@ def small_level(device: Device) -> np.uint64:
 
 
 class Groups(NamedTuple):
-    """How many launches are started before the host looks."""
+    """Number of launches that are started before the host reads the state."""
 
     #: Groups that are started at first, and at most.
     first: int

@@ -88,7 +88,7 @@ def _fields(operator: Operator) -> Iterable[str]:
 
 
 def _arguments(operator: Operator) -> Iterable[str]:
-    """What the function is called with."""
+    """Arguments of the call of the function."""
     for each in operator.arguments:
         if each.of == "number":
             yield f"arguments.n{operator.numbers.index((each.name, each.kind))}"

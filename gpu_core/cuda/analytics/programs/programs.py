@@ -88,7 +88,7 @@ def run(
 
 
 class _Run:
-    """What a run works on."""
+    """Arrays and kernels of one run."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ TakeScratch = Callable[[int], DeviceScratch]
 
 
 class PulledRows(NamedTuple):
-    """What ``pull_messages`` reads of rows."""
+    """Rows as ``pull_messages`` reads them."""
 
     #: Rows by their number.
     rows: Rows
@@ -64,7 +64,7 @@ class PulledRows(NamedTuple):
         return whole + _WARP * (self.rows.count - self.singles)
 
     def arguments(self, *, weighted: bool) -> tuple[Any, ...]:
-        """What ``pull_messages`` takes of them."""
+        """Their arguments for ``pull_messages``."""
         read = (message_rows(rows, weighted=weighted) for rows in (self.rows, self.short))
         return *read, self.order, np.uint64(self.singles)
 

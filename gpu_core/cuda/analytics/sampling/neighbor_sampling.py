@@ -83,7 +83,7 @@ class Sampler:
         return negative
 
     def sampled(self, ids: Array | None) -> Sampled:
-        """What was found, as of the host twin."""
+        """The sample, as of the host twin."""
         xp = self._device.xp
         indices = self._keys & np.uint64(0xFFFFFFFF)
         return Sampled(

@@ -46,7 +46,7 @@ def bucket_bits(count, highest, bits, mean_keys):
 
 @inlined
 def buckets_of(highest, bits, of_bucket):
-    """How many buckets there are; arguments as of `bucket_bits`."""
+    """Number of buckets; arguments as of `bucket_bits`."""
     return (highest >> bits - of_bucket) + 1
 
 

@@ -76,7 +76,7 @@ class Plain:
 
 
 class Grid(NamedTuple):
-    """How the keys of a sort are cut: block b owns ``portion`` keys from ``b * portion`` on."""
+    """Partition of the keys of a sort: block b owns ``portion`` keys from ``b * portion`` on."""
 
     blocks: int
     portion: int

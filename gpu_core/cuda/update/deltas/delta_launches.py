@@ -259,7 +259,7 @@ def _write_ordering(launches, facts, delta, first, steps, end):
 
 
 class _DeltaForm(NamedTuple):
-    """What the entries of a delta are, and how they are put in order."""
+    """Kinds and order of the entries of a delta."""
 
     #: Kinds of its entries, and the entries of the largest one, counted in one direction.
     kinds: int
@@ -271,7 +271,7 @@ class _DeltaForm(NamedTuple):
 
 
 class _Keys(NamedTuple):
-    """How the entries of a delta are packed into keys, and which bits these are sorted by."""
+    """Layout of the keys of a delta, and the bits that they are sorted by."""
 
     #: Bits of a vertex index | bits of a kind << 32.
     index_bits: int

@@ -21,7 +21,7 @@ _LISTED: Final = BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH
 
 
 class Room(NamedTuple):
-    """How much a delta may list: rows, entries of the batch, old entries."""
+    """Most that a delta may list: rows, entries of the batch, old entries."""
 
     rows: int
     entries: int

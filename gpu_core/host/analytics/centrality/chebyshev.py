@@ -44,7 +44,7 @@ MOST_RESIDUAL: Final = 4.0
 
 
 class Chebyshev:
-    """What is known of residuals and radius, and the steps that follow from it.
+    """Residuals and radius as far as known, and the steps that follow from them.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ class Factors(NamedTuple):
 
 
 class BlockSums(NamedTuple):
-    """What a step adds up by block of rows: its residual, and the next ``m``."""
+    """Sums of a step by block of rows: its residual, and the next ``m``."""
 
     residuals: Vector
     masses: Vector
@@ -199,7 +199,7 @@ class Iteration:
         return self._rows.indices.size
 
     def rounding(self, ranks: Vector, out_degree: UInt32s | None) -> Rounding:
-        """What is known of the rounding of a step that made ``ranks``.
+        """Bounds of the rounding of a step that made ``ranks``.
 
         ``out_degree``: weights that were added up for the strength of each vertex; None: none.
         """

@@ -128,7 +128,7 @@ def all_of(workspace: None, rows: Rows) -> npt.NDArray[np.int64]:
 def audit_arrays(
     workspace: None, adjacencies: Adjacencies, forest: Forest
 ) -> dict[str, npt.NDArray[Any]]:
-    """What an audit compares, by vertex index."""
+    """Arrays that an audit compares, by vertex index."""
     unproven = np.empty(forest.root.size, np.bool_)
     every = np.arange(forest.root.size, dtype=np.uint32)
     for_ranges(

@@ -127,7 +127,7 @@ def look_ups_of_recount(adjacencies: Adjacencies, triangles: int) -> float:
 
 
 def _walked(adjacencies: Adjacencies) -> tuple[Any, Any]:
-    """What kernels read of either direction; None: the graph is undirected.
+    """Rows of both directions as kernels read them; None: the graph is undirected.
 
     They are compiled for None as well, and then have no branches for a second direction.
     """
@@ -225,7 +225,7 @@ def length_of(out, into, vertex):
 
 @inlined
 def find_entry(walked, vertex, at, target):
-    """Where the row of a vertex, in one direction, has an entry from ``at`` on; and 1 if it has."""
+    """Position of an entry in the row of a vertex, from ``at`` on; and 1 if it is there."""
     begin, degree, columns, step = walked
     start, length = begin[vertex], np.int64(degree[vertex])
     at = gallop(columns, start, length, step, at, target)
@@ -269,7 +269,7 @@ def edge_key(one, other):
 
 @inlined
 def changed_edges(mirrored, changed, low, high, vertex, other):
-    """How many edges of a pair change; those of ``vertex`` are ``mirrored[low:high]``."""
+    """Number of changed edges of a pair; those of ``vertex`` are ``mirrored[low:high]``."""
     entry = np.uint64(vertex) << np.uint64(32) | np.uint64(other)
     at = first_not_below(mirrored, low, high, entry)
     if at == high or mirrored[at] != entry:
@@ -281,7 +281,7 @@ def changed_edges(mirrored, changed, low, high, vertex, other):
 
 @inlined
 def changed_row(mirrored, vertex):
-    """Where the changed edges of a vertex begin and end in ``mirrored``."""
+    """Begin and end of the changed edges of a vertex in ``mirrored``."""
     low = first_not_below(mirrored, 0, mirrored.size, np.uint64(vertex) << np.uint64(32))
     high = first_not_below(mirrored, low, mirrored.size, np.uint64(vertex + 1) << np.uint64(32))
     return low, high
@@ -315,7 +315,7 @@ def mark_changed(mirrored, changed, low, high, marks):
 
 @inlined
 def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
-    """What a triangle comes to less what it does without the changed edges of its three pairs.
+    """Contribution of a triangle, less that without the changed edges of its three pairs.
 
     Returns
     -------

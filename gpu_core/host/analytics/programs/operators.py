@@ -88,7 +88,7 @@ def _visit(call: Call, vertices: UInt32s, kept: UInt32s) -> list[tuple[int, int]
 
 
 def _joined(listed: UInt32s, counts: list[tuple[int, int]]) -> UInt32s:
-    """What the threads have left in their parts of a list: where each begins, and how many."""
+    """A list joined of the parts that threads have filled: where each begins, and its length."""
     parts = [listed[low : low + found] for low, found in counts]
     return parts[0].copy() if len(parts) == 1 else np.concatenate(parts or [listed[:0]])
 

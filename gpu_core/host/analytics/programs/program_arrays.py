@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 
 class Vertices(NamedTuple):
-    """What a run knows of each vertex."""
+    """State of the vertices of a run."""
 
     values: npt.NDArray[Any]
     #: Whether it sends in this superstep.
@@ -17,14 +17,14 @@ class Vertices(NamedTuple):
 
 
 class Inbox(NamedTuple):
-    """What was sent to each vertex in a superstep: all messages combined, and whether any came."""
+    """Messages to each vertex in a superstep: all of them combined, and whether there were any."""
 
     combined: npt.NDArray[Any]
     has: npt.NDArray[np.bool_]
 
 
 class Now(NamedTuple):
-    """What the functions of a program take besides the values of a vertex or an edge."""
+    """Arguments of the functions of a program besides the values of a vertex or an edge."""
 
     superstep: np.int64
     num_vertices: np.int64

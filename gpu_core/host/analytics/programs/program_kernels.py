@@ -68,7 +68,7 @@ def taken(value):
 
 @inlined
 def message_of(value, weight, degree, now):
-    """What a vertex sends along an edge; both zeros are one, so that none comes first."""
+    """Message of a vertex along an edge; both zeros become one, so that none is the smaller one."""
     sent = _edge(
         _WIDE_VALUE(value), np.float64(weight), degree, now.superstep, now.num_vertices, now.total
     )

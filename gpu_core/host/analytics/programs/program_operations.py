@@ -25,7 +25,7 @@ def div_whole(one, other):
 
 @inlined
 def mod_whole(one, other):
-    """What is left, with the sign of the divisor; 0 by 0."""
+    """Remainder, with the sign of the divisor; 0 for a divisor of 0."""
     if other == 0 or other == -1:
         return np.int64(0)
     return np.int64(one % other)
@@ -33,7 +33,7 @@ def mod_whole(one, other):
 
 @inlined
 def mod_real(one, other):
-    """What is left, with the sign of the divisor, as Python has it; nan by 0."""
+    """Remainder, with the sign of the divisor, as in Python; nan for a divisor of 0."""
     if other == 0.0:
         return np.nan
     left = np.fmod(one, other)

@@ -59,7 +59,7 @@ def run(
 
 
 class _Run:
-    """Where a run stands between two supersteps."""
+    """State of a run between two supersteps."""
 
     def __init__(self, task: Task, adjacencies: Adjacencies, start: Start) -> None:
         self._task, program = task, task.program

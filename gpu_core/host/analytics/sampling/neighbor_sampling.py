@@ -28,7 +28,7 @@ _NO_UINT32S = np.empty(0, np.uint32)
 
 
 class DrawTask(NamedTuple):
-    """What is drawn for the vertices of a hop, as a kernel argument."""
+    """The draws for the vertices of a hop, as a kernel argument."""
 
     #: uint32[f]: vertices that are expanded.
     frontier: UInt32s
@@ -94,7 +94,7 @@ class Sampler:
         return negative
 
     def sampled(self, ids: Int64s | None) -> Sampled:
-        """What was found; ``ids``: int64 by vertex index, what stands for vertices; None: these."""
+        """The sample; ``ids``: int64 by vertex index, in place of indices; None: the indices."""
         numbers = self._numbers
         return Sampled(
             numbers.indices.astype(np.int64) if ids is None else ids[numbers.indices],
@@ -133,7 +133,7 @@ class Sampler:
 
 
 def _slots(degrees: Int64s, fanout: int, *, replace: bool) -> Int64s:
-    """Where what is sampled of each vertex goes: int64[f + 1]."""
+    """Offsets of the samples of each vertex: int64[f + 1]."""
     room = degrees
     if fanout != ALL:
         room = np.where(degrees > 0, fanout, 0) if replace else np.minimum(degrees, fanout)
@@ -143,7 +143,7 @@ def _slots(degrees: Int64s, fanout: int, *, replace: bool) -> Int64s:
 
 
 def _packed(found: UInt32s, slots: Int64s, filled: Int64s) -> UInt32s:
-    """What was found without the slots that were not needed; ``filled``: how many of each are."""
+    """Samples without unused slots; ``filled``: used slots of each vertex."""
     if (filled == np.diff(slots)).all():
         return found
     ends = np.cumsum(filled)

@@ -119,7 +119,7 @@ def add_up_rows(low, high, indptr, weights, sums):
 
 @inlined
 def key_of(vertex, ids):
-    """What the vertex is called."""
+    """Id of a vertex, or its index."""
     return ids[vertex] if ids.size else np.int64(vertex)
 
 
