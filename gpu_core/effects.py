@@ -129,7 +129,7 @@ class Touched:
         return _State(index, found, weights)
 
     def effects(self) -> Effects:
-        """Tell the difference, once the batch is applied."""
+        """Changes of the batch, once it is applied."""
         before, after = self._before, self._looked_up()
         # Who stays keeps the index.
         index = np.where(before.index != NONE, before.index, after.index)

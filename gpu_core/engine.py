@@ -255,7 +255,7 @@ class Engine(Reader, Protocol):
         """Whether the engine refuses all further calls, because the image cannot be trusted."""
 
     def pin(self, spare_bytes: int = 0) -> Pinned:
-        """Copy the graph as it is, if so many bytes are left beside the copy. ``lock`` is held.
+        """Copy the graph as it is, if ``spare_bytes`` are left beside the copy. ``lock`` is held.
 
         Raises
         ------

@@ -186,7 +186,7 @@ class DynamicGraph(ChangingGraph):
         return _restored, (self.checkpoint_arrays(), settings)
 
     def compile_ahead(self, analytics: Collection[str] = (), *, raw: bool = False) -> None:
-        """Begin to compile what a run will need, behind the caller: `Engine.compile_ahead`."""
+        """Begin to compile what a run will need, in the background: `Engine.compile_ahead`."""
         self._engine.compile_ahead(analytics, raw=raw)
 
     def feed(self) -> BatchFeed | None:

@@ -96,7 +96,7 @@ WEIGHTS = ("float32", "float64")
 
 
 def weights_of_entry(words: int) -> str:
-    """``float32`` or ``float64``: type of the weight of an entry of so many words."""
+    """``float32`` or ``float64``: type of the weight of an entry of ``words`` words."""
     return "float64" if words in WIDE_WORDS else "float32"
 
 

@@ -208,7 +208,7 @@ class RemoteFile(io.RawIOBase):
         return int(self._file.tell())
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes, or all that are left."""
+        """Read ``size`` bytes, or all that are left."""
         with as_storage_errors(self._filesystem):
             return bytes(self._file.read(size))
 

@@ -350,7 +350,7 @@ def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterato
 
 
 def unchecked_text(files: int) -> str:
-    """What it means that so many files of a log carry no checksums."""
+    """What it means that ``files`` files of a log carry no checksums."""
     return (
         f"{counted(files, 'file')} without checksums: damage there is noticed only where rows "
         f"cannot be read, or differ from what was read before"

@@ -97,7 +97,7 @@ def study_distributions(
 
 
 def measured(bench: Bench, size: int, page_bytes: int) -> dict[str, Row]:
-    """Time batches of so many edges in each distribution, and those of `chain`.
+    """Time batches of ``size`` edges in each distribution, and those of `chain`.
 
     A round inserts edges, deletes them while it inserts others in one launch, does the reverse in
     two, and deletes them.

@@ -50,7 +50,7 @@ class Columns(NamedTuple):
 
 
 def mixed_batches(batches: int, rows: int, ids: Int64s, seed: int) -> Iterator[Columns]:
-    """Draw batches of at most so many rows over the vertices with these ids."""
+    """Draw batches of at most ``rows`` rows over the vertices with these ids."""
     random = np.random.default_rng(seed)
     lately: deque[tuple[Int64s, Int64s]] = deque(maxlen=_LATELY)
     for number in range(batches):

@@ -91,7 +91,7 @@ def initialised(benches: dict[str, Bench]) -> dict[str, Row]:
 
 
 def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
-    """Time batches of so many entries, inserted and deleted again, on each layout."""
+    """Time batches of ``size`` entries, inserted and deleted again, on each layout."""
     rows = {layout: Row(bench.name, str(size)) for layout, bench in benches.items()}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
     for repeat in range(next(iter(benches.values())).repeats + 1):
@@ -107,7 +107,7 @@ def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
 
 
 def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
-    """Time batches that insert so many entries, and delete those of the batch before."""
+    """Time batches that insert ``size`` entries, and delete those of the batch before."""
     rows = {layout: Row(bench.name, "both") for layout, bench in benches.items()}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
     bench = next(iter(benches.values()))
@@ -128,7 +128,7 @@ def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
 
 
 def of_vertices(benches: dict[str, Bench], count: int) -> dict[str, Row]:
-    """Time the deletion of so many vertices with their edges, and their insertion without."""
+    """Time the deletion of ``count`` vertices with their edges, and their insertion without."""
     rows = {layout: Row(bench.name, "vertices") for layout, bench in benches.items()}
     graphs = {layout: bench.graph(reverse=True) for layout, bench in benches.items()}
     for repeat in range(next(iter(benches.values())).repeats + 1):

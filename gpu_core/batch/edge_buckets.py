@@ -45,7 +45,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, src: tuple[int, int], dst: tuple[int, int]) -> Self | None:
-        """Layout for so many rows with these bounds of ids; None where no word holds an edge."""
+        """Layout for ``rows`` rows with these bounds of ids; None where no word holds an edge."""
         src_bits, dst_bits = (max(1, (high - low).bit_length()) for low, high in (src, dst))
         wanted = max(0, -(-rows // BUCKET_ROWS) - 1).bit_length()
         # As many buckets as make the words narrow, if that is possible.
@@ -195,7 +195,7 @@ def edge_lists(
 
 
 def _room(edges: int, sources: int, id_type: type, offset_type: type) -> EdgeList:
-    """Room for a list of so many edges of so many sources, and a row before the first."""
+    """Room for a list of ``edges`` edges of at most as many sources, and a row before the first."""
     rows = min(edges, sources) + 1
     return EdgeList(
         np.empty(rows, dtype=id_type),

@@ -384,7 +384,7 @@ def compress_edges(
 
 @compiled
 def first_inserts(keys, tail_bits, first, reset):
-    """Write, per edge to put, what `first_inserts_of` says; return how many there are."""
+    """Write, per edge to put, the row of `first_inserts_of`; return how many there are."""
     shift, one = np.uint64(tail_bits), np.uint64(1)
     row_mask = (one << shift) - one
     count = keys.size

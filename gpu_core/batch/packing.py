@@ -43,7 +43,7 @@ class Narrowed(NamedTuple):
 def copy_lists(
     lists: list[tuple[int, npt.NDArray[Any], npt.NDArray[Any]]], threads: int
 ) -> tuple[Narrowed, Narrowed]:
-    """Copy contiguous lists; returns what the ids to put and those to delete come to.
+    """Copy contiguous lists; returns the results for ids to put and to delete.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _cast(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Valu
 
 @compiled
 def copy_bytes(low, high, table):
-    """Copy what lies at positions ``low … high - 1`` of the bytes of all lists.
+    """Copy bytes ``low … high - 1`` of all lists together.
 
     Returns
     -------

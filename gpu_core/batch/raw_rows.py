@@ -67,7 +67,7 @@ def raw_rows(
     ts: npt.ArrayLike | None = None,
     bounds: Bounds | None = None,
 ) -> RawRows | UpdateBatch:
-    """Check rows as ``UpdateBatch.of_rows`` does; what they come to is left to a GPU.
+    """Check rows as ``UpdateBatch.of_rows`` does; a GPU computes their net effect.
 
     Of rows about vertices, of ids that are no vertex indices although they have to be, and of
     weights of edges that are inserted again the GPU knows nothing: then the batch is converted
@@ -103,7 +103,7 @@ def raw_rows(
 
 
 def raw_bytes(rows: int, *, id_bytes: int, records: str) -> int:
-    """Bytes that so many rows fill at most, in one block, with ids of so many bytes."""
+    """Bytes that ``rows`` rows fill at most, in one block, with ids of so many bytes."""
     record = record_named(records)
     items = [id_bytes, id_bytes, 1]  # src, dst, op
     items += [np.dtype(record.weights).itemsize] if record.has_weight else []

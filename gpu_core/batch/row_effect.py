@@ -27,7 +27,7 @@ def effect_of_rows(
     numbered: bool = False,
     **columns: Any,
 ) -> dict[str, Any]:
-    """Check rows and work out what they come to; arguments of `GivenRows` and `net_effect`.
+    """Check rows and compute their net effect; arguments of `GivenRows` and `net_effect`.
 
     ``numbered``: leave ids that are names as numbers of these, below 2^32, in place of keys.
     """
@@ -49,7 +49,7 @@ def effect_of_rows(
 
 
 def _unit_of(ts: Any, time_unit: str | None) -> str:
-    """Name of what times count, by themselves or as the caller says."""
+    """Name of the unit of times, from their type or from the caller."""
     _, found = times_of(ts)
     unit = found if time_unit is None else time_unit_named(time_unit)
     if found != INTEGERS and found.resolution != unit.resolution:

@@ -108,7 +108,7 @@ def sort_by_radix(keys, spare, low_bit, bits):
 
 @inlined
 def sorted_bits(count):
-    """Uppermost bits to make passes over: so many that most runs are of one key."""
+    """Number of uppermost bits to make passes over, so that most runs are of one key."""
     if count >= WIDE_DIGITS:
         return 10 * PASSES
     return 8 * (PASSES if count >= TWO_PASSES else 2)

@@ -210,7 +210,7 @@ class UpdateBatch:
         row_name: Callable[[int], str] = name_of_row,
         bounds: Bounds | None = None,
     ) -> Self:
-        """Work out what ``n`` rows, one by one and in order, come to.
+        """Compute the net effect of ``n`` rows, applied one by one and in order.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class UpdateBatch:
         batch_id: int = -1,
         **columns: Any,
     ) -> Self:
-        """Work out what rows come to, as `from_rows`, with what they mean as one object.
+        """Compute the net effect of rows as `from_rows`, with their meaning as one object.
 
         Parameters
         ----------

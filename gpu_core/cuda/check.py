@@ -65,7 +65,7 @@ class CompiledKernel(NamedTuple):
 
 
 def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledKernel]:
-    """Compile a text for an architecture (``sm_90``) and say what became of its kernels.
+    """Compile a text for an architecture (``sm_90``) and report on its kernels.
 
     Raises
     ------

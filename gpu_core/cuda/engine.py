@@ -89,7 +89,7 @@ class CudaEngine(UpdatableGraph):
     # -- accounts, copies and checks ---------------------------------------------------------
 
     def pin(self, spare_bytes: int = 0) -> PinnedDeviceGraph:
-        """Copy the graph as it is, if so many bytes are left beside the copy; ``lock`` is held.
+        """Copy the graph as it is, if ``spare_bytes`` are left beside the copy; ``lock`` is held.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class CudaEngine(UpdatableGraph):
             raise
 
     def _forget_batch(self) -> None:
-        """Forget what a batch asked for and what kernels said of it, as it was not applied."""
+        """Discard the demand and report of a batch that was not applied."""
         self.updates.expected.forget()
         if not self.is_broken:
             self.arena.pull_header()

@@ -29,7 +29,7 @@ FREE = (
 
 
 def settings_of(kind: GraphKind) -> dict[str, Any]:
-    """Arguments of `DynamicGraph` that say what the graph is and how it lies in memory."""
+    """Arguments of `DynamicGraph` for the kind of the graph and its storage."""
     settings = asdict(kind)
     del settings["record"]
     for name in ("properties", "vertex_properties"):

@@ -108,7 +108,7 @@ class GraphForms:
         return save_graph(self, path)
 
     def export_edges(self, path: str | Path) -> int:
-        """Write the edges in the form that the file's name asks for; gives their number.
+        """Write the edges in the format of the file's name; returns their number.
 
         ``.parquet``, ``.csv``, ``.tsv``, ``.txt``, ``.mtx`` (Matrix Market) or ``.graphml``.
         """

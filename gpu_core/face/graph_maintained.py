@@ -72,7 +72,7 @@ class MaintainingGraph(GraphReader):
             maintain(self._engine, analytic, parameters)
 
     def unmaintain(self, analytic: str) -> None:
-        """No longer follow batches: the analytic is computed when asked for, as before.
+        """Stop following batches: the analytic is computed on request, as before.
 
         Raises
         ------

@@ -43,7 +43,7 @@ class GraphQueries:
         return self._reader.num_vertices
 
     def __bool__(self) -> bool:
-        """True, also for an empty graph: ``if graph`` asks whether there is one."""
+        """True, also for an empty graph: ``if graph`` distinguishes it from None."""
         return True
 
     def __iter__(self) -> Iterator[Any]:

@@ -47,7 +47,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def lock(self) -> AbstractContextManager[Any, bool | None]:
-        """Held by every call; ``with graph.lock:`` asks several things of the same graph."""
+        """Held by every call; within ``with graph.lock:`` several calls see the same graph."""
         return self._reader.lock
 
     @property
@@ -115,7 +115,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
 
     @property
     def reverse(self) -> bool:
-        """Whether in-neighbors can be asked for (undirected graphs: always)."""
+        """Whether in-neighbors can be queried (undirected graphs: always)."""
         return self._kind.has_reverse
 
     @property

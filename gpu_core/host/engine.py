@@ -65,7 +65,7 @@ class HostEngine(HostReader):
         self._oldest_times = OldestTimes()
 
     def pin(self, spare_bytes: int = 0) -> PinnedHostGraph:
-        """Copy the graph as it is, if so many bytes are left beside the copy; ``lock`` is held.
+        """Copy the graph as it is, if ``spare_bytes`` are left beside the copy; ``lock`` is held.
 
         Raises
         ------

@@ -221,7 +221,7 @@ def rebuilt_room(
 
 
 def is_aged(header: Int64s, limit_words: int) -> bool:
-    """Whether so many pages are free among those in use that the image is to be compacted.
+    """Whether enough pages are free among those in use to compact the image.
 
     Never where `compacted_room` finds none.
     """

@@ -22,7 +22,7 @@ _ID_WORDS_LIKELY, _ID_WORDS_MOST = 6, 8
 
 
 def most_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
-    """Bytes that a graph of so many vertices and edges takes at most, in tight runs."""
+    """Bytes that a graph of ``vertices`` vertices and edges takes at most, in tight runs."""
     _, words = _adjacency_words(kind, vertices, edges)
     words += vertices * _id_words(kind, most=True)
     words += _ring_words(kind, words) + vertices * _vertex_words(kind)
@@ -43,7 +43,7 @@ def used_bytes(kind: GraphKind, vertices: int, pages_used: int) -> int:
 
 
 def _ring_words(kind: GraphKind, words: float) -> float:
-    """Words of the ring of freed pages, of a layout of pages, for pages of so many words.
+    """Words of the ring of freed pages, of a layout of pages, for pages of ``words`` words.
 
     It has a slot for each page that was handed out, those of tables and its own before it doubled
     among them.

@@ -79,7 +79,7 @@ class Pins:
         self.left_bytes = 0
 
     def take(self, need_bytes: int, have_bytes: int, spare_bytes: int = 0) -> None:
-        """Enter a copy of so many bytes, if so many are free, and others to spare.
+        """Enter a copy of ``need_bytes`` bytes, if so many are free, and others to spare.
 
         Raises
         ------

@@ -66,6 +66,6 @@ def page_entries(shape):
 
 @inlined
 def pages_of(shape, degree):
-    """Pages of an adjacency of so many entries: exactly what they need."""
+    """Pages of an adjacency of ``degree`` entries: exactly what they need."""
     entries = page_entries(shape)
     return np.int64(degree + entries - 1) // entries

@@ -87,7 +87,7 @@ def value_bytes(kinds: Kinds) -> int:
 
 
 def table_bytes(kinds: Kinds, items: int) -> int:
-    """Bytes that a table of so many edges, or vertices, takes at most (`table.py`)."""
+    """Bytes that a table of ``items`` edges, or vertices, takes at most (`table.py`)."""
     return items * (_TABLE_BYTES + value_bytes(kinds)) if kinds else 0
 
 

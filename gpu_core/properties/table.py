@@ -114,7 +114,7 @@ class ValueTable:
     # -- writing -----------------------------------------------------------------------------
 
     def reserve(self, pairs: int) -> None:
-        """Take the memory that so many new pairs need, and let go of what is in excess.
+        """Allocate the memory that ``pairs`` new pairs need, and release what is in excess.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class ValueTable:
 
 
 def _bits_of(pairs: int) -> int:
-    """Slots for so many pairs, as a power of two: at most three quarters are taken."""
+    """Slots for ``pairs`` pairs, as a power of two: at most three quarters are taken."""
     bits = max(_LEAST_BITS, (pairs * 4 // 3).bit_length())
     if bits > _MOST_BITS:
         msg = f"{pairs:,} edges are more than can have properties, which is {3 << _MOST_BITS - 2:,}"

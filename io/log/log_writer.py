@@ -73,7 +73,7 @@ def _write_tables(
 
 
 def _whole_groups(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Join tables, and cut them, to multiples of so many rows; the last one is what is left."""
+    """Join tables, and cut them, to multiples of ``rows`` rows; the last one is what is left."""
     waiting = next(tables)
     for table in tables:
         whole = waiting.num_rows // rows * rows

@@ -137,7 +137,7 @@ class _Fetched(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes, or all that are left."""
+        """Read ``size`` bytes, or all that are left."""
         begin = self._at
         self._at = self._nbytes if size < 0 else min(begin + size, self._nbytes)
         found = bytearray(self._at - begin)

@@ -67,7 +67,7 @@ def place_of(schema: Any, name: str) -> int | None:
 
 
 def _plain_values(data: FileBytes, chunk: Any, nbytes: int) -> memoryview | None:
-    """Values of a column chunk that is one page of so many bytes as they are; else None."""
+    """Values of a column chunk that is one page of ``nbytes`` bytes as they are; else None."""
     if (
         chunk.compression != "UNCOMPRESSED"
         # Levels, which are not there, would be run lengths.

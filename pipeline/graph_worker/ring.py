@@ -163,7 +163,7 @@ class Ring:
         return self.memory(ticket.slot, sum(padded(size) for size in ticket.sizes))
 
     def memory(self, slot: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """So many bytes from the beginning of a slot on."""
+        """``nbytes`` bytes from the beginning of a slot on."""
         return np.frombuffer(self._bytes[slot][:nbytes], np.uint8)
 
     def read(self, ticket: Ticket) -> Batch:

@@ -82,7 +82,7 @@ def warm_conversion(
     turn: float = 0.0,
     number: int | None = None,
 ) -> None:
-    """Convert so many rows, and a few in each form: what a CPU worker does to a batch.
+    """Convert ``rows`` rows, and a few in each form: what a CPU worker does to a batch.
 
     Parameters
     ----------

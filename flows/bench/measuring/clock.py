@@ -49,7 +49,7 @@ def spread(milliseconds: Sequence[float]) -> str:
 
 
 def percentile(milliseconds: Sequence[float], percent: int) -> str:
-    """The value that so many percent of at least two are not above, in milliseconds."""
+    """The value that ``percent`` percent of at least two are not above, in milliseconds."""
     return _short(statistics.quantiles(milliseconds, n=100, method="inclusive")[percent - 1])
 
 

@@ -113,7 +113,7 @@ class Figures:
 
 
 def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: int) -> Figures:
-    """Work out the figures of a run that took so many seconds, its cluster's start included."""
+    """Work out the figures of a run that took ``seconds`` seconds, its cluster's start included."""
     first, distinct, last = watch.first, watch.distinct, watch.last
     assert first is not None
     assert distinct is not None
@@ -148,7 +148,7 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
 def by_worker(
     reports: Sequence[BatchReport], readers: Sequence[str], seconds: float
 ) -> dict[str, dict[str, float]]:
-    """Shares of so many seconds that each worker spent in each stage; the graph comes last.
+    """Shares of ``seconds`` seconds that each worker spent in each stage; the graph comes last.
 
     ``readers``: the worker that read each batch.
     """

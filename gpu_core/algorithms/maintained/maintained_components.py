@@ -207,7 +207,7 @@ class MaintainedComponents:
         return copy(self)
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-        """`ROOTS` and `LEVELS`; nothing of stale ones, unless somebody has asked them since."""
+        """`ROOTS` and `LEVELS`; nothing of stale ones, unless recomputed since."""
         if self._forest is not None:
             self.settle(reader)
         elif not self._asked:

@@ -172,7 +172,7 @@ class MaintainedPageRank(MaintainedRanks):
         self._residuals, self._settled = residuals, None
 
     def _own(self, twin: Any, workspace: Any, count: int, residuals: Array) -> None:
-        """Have arrays of so many items that nobody else holds."""
+        """Have arrays of ``count`` items that are not shared."""
         assert self._mass is not None
         assert self._present is not None
         kept = self._mass, residuals, self._present

@@ -91,7 +91,7 @@ class SortedRows(NamedTuple):
 
 
 def bounds_of_ids(device: Device, src: Array, dst: Array) -> Bounds:
-    """Ask the device for the bounds of ids that are there, and wait for the answer."""
+    """Compute the bounds of ids on the device, and wait for the result."""
     most = _BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
     blocks = min(-(-src.size // _TILE_THREADS), most)
     found = device.empty(4 * (1 + blocks), np.int64)

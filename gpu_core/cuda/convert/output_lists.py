@@ -145,7 +145,7 @@ def memory_for(
 
 
 def _memory(device: Device, nbytes: int) -> DeviceScratch:
-    """So many bytes for one batch, of CuPy's pool."""
+    """``nbytes`` bytes for one batch, of CuPy's pool."""
     size = size_of_piece(nbytes + 2 * SLACK_BYTES)
     return DeviceScratch(device.xp, device.empty(size, np.uint8))
 

@@ -128,7 +128,7 @@ class Conversion:
             _refuse(self.device, self.columns, self.meaning)
 
     def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
-        """Lists of the batch, of which there are so many edges and rows."""
+        """Lists of the batch, by their numbers of edges and rows."""
         memory, ids, at = self.memory, id_type(dense=self.dense), self.memory.block
         counts, empty = memory.zeros.address, memory.zeros.address + 4 * EMPTY
         put_indptr = memory.puts.indptr if puts else empty

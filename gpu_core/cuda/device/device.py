@@ -333,7 +333,7 @@ class Device:
             self.refuse(launches, code, number)
 
     def refuse(self, launches: npt.NDArray[np.int64], code: int, number: int) -> NoReturn:
-        """Raise what the driver answered to a launch of a list, or to the wait behind them."""
+        """Raise the driver's error of a launch of a list, or of the wait after them."""
         named = [self._kernels[launch.kernel] for launch in launches_in(launches)]
         doing = [*named, "waiting for the device"][number]
         self._raise_named(doing, self._driver.CUDADriverError(code))
@@ -369,7 +369,7 @@ class Device:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """In here this is the thread's current device; the one before is current again behind."""
+        """Make this the thread's current device within the block."""
         before = self._runtime.getDevice()
         if before == self.ordinal:
             yield
@@ -419,7 +419,7 @@ class Device:
         return NamedErrors(partial(self._raise_named, doing, asked=asked))
 
     def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
-        """Say an error of CUDA or CuPy as one of this package; others go on as they are."""
+        """Raise an error of CUDA or CuPy as one of this package; others unchanged."""
         told = translated(error, doing, asked, self._memory_text)
         if told is error:
             raise error

@@ -56,7 +56,7 @@ class DeviceList(NamedTuple):
         return self.memory.array_at(self.address, self.size, self.dtype)
 
     def part(self, first: int, size: int) -> DeviceList:
-        """So many of the items."""
+        """``size`` of the items."""
         return DeviceList(self.address + first * self.dtype.itemsize, size, self.dtype, self.memory)
 
 

@@ -199,7 +199,7 @@ class _Growing:
             self._hand_out()
 
     def _hand_out(self) -> bool:
-        """Give more room to rows that are full, if that is what launches have ended for."""
+        """Give more room to full rows, if launches have ended because of one."""
         words = self._words = self._device.read_words(self._arrays["state"])
         full = int(words[_STATE.index("full")])
         for bit, end in ((1, "src"), (2, "dst")):
@@ -220,7 +220,7 @@ class _Growing:
 
 
 class _Runs:
-    """Memory of rows as the host hands it out: free runs by room, and the bump mark."""
+    """Allocation of row memory by the host: free runs by room, and the bump mark."""
 
     def __init__(self, count: int, first_room: int) -> None:
         self.begin: Int64s = np.arange(count, dtype=np.int64) * first_room
@@ -229,7 +229,7 @@ class _Runs:
         self.taken = count * first_room
 
     def grow(self, vertex: int) -> tuple[int, int]:
-        """Hand out a run of twice the room to a vertex; its own is free behind that."""
+        """Allocate a run of twice the room for a vertex; its own is free afterwards."""
         before = int(self.room[vertex])
         room = 2 * before
         free = self._free.setdefault(room, [])

@@ -200,7 +200,7 @@ class DeviceArena(BaseArena):
         self.kept_counts = report.counts
 
     def free_run_counts(self) -> Int64s:
-        """int64[CLASSES]: free runs of each class; read back unless a report has told them."""
+        """int64[CLASSES]: free runs of each class; read back unless a report has them."""
         if self.kept_counts is not None:
             return self.kept_counts
         counts: Int64s = self.device.read_words(self.tree[: 2 * CLASSES]).view(np.int64)
@@ -212,7 +212,7 @@ class DeviceArena(BaseArena):
         self.pull_header()
 
     def prepare(self, demand: Demand) -> None:
-        """Make sure that ``demand`` can be allocated, after a batch that could not go on by itself.
+        """Make sure that ``demand`` can be allocated, after a batch that needs the host.
 
         The header is pulled and the batch's status becomes ``OK``.
 
@@ -228,7 +228,7 @@ class DeviceArena(BaseArena):
         super().prepare(demand)
 
     def take(self, demand: Demand) -> "Taken":
-        """Hand out all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
+        """Allocate all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
 
         Needs a mirror that is up to date, and leaves it so.
         """
@@ -319,7 +319,7 @@ class DeviceArena(BaseArena):
         return begin + -begin % ALIGNMENT, end
 
     def provide_scratch(self, size: int) -> None:
-        """Make sure that so many bytes are free behind the scratch in use.
+        """Make sure that ``size`` bytes are free behind the scratch in use.
 
         Raises
         ------
@@ -379,7 +379,7 @@ def free_bytes(device: "Device") -> int:
 
 
 def release_pool(device: "Device", left_bytes: int) -> bool:
-    """Give what CuPy's pool does not use back to the device, if so many bytes were left there.
+    """Give unused memory of CuPy's pool back to the device, if ``left_bytes`` are many.
 
     Returns whether they are many enough for that.
     """

@@ -219,5 +219,5 @@ def lower_bump(arena: RunArea) -> None:
 
 
 def _blocks(threads: int) -> int:
-    """Blocks for so many threads, where more than that loop."""
+    """Blocks for ``threads`` threads, where more than that loop."""
     return min(-(-threads // _THREADS), 4096)

@@ -115,5 +115,5 @@ def _rank_tiles(
 
 
 def _blocks(threads: int) -> int:
-    """Blocks for so many threads, where more than that loop."""
+    """Blocks for ``threads`` threads, where more than that loop."""
     return min(-(-threads // _THREADS), 1 << 16)

@@ -100,7 +100,7 @@ def csr_of(
 def _sort_rows(
     device: Device, scratch: Scratch, rows: CompactRows, with_positions: bool
 ) -> Array | None:
-    """Sort the columns of each row; where the word of each entry stood before, if asked for."""
+    """Sort the columns of each row; also the former positions of the entries, if requested."""
     entries = int(rows.indices.size)
     # A key is the row and the column, which are below the number of rows both.
     bits = max(rows.row_count - 1, 1).bit_length()

@@ -44,7 +44,7 @@ _DEFINES: Final = {record.words: (("ENTRY_WORDS", record.words),) for record in 
 
 
 def long_degree(words: int) -> int:
-    """Old entries, of so many words, up to which a row is not long."""
+    """Old entries, of ``words`` words, up to which a row is not long."""
     return 512 if words == 1 else 256
 
 
@@ -98,7 +98,7 @@ class LongRows:
             self.forget()
 
     def forget(self) -> None:
-        """Expect none: a refused batch may have asked for more than there can be."""
+        """Expect none: a refused batch may have demanded more than there can be."""
         self.expected, self.staging_words, self.quiet = False, 0, 0
         self.number += 1
 

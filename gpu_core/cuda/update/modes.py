@@ -63,7 +63,7 @@ _FOLLOWING: Final = {
 
 
 def following(mode: Mode, status: int) -> Following:
-    """Tell what follows a status that the launches of a batch have left."""
+    """Next step after a status that the launches of a batch have left."""
     answer = _FOLLOWING[BatchStatus(status)]
     if mode is Mode.ASSISTED and answer in (Following.COMMIT, Following.ASSIST):
         msg = f"the kernels left status {BatchStatus(status).name} although the host assisted"
@@ -92,7 +92,7 @@ _DENSE_IDS: Final = int(Field.DENSE_IDS)
 
 @inlined
 def first_mode(header, names, create_vertices):
-    """Tell the first mode that is not known to fail.
+    """First mode that is not known to fail.
 
     Parameters
     ----------
@@ -121,5 +121,5 @@ def vertices_after(header, names):
 
 @inlined
 def fits_table(header, names):
-    """Whether the graph has ids of the batch's kind, and may have so many vertex records."""
+    """Whether the graph has ids of the batch's kind, and room for the batch's vertex records."""
     return names.dense == header[_DENSE_IDS] and names.put_top < _MAX_VERTICES

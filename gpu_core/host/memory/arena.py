@@ -107,7 +107,7 @@ class Arena(BaseArena):
         free_runs.lower_bump(tree, counts, self.header, self._geometry)
 
     def take(self, demand: Demand) -> Taken:
-        """Hand out all that `prepare` made sure of, from the largest class down, lowest first."""
+        """Allocate all that `prepare` made sure of, from the largest class down, lowest first."""
         front = self[Field.PAGE_QUEUE_FRONT]
         recycled = min(self.pages_queued, demand.queue_pages)
         pages = self._ring(Table.PAGE_QUEUE, front, recycled).astype(np.int64)
@@ -157,7 +157,7 @@ class Arena(BaseArena):
 
 
 def _zeros(words: int, page_end: int) -> UInt32s:
-    """Image of so many words, all 0; pages begin where cache lines do.
+    """Image of ``words`` words, all 0; pages begin where cache lines do.
 
     A run of a line's length would lie on two lines otherwise.
     """

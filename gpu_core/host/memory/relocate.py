@@ -96,7 +96,7 @@ def count_runs(low, high, image, shape, tight):
 
 @inlined
 def copy_pages(old, base, new, to_base, words):
-    """Copy so many words, a multiple of four: a page has no fewer.
+    """Copy ``words`` words, a multiple of four: a page has no fewer.
 
     Four at a time, read before they are written: what a compiler makes of a loop over words is made
     for long ones, and most rows are short.

@@ -142,7 +142,7 @@ def seek(image, shape, first_page, entries, position):
 
 @inlined
 def prefetch_times(image, shape, rooms, vertex):
-    """Ask for the last times of a vertex' first segment; reads its record."""
+    """Prefetch the last times of a vertex' first segment; reads its record."""
     segment, degree, entries, pages = open_row(image, shape, rooms, vertex)
     step, field = entry_strides(shape, entries)
     words = np.int64(min(degree, entries) * step)

@@ -23,7 +23,7 @@ class Properties(NamedTuple):
 
 @inlined
 def has_wide_weight(words):
-    """Whether an entry of so many words has a float64 weight, whose high word is its last."""
+    """Whether an entry of ``words`` words has a float64 weight, whose high word is its last."""
     return words in WIDE_WORDS
 
 

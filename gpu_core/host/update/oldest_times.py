@@ -66,7 +66,7 @@ class OldestTimes:
         self._oldest = None
 
     def _reach(self, count: int) -> None:
-        """Have an item for each of so many vertices."""
+        """Have an item for each of ``count`` vertices."""
         oldest = self._oldest
         if oldest is not None and oldest.size < count:
             # Twice as large: a graph may grow with every batch.

@@ -68,7 +68,7 @@ def weight_bytes(rows: Rows, *, weighted: bool) -> int:
 
 
 def rows_bytes(rows: int, entries: int, *, with_words: bool = False) -> int:
-    """Bytes of scratch that `compact_rows` of so many rows and entries takes."""
+    """Bytes of scratch that `compact_rows` of ``rows`` rows and entries takes."""
     windows = window_count(rows, entries)
     return bytes_of(
         (rows + 1 + blocks_for(rows, SCAN_ROWS) + 2 * (windows + 1), np.int64),
@@ -82,7 +82,7 @@ def window_count(rows: int, entries: int) -> int:
 
 
 def blocks_for(items: int, block: int = THREADS) -> int:
-    """Blocks of so many items that cover all of them."""
+    """Blocks of ``items`` items that cover all of them."""
     return -(-items // block)
 
 
@@ -117,7 +117,7 @@ def measure_rows(device: Device, scratch: Scratch, degree: Array) -> Array:
 def cut_windows(
     device: Device, scratch: Scratch, indptr: Array, entries: int
 ) -> tuple[Array, Array]:
-    """First row and first entry of each window of rows with so many entries, and of the end."""
+    """First row and first entry of each window of rows with ``entries`` entries, and of the end."""
     rows = int(indptr.size) - 1
     windows = window_count(rows, entries)
     window_rows = scratch.take(windows + 1, np.int64)

@@ -33,7 +33,7 @@ Launch = tuple[Any, ...]
 
 
 def queue_items(rows: Rows, vertices: int | None = None) -> int:
-    """Items of a queue of the rows of so many vertices, or of all, at most."""
+    """Items of a queue of the rows of ``vertices`` vertices, or of all, at most."""
     return (rows.count if vertices is None else vertices) + rows.num_entries // PIECE_ENTRIES
 
 
@@ -43,7 +43,7 @@ def blocks_of(device: Device) -> int:
 
 
 def blocks_of_queue(device: Device, items: int) -> int:
-    """Blocks of a launch that walks a queue of up to so many items: with few of them each."""
+    """Blocks of a launch that walks a queue of up to ``items`` items: with few of them each."""
     return max(blocks_of(device), blocks_for(items, _BLOCK_ITEMS))
 
 

@@ -35,7 +35,7 @@ _MOST_VERTICES: Final = 1 << 31
 
 
 def hubs_bytes(rows: int) -> int:
-    """Bytes of scratch that `Hubs` of so many vertices take."""
+    """Bytes of scratch that `Hubs` of ``rows`` vertices take."""
     slots = min(_MOST_SLOTS, rows)
     return CHOICE_DTYPE.itemsize + 8 * blocks_for(rows, _GROUP_VERTICES) + 16 * slots
 

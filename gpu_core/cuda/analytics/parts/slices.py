@@ -56,7 +56,7 @@ class Slices(NamedTuple):
 
 
 def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0, in_place: bool = False) -> int:
-    """Bytes of scratch that `slices` of so many rows, entries and bytes of a weight takes."""
+    """Bytes of scratch that `slices` of ``rows`` rows, entries and bytes of a weight takes."""
     chunks = _most_chunks(entries)
     return weight_bytes * entries + bytes_of(
         (rows + 1 + chunks + (0 if in_place else entries), np.uint32),
@@ -152,5 +152,5 @@ def slices(
 
 
 def _most_chunks(entries: int) -> int:
-    """Chunks of so many entries at most; at least 1."""
+    """Chunks of ``entries`` entries at most; at least 1."""
     return entries // (SHORT_LENGTH + 1) + entries // CHUNK_ENTRIES + 1

@@ -158,7 +158,7 @@ class Sampler:
         self._vertices_per_hop.append(new)
 
     def _room_for(self, count: int) -> tuple[Array, Array, np.int64]:
-        """Keys, numbers and bits of the size of a table for so many vertices, with those known."""
+        """Keys, numbers and size in bits of a table for ``count`` vertices, with the known ones."""
         device = self._device
         bits = (2 * count).bit_length()
         if self._table is None or self._table[0].size < 2 * count:

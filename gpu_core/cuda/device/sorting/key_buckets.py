@@ -22,7 +22,7 @@ _SORTED_AT_ONCE: Final = 64
 
 @inlined
 def bucket_bits(count, highest, bits, mean_keys):
-    """Tell by how many uppermost bits keys are partitioned into buckets with room for them.
+    """Number of uppermost bits by which keys are partitioned into buckets that hold them.
 
     Parameters
     ----------

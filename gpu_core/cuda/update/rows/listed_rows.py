@@ -76,5 +76,5 @@ class ListedRows:
         self._most, self._batches = _NOTHING, 0
 
     def forget(self) -> None:
-        """Forget what was learned: a refused batch may have asked for more than there can be."""
+        """Discard what was learned: a refused batch may have demanded more than there can be."""
         self.room, self.number = _LEAST, self.number + 1

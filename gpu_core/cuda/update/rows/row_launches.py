@@ -90,7 +90,7 @@ _FEW_ENTRIES: Final = 4
 
 @inlined
 def put_shape(launches, position, shape, vertex_count):
-    """Append the image's address and a shape with so many vertices."""
+    """Append the image's address and a shape with ``vertex_count``."""
     end = copy_to_line(launches, position, shape)
     launches[position + _VERTEX_COUNT] = vertex_count
     return end

@@ -107,7 +107,7 @@ class Chebyshev:
 
 
 def random_radius(linked: int, entries: int) -> float:
-    """Radius without damping, of a random graph of so many linked vertices and entries."""
+    """Radius without damping, of a random graph of ``linked`` linked vertices and entries."""
     if linked < 2:
         # Nothing is passed on.
         return 0.0

@@ -71,7 +71,7 @@ _MOST = 1 << 32
 
 
 def _large_root(parent: UInt32s, order: Int64s) -> np.uint32:
-    """Root of which most of the vertices are that are asked."""
+    """Most frequent root among sampled vertices."""
     asked = parent[order[np.linspace(0, order.size - 1, _ASKED).astype(np.int64)]]
     roots, counts = np.unique(asked, return_counts=True)
     found: np.uint32 = roots[np.argmax(counts)]

@@ -170,7 +170,7 @@ class Pushes:
         self.active = int(rows.degree[first].sum(dtype=np.int64))
 
     def run(self, totals: Totals, allowed: int, budget: int) -> Pushed:
-        """Push until ``A + |S|`` is at most ``allowed``, or so many entries were pushed."""
+        """Push until ``A + |S|`` is at most ``allowed``, or ``budget`` entries were pushed."""
         rounds, entries, is_enough = push_rounds(
             self._rows.walked, self._mass, self._residuals, self._alpha, self._least, self._listed,
             np.int64(totals.signed), np.int64(allowed), np.int64(budget),

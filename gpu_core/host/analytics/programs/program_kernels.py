@@ -212,7 +212,7 @@ def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
 
 @compiled
 def pull_in_order(low, high, along, vertices, sent, now, inbox):
-    """The same, in the order that `run.py` says."""
+    """The same, in the order that `run.py` defines."""
     begin, degree, columns, step, weights, weight_begin = along
     values, active, degrees = vertices
     combined, has = inbox
