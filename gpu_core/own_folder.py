@@ -1,7 +1,7 @@
 """Folders for compiled code, which is executed: only where no other user can write.
 
-Only a folder that this user made, in another one that this user made, and that nobody else may
-write into, is used. Light: it is there before NumPy and Numba are.
+Only a folder that this user made, in another one that this user made, and that no other user may
+write to, is used. Light: it is there before NumPy and Numba are.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Rows of a CSR by vertex index, brought into the order of users' ids: for state hashes.
 
 The same as an engine's ``csr`` makes of its image, but of the arrays of a checkpoint: so the hash
-of a copy is worked out by whoever has the copy, while the graph goes on.
+of a copy is computed by its owner, while the graph goes on.
 """
 
 from typing import NamedTuple
@@ -33,7 +33,7 @@ class RowsInOrder(NamedTuple):
 
     #: int32[m]: positions of the neighbors in that order, increasing within a row.
     columns: npt.NDArray[np.int32]
-    #: int64[m]: which entry each of them was; empty where nobody asked.
+    #: int64[m]: which entry each of them was; empty unless requested.
     sources: Int64s
 
 
@@ -72,7 +72,7 @@ def rows_in_order(
     columns
         uint32[m]: neighbors by vertex index, all of them in ``order``, distinct within a row.
     with_sources
-        Whether to tell which entry each one was.
+        Whether to return which entry each one was.
     """
     ranks = np.zeros(starts.size - 1, np.uint32)
     ranks[order] = np.arange(order.size, dtype=np.uint32)

@@ -1,8 +1,8 @@
 """NumberedBatch: an `UpdateBatch` of names that holds their numbers until keys are needed.
 
 A graph finds the vertex of each name of a batch once, and has those of all ids by their numbers
-(``host/update/map_ids.py``); and a number takes half of the room of a key on the way there. Whoever
-asks for ids, as of any batch, gets keys: they are made then, and kept.
+(``host/update/map_ids.py``); and a number takes half of the room of a key on the way there. Code
+that reads ids, as of any batch, gets keys: they are made then, and kept.
 
 Not here: what rows come to (`row_effect.py`); names under other keys than their own, which need a
 batch of keys (`renamed.py`).

@@ -95,7 +95,7 @@ class GraphForms:
     def save(self, path: str | Path) -> Path:
         """Write the graph into a folder, for `DynamicGraph.load`; gives the folder.
 
-        The folder is there when it is whole: whoever reads meanwhile, or after a crash, has the
+        The folder is there when it is whole: a reader meanwhile, or after a crash, has the
         graph that was saved there before, or this one.
 
         Raises

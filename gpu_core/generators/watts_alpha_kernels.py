@@ -25,7 +25,7 @@ def word(start, number):
 
 @inlined
 def drawn_class(start, choice, sizes, propensity):
-    """Draw the number of common neighbors; -1 where there is nobody to choose."""
+    """Draw the number of common neighbors; -1 where there is no vertex to choose."""
     total = 0.0
     for common in range(sizes.size):
         total += sizes[common] * propensity[common]

@@ -17,7 +17,7 @@ _ROWS = 1 << 19
 
 
 def detail_of(arena: ImageView) -> MemoryDetail:
-    """Count the blocks of an image; whoever changes it is locked out."""
+    """Count the blocks of an image; writers are locked out."""
     page_bytes = arena[Field.PAGE_WORDS] * WORD_BYTES
     classes = tuple(each for name in arena.directions() for each in _classes(arena, name))
     free = {

@@ -115,7 +115,7 @@ class BatchField(IntEnum):
     REPLACED = 45
     #: Vertices that the batch puts and that were not there, where kernels find them.
     CREATED = 47
-    #: Bytes of scratch that `BatchStatus.NEEDS_SCRATCH` asks for.
+    #: Bytes of scratch that `BatchStatus.NEEDS_SCRATCH` demands.
     SCRATCH_BYTES = 52
     #: Rows too long for one group of lanes, and the tiles that they are cut into.
     LONG_ROWS = 53
@@ -124,7 +124,8 @@ class BatchField(IntEnum):
     MOVED_ROWS = 55
     APPENDED_ROWS = 56
     MERGED_ROWS = 57
-    #: Eight uint32 counters by which a kernel's last block knows that it is the last; it leaves 0.
+    #: Eight uint32 counters by which a kernel's last block detects that it is the last; it resets
+    #: them.
     TICKETS = 60
 
 

@@ -28,7 +28,8 @@ class ImageGraph(Generic[Arena]):
 
     def __init__(self, kind: GraphKind, arena: Arena) -> None:
         self.kind, self.arena = kind, arena
-        #: Of the kind, what a batch asks: attributes, for behind other work each call is slow.
+        #: Properties of the kind that each batch reads, as attributes: behind other work calls are
+        #: slow.
         self.record, self.directed, self.has_reverse = kind.record, kind.directed, kind.has_reverse
         #: Whether a batch was cut off while the image was written, or is being written.
         self.torn = False

@@ -119,9 +119,9 @@ class MemoryReport:
     maintained_bytes: int = 0
     #: Memory of the host that properties of the user's own take; beside the arena.
     properties_bytes: int = 0
-    #: Memory of what the host engine knows of the times of rows, once edges have expired; likewise.
+    #: Memory of the host engine's lower bounds of times, once edges have expired; likewise.
     oldest_times_bytes: int = 0
-    #: Blocks of adjacencies by size, where that was asked for.
+    #: Blocks of adjacencies by size, if requested.
     detail: MemoryDetail | None = None
 
     @property

@@ -30,17 +30,17 @@ def memory_bytes(cgroups: Path = _CGROUPS, own_cgroups: Path = _OWN_CGROUPS) -> 
 
 
 def default_limit_bytes() -> int:
-    """Bytes that an arena in host memory may grow to, where nobody says it."""
+    """Bytes that an arena in host memory may grow to by default."""
     return memory_bytes() * 3 // 4
 
 
 def free_memory_bytes(
     cgroups: Path = _CGROUPS, own_cgroups: Path = _OWN_CGROUPS, memory: Path = _MEMORY
 ) -> int:
-    """Bytes of memory that could be taken now before the system kills somebody.
+    """Bytes of memory that could be taken now before the system kills processes.
 
     What the machine has left, or a control group that this process is in, with what it would give
-    up: pages of files that nobody has used of late. Reads a few files of ``/proc`` and ``/sys``,
+    up: pages of files that were not used of late. Reads a few files of ``/proc`` and ``/sys``,
     which takes a tenth of a millisecond.
     """
     left = [memory_bytes(cgroups, own_cgroups)]

@@ -3,7 +3,7 @@
 Numba caches a function by its own file only: after an edit in the file of a callee it would run
 the old code. So the cache folder is named by a hash of all sources that kernels are made from, and
 a new version starts with an empty folder. Kernels of analytics, which no others call, have a folder
-within it by a hash of their own: whoever writes an analytic need not wait for the rest to be
+within it by a hash of their own: an author of an analytic need not wait for the rest to be
 compiled after each edit. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
 Files of the folder are unpickled and executed, so it is used only where no other user can have put

@@ -21,7 +21,7 @@ from .compile import inlined
 #: How many rows ahead a kernel looks that merges rows, and one that only reads them.
 AHEAD = 12
 FAR_AHEAD = 24
-#: Words of a cache line, and of a row that are asked for; later ones the processor sees coming.
+#: Words of a cache line, and of a row that are prefetched; the processor prefetches later ones.
 _LINE = 16
 _MOST = 128
 

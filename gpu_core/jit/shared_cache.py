@@ -43,7 +43,7 @@ class SharedCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
         if found is not None or not self._enabled or sig in self._held:
             return found
         lock = _Lock(f"{self._cache_file._index_path} {sig}", self.cache_path)
-        # Somebody may have saved it since.
+        # Another process may have saved it since.
         found = super().load_overload(sig, target_context)
         if found is None:
             self._held[sig] = lock

@@ -1,10 +1,10 @@
 """The key of a name: 64 bits of its bytes, the same in every process and on every machine.
 
 Which name has which key is known without a table, so CPU workers need share nothing. Two names may
-come to one key; what becomes of the second one is told in `table.py`.
+come to one key; `table.py` describes what becomes of the second one.
 
 A hash can be narrowed (``bits``), so that tests can have as many collisions as they like through
-all that names go through: ``ids="string:12"`` keeps 12 bits of it. Nobody else wants that.
+all that names go through: ``ids="string:12"`` keeps 12 bits of it. It is of use for tests alone.
 
 Source: Appleby, MurmurHash64A (public domain). It is no secret whose hashes collide: a log made to
 collide is applied slowly, and as exactly as any other.

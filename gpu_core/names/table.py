@@ -2,16 +2,17 @@
 
 A name's key is the hash of its bytes (`hashing.py`), unless another name came with that key
 before: then it is *displaced* to another key, which the table keeps from then on. Batches are taken
-in their order, so the same log comes to the same keys, and nobody but this table need know of
-displaced names: a batch that has one under its hash is told what to call it (`Names.take`).
+in their order, so the same log comes to the same keys, and
+displaced names concern this table alone: a batch that has one under its hash gets its key from
+`Names.take`.
 
 The table is cut into shards by the upper bits of the keys, which threads work on side by side. A
 shard is a hash table of 32-bit positions in a heap of 64-bit words, in which a name takes a word
 for its key, one for its length, and its bytes. A look-up of names in the order of their keys reads
-the slots from front to back, and asks for the words ahead of time.
+the slots from front to back, and prefetches the words.
 
 Names stay as long as the table does, also those of deleted vertices: a name that comes back has the
-key that it had. `Names.nbytes` tells what they take: 30 to 40 bytes each and their own.
+key that it had. `Names.nbytes` are what they take: 30 to 40 bytes each and their own.
 
 Not here: names of one batch (`distinct.py`), and text (`user_ids.py`).
 """
@@ -168,7 +169,7 @@ class Names:
         return moved
 
     def keys(self, strings: Strings) -> Int64s:
-        """int64[n]: the key of each name; `NO_KEY` of one that the graph was never told."""
+        """int64[n]: the key of each name; `NO_KEY` of one that the graph never had."""
         keys = keys_of(strings, self.bits)
         order = np.argsort(keys, kind="stable")
         with self._lock:

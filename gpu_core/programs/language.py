@@ -219,7 +219,7 @@ class _Translation:
             self._write(depth, "} else {", "else:")
             second_ends = self._block(node.orelse, second, depth + 1)
         self._write(depth, "}")
-        # What a path that returns has not assigned, nobody misses behind it.
+        # A path that returns need not assign what is read after it.
         both = second if first_ends else first if second_ends else first & second
         known |= both
         return first_ends and second_ends

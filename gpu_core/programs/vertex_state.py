@@ -136,7 +136,7 @@ class VertexState:
 
     @contextmanager
     def inbox(self, reader: Reader, operator: Operator) -> Iterator[Inbox]:
-        """Room for messages, kept from call to call; one that breaks off leaves it to nobody."""
+        """Room for messages, kept from call to call; dropped if a call breaks off."""
         neutral = operator.neutral
         key = neutral.dtype, neutral.item()
         inbox = self._inboxes.pop(key, None) or reader.algorithms.operators.new_inbox(

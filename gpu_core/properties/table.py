@@ -3,12 +3,12 @@
 Each pair has a *record*: its number, by which its two keys and its values lie in arrays. A hash
 table with open addressing finds it. A slot holds the number, and 32 bits of the hash above it: so
 most slots of other pairs are passed over without a look at their keys, and the slots can be laid
-out anew without one. A record that is dropped is the first to be used again.
+out again without one. A record that is dropped is the first to be used again.
 
 Memory: 16 bytes a record for its keys, 11 to 21 for its slots (three eighths to three quarters of
 them are taken), and the values.
 
-A table can be pinned: the copy shares its arrays, and whoever writes next copies them first. All
+A table can be pinned: the copy shares its arrays, and the next writer copies them first. All
 memory that a batch needs is taken by `reserve`, before anything is written.
 
 Not here: which batches say what (`graph_values.py`).

@@ -105,7 +105,7 @@ class PageRankResult(VertexTable):
         self.iterations = iterations
         #: L1 norm of what the last step, a plain one, changed.
         self.residual = residual
-        #: Where the ranks are until somebody looks at them; a warm start reads them there.
+        #: Where the ranks are until they are first read; a warm start reads them there.
         self.kept = kept
         self._error_bound = error_bound
         if vertices is not None and pagerank is not None:

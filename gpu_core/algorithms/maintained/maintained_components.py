@@ -2,10 +2,10 @@
 
 Certificate
 -----------
-Every vertex has the *root* of its component, by which the component is told from others, and a
+Every vertex has the *root* of its component, which identifies the component, and a
 *level*. A vertex is *below* another one if it has a lower level, or the same one and a smaller
 index. A root has level 0, no other vertex has, and every other vertex has a neighbor in its
-component that is below it. Whoever steps down from neighbor to neighbor comes to the root: so
+component that is below it. Steps down from neighbor to neighbor lead to the root: so
 levels prove that a component is connected. They are those of a breadth-first search when they are
 made, and only need to be in order afterwards. Indices settle what levels alone would not: the
 neighbors of a hub that is the root hold one another.
@@ -18,7 +18,7 @@ other neighbor below it. So one look into its row settles nearly all deletes:
 1. Vertices without such a neighbor are *unproven*; then those that have no neighbor below them but
    unproven ones, and so on. All others are as they were.
 2. An unproven vertex beside a proven one of its component takes a level above it, and the vertices
-   behind it follow. Those that nobody reaches have been cut off: each piece of them is searched
+   behind it follow. Those that none reaches have been cut off: each piece of them is searched
    from one of its vertices, and is a component of its own.
 3. An added edge within a component changes nothing. Those between components join them: all but the
    one with the most vertices, or of two the smaller, are searched from its side, and take levels
@@ -35,7 +35,7 @@ become stale, and are searched on request. How many vertices become unproven, or
 joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entries is broken off,
 and stale too. In graphs of fewer than ``FEWEST_VERTICES`` vertices a recount is always sooner, and
 they stay stale. Components are the same to the bit in every case. ``graphtide bench maintained``
-tells how far the choice is from the better one.
+measures how far the choice is from the better one.
 
 To make levels may take longer than to find components alone: on a GPU a search goes level by level,
 and there may be thousands. So the first ``RECOUNTS_A_SEARCH`` questions to stale components are
@@ -103,7 +103,7 @@ class MaintainedComponents:
     def __init__(self) -> None:
         #: None: stale.
         self._forest: Forest | None = None
-        #: Keys of removed edges whose ends nobody has looked at.
+        #: Keys of removed edges whose ends are not checked yet.
         self._removed: Array | None = None
         #: Whether others hold these arrays too, so that they must not be written.
         self._is_shared = False

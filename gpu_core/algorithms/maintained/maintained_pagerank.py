@@ -16,8 +16,8 @@ the same ``r`` from nothing, to the bit.
 
 A batch
 -------
-A batch changes ``r`` at the out-neighbors of the sources of its changed edges alone. When somebody
-asks, or pins an epoch, ranks are brought within the tolerance again, by the cheaper of two ways:
+A batch changes ``r`` at the out-neighbors of the sources of its changed edges alone. On request,
+or when an epoch is pinned, ranks are brought within the tolerance again, by the cheaper method:
 
 pushes
     ``y(v) += r(v)``, ``r(v) = 0``, and the difference of ``c(v)`` to its out-neighbors: the largest

@@ -30,7 +30,7 @@ the entries of both directions, and each is looked up in both. A recount takes a
 many look-ups for each entry of the graph, and so many for each triangle (grids, geometric, uniform
 and R-MAT graphs), as each engine says. Before either step of a batch, where its look-ups would be
 more, the counts become stale, and are recounted on request. The result is the same to
-the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
+the bit. ``graphtide bench maintained`` measures how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
 

@@ -1,8 +1,8 @@
 """Maintained PageRank by warm starts, for engines where pushing residuals is slower, as on a GPU.
 
-A batch costs nothing: it makes the ranks stale. When somebody asks, or pins an epoch, the steps of
-`pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)`` do; with
-the same bound. Nothing else is kept, so an audit has nothing to compare.
+A batch costs nothing: it makes the ranks stale. On request, or when an epoch is pinned, the
+steps of `pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)``
+do; with the same bound. Nothing else is kept, so an audit has nothing to compare.
 
 What an engine offers: ``algorithms.pagerank`` with ``start_at`` and ``kept_at``.
 """

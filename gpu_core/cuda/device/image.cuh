@@ -73,7 +73,7 @@ __device__ __forceinline__ void follow_and_lead() {
     admit_next_launch();
 }
 
-// Follow the launch before the previous one, which calls `follow_and_lead`: it has ended. Whoever
+// Follow the launch before the previous one, which calls `follow_and_lead`: it has ended. A kernel that
 // runs `beside` the previous launch neither reads what that one writes nor writes what it reads,
 // and awaits it in the block that ends last, or in all blocks, and nowhere else.
 __device__ __forceinline__ void run_beside_previous_launch() {

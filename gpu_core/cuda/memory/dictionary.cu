@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(LOOK_UP_THREADS) look_up(
     }
 }
 
-// Look up keys[begin:end] of a tile; says whether one of this thread's is unknown. An unknown one
+// Look up keys[begin:end] of a tile; returns whether one of this thread's is unknown. An unknown one
 // becomes `otherwise`.
 __device__ __forceinline__ bool map_range(
         const Dictionary& table, bool is_empty, u32 otherwise, const i64* keys, i64 begin, i64 end,
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(LOOK_UP_THREADS) insert(
     u32 slot = home;
     u32 resident = __ldcg(&slots[slot]);
     while (true) {
-        // A slot never becomes free, and who stands in it is only ever displaced by one that goes
+        // A slot never becomes free, and its vertex is only ever displaced by one that goes
         // before: a resident read late is displaced rightly or not at all.
         if (resident == NONE) {
             resident = atomicCAS(&slots[slot], NONE, carried);

@@ -32,7 +32,7 @@ __device__ __forceinline__ u32 home_slot(i64 id, u32 shift) {
     return static_cast<u32>(bits >> shift);
 }
 
-// Look up N ids side by side: what one of them waits for is asked for all of them at once.
+// Look up N ids together: the loads of all of them are issued before the first is used.
 // `found` is NONE for unknown ids.
 template <int N>
 __device__ __forceinline__ void look_up_ids(

@@ -1,7 +1,7 @@
 // free_runs.cuh -- free runs of pages: enter a run, find the run that was allocated.
 //
 // Part of     kernels that free runs (commit.cu, relocate.cu) or use them (commit.cu); free_runs.cu
-// Host twin   gpu_core/image/free_runs.py, which says how counts and bit trees lie in the table
+// Host twin   gpu_core/image/free_runs.py, which describes counts and bit trees in the table
 // Order       setting bits commutes, and so do sums: no order of threads shows in the table
 //
 // In one launch runs are either taken or entered, never both: then a word that was empty is reported to

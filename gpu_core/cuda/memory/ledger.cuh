@@ -15,10 +15,10 @@
 //   have been cut. So what is taken of a tree is always the lowest runs of the tree as it was, then
 //   its hole, then a rest.
 //
-// So each tree says independently where its lowest `spent` runs lie, and when all have,
+// So each tree reports independently where its lowest `spent` runs are, and when all have,
 // `close_ledger` writes out the pieces that were cut and enters what is left of holes and rests.
 //
-// `allocation`, i64[ALLOCATION_WORDS], is what blocks of one demand tell each other and commit:
+// `allocation`, i64[ALLOCATION_WORDS], is shared by the blocks of one demand and commit:
 //     [0, 128)   by class: OWN, FIRST, BUMP, NEED (free_runs.cuh)
 //     [128, …)   the list of cuts
 // `taken`, u32[]: first pages of the runs that commit gets, then of those that are cut.

@@ -267,7 +267,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) move_pages(
                 }
                 if (number + 1 < count) from = page_after(old, old_shape, first, from, number + 1);
             }
-            // Links last: a page is copied with what it said of the old image.
+            // Links last: a page is copied with links into the old image.
             __syncwarp();
             for (i64 number = lane_of_thread() + 1; number < count; number += WARP) {
                 fresh[link_word(new_shape, to + parent_of(new_shape, number), number)] =

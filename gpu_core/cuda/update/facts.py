@@ -47,7 +47,7 @@ COMMIT_SETTLED, PLACE_ROWS, STAGE_ENTRIES, WRITE_ENTRIES = range(12, 16)
 ALLOCATE_DEMAND, ALLOCATE_GROUPS, CLEAR_RECORDS, ENTER_LISTS, MAP_VERTICES, MAP_IDS = range(6)
 PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, ORDER_ROWS, GROUP_ROWS, SORTING = range(6, 13)
 
-#: Words of a `DELTA` that its plan says: its number, the last one.
+#: Words of a `DELTA` that its plan takes: its number, the last one.
 DELTA_WORDS: Final = DELTA.words - 1
 
 

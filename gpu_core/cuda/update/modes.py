@@ -45,7 +45,7 @@ class Following(Enum):
     """Next step after the launches of a batch."""
 
     DONE = "done"
-    #: The same again, with the scratch that is asked for, or without buckets.
+    #: The same again, with the scratch that it needs, or without buckets.
     AGAIN = "again"
     #: The host makes room, and the batch is committed as it was planned.
     COMMIT = "commit"

@@ -19,7 +19,7 @@ from ...image.fields import NONE
 from ...jit.compile import compiled, inlined
 from ...jit.prefetch import prefetch
 
-#: Keys looked up together: each step asks for what the next one reads.
+#: Keys looked up together: each step prefetches what the next one reads.
 _BLOCK = 256
 _NONE = np.uint32(NONE)
 

@@ -15,7 +15,7 @@ UInt32s = npt.NDArray[np.uint32]
 
 _WORD_BYTES = 4
 _HUGE_BYTES = 2 << 20
-#: Below that NumPy asks for no huge pages.
+#: Below that NumPy requests no huge pages.
 _LEAST_BYTES = 2 * _HUGE_BYTES
 
 

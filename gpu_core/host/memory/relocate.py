@@ -156,7 +156,7 @@ def move_pages(low, high, old, old_shape, new, new_shape, following):
                 page = page_after(old, old_shape, first_page, page, number)
             base = segment_base(old_shape, page, 1)
             copy_pages(old, base, new, segment_base(new_shape, to + number, 1), words)
-            # After the parent was copied, with what it said of the old image.
+            # After the parent was copied, with its links into the old image.
             if number > 0:
                 new[link_word(new_shape, to + parent_of(new_shape, number), number)] = to + number
 

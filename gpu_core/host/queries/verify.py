@@ -235,7 +235,7 @@ def _claim(
     owners: npt.NDArray[np.uint32], pages: npt.NDArray[np.integer], owner: int, who: str
 ) -> None:
     _require(pages.size == 0 or int(pages.max()) < owners.size, f"{who}: page beyond the bump mark")
-    _require(not owners[pages].any(), f"{who}: a page belongs to somebody else too")
+    _require(not owners[pages].any(), f"{who}: a page has another owner too")
     before = np.count_nonzero(owners)
     owners[pages] = owner
     # Counting takes less than looking for a page that is listed twice.

@@ -3,7 +3,7 @@
 Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
 Reads     one delta of a batch and its plan (`plan.py`), and the pages handed out for it
 Writes    segments and vertex records of the delta's rows, and nothing else
-Keeps     rows sorted by neighbor; a row's room is what the plan says. Asks the arena for nothing.
+Keeps     rows sorted by neighbor; a row's room is that of the plan. Asks the arena for nothing.
 
 Three steps. *Place*: each row gets the segment that it will begin in, and what it leaves is listed;
 this is all that differs between the layouts. *Rewrite*: short rows are merged in registers

@@ -276,7 +276,7 @@ def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
     flags = np.zeros(engine.vertex_count, np.bool_)
     flags[deleted] = True
     if engine.has_reverse:
-        # Who names me stands in my adjacency of the other direction.
+        # Rows that name a vertex are listed in its adjacency of the other direction.
         opposite = "in" if direction == "out" else "out"
         indptr, rows = engine.neighbors(deleted, opposite)
         columns = np.repeat(deleted, np.diff(indptr))

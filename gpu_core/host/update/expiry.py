@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Words of the smallest record with times: the last of them are its last time.
 _WORDS = LAST_WORD + 2
 
-#: Words of a cache line, and of a row that are asked for; later ones the processor sees coming.
+#: Words of a cache line, and of a row that are prefetched; the processor prefetches later ones.
 _LINE, _MOST = 16, 256
 
 _ONE, _ZERO, _AHEAD = np.uint64(1), np.uint64(0), np.uint64(AHEAD)

@@ -57,7 +57,7 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
             launch("link_sampled", *out.walked, number, np.uint32(entry), parent)
             launch("compress", number, parent)
         if adjacencies.into is None:
-            # Nobody sees an edge from its other end, so every row is read.
+            # An edge is not seen from its other end, so every row is read.
             state[:1] = _NO_ROOT
         elif count:
             device.launch(_SOURCE, "find_large", 1, _ASKED, number, parent, state)

@@ -3,7 +3,7 @@
 // Part of     maintained_components.cu
 //
 // Level       u32 by vertex index; UNPROVEN: the vertex has no neighbor below it, or none that is proven.
-//             A compare-and-swap gives or takes a level, so one thread alone has done it, and whoever reads a
+//             A compare-and-swap gives or takes a level, so one thread alone has done it, and a thread that reads a
 //             level may build on it. Roots and levels are read past the L1 cache.
 #pragma once
 #include "frontier.cuh"

@@ -6,7 +6,7 @@
 //
 // Needs       Arguments arrays that the function reads, numbers, and arrays that it writes
 //             visit    writes what the function returns; returns whether the vertex stays
-//             FILTERS  constexpr bool: whether anybody asks
+//             FILTERS  constexpr bool: whether the vertices that stay are listed
 //
 // Order       a vertex is its own thread's, and a frontier has it once
 #pragma once

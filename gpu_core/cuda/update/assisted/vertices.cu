@@ -118,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) enter_lists(
                : i < columns_end       ? lists.put_columns[i - lists.put_row_count]
                                        : lists.put_vertices[i - columns_end];
     };
-    // A thread asks for some records at once: few blocks leave room to the launch that runs beside.
+    // A thread loads some records at once: few blocks leave room for the launch that runs beside.
     constexpr int ITEMS = 4;
     u32 entered = 0;
     for (i64 first = thread_of_grid(); first < end; first += ITEMS * threads_of_grid()) {

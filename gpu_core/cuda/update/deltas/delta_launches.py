@@ -153,7 +153,7 @@ def write_mapping(launches, facts, header, steps, end):
     puts, deletes, vertices = ids[_PUTS], ids[_DELETES], ids[_VERTICES]
     blocks = _tiles(puts) + _tiles(deletes) + _tiles(vertices)
     sorts = image.entries_per_edge == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
-    # Of dense ids the largest one has told that all have a record.
+    # With dense ids, the largest one shows that all have a record.
     check = call.mode == COMMON and header[_NUM_VERTICES] < call.after
     if names.dense and not (sorts or check):
         return end

@@ -197,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
 }
 
 // Put the entries of each row of a list in order by column: `entry_rows` are the numbers of their
-// rows. Rows of more than ORDERED_ENTRIES stay as they are. `source` is null where it is not asked for.
+// rows. Rows of more than ORDERED_ENTRIES stay as they are. `source` is null where it is not needed.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) order_rows(
         const u32* columns, const u32* entry_rows, const u32* indptr, i64 count, u32* ordered,
         u32* source) {

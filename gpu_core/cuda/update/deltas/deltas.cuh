@@ -29,7 +29,7 @@ struct alignas(8) Layout {
 };
 
 // Arrays of a delta; passed by value. `rows` and `indptr` are null where keys have the numbers of rows
-// of a list: these are its rows. `kinds` and `source` are null where they are not asked for.
+// of a list: these are its rows. `kinds` and `source` are null where they are not needed.
 struct Grouped {
     u32* rows;
     u32* indptr;

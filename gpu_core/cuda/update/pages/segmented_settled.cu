@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) co
     i64* header = header_of(image);
     const u32 at = threadIdx.x;
     const u32 number = blockIdx.x * BLOCK + at;
-    // Asked for before it is known how many rows there are: no launch before writes the delta.
+    // Loaded before the number of rows is known: no launch before writes the delta.
     Row row{};
     if (number < delta.max_rows) row = row_of_delta(delta, number);
     const u32 row_count = *delta.row_count;

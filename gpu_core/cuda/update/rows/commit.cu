@@ -6,7 +6,7 @@
 // Writes      rows and vertex records of the delta, bits and counts of freed runs; what became of
 //             the entries of the first delta in the header (ADDED … REPLACED), and by the last block
 //             of the last launch NUM_VERTICES, NUM_EDGES and BATCHES
-// Keeps       rows sorted by neighbor; a row's room is what the plan says. No word of a row is
+// Keeps       rows sorted by neighbor; a row's room is that of the plan. No word of a row is
 //             written before all old entries that are needed of it have been read
 #include "commit_rows.cuh"
 
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
     const u32 at = threadIdx.x;
     const u32 number = blockIdx.x * static_cast<u32>(block_rows) + at;
-    // Asked for at once, before it is known whether there is such a row, and before the launches
+    // Loaded at once, before it is known whether there is such a row, and before the launches
     // that plan it have ended: none of them writes the delta.
     Row row{};
     const bool asked = at < block_rows && number < delta.max_rows;

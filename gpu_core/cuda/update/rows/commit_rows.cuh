@@ -18,7 +18,7 @@ constexpr int TICKET_COMMIT = 5;
 // The batch is done, or could not be done: add up what it came to, copy the header and the numbers of
 // free runs (`counts`) to `report` in memory of the host, which sees them when it has waited for the
 // launch, and leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing;
-// those that kernels have entered are counted in the header. Nothing is asked for after an answer.
+// those that kernels have entered are counted in the header. No load depends on another one.
 __device__ __forceinline__ void close_batch(
         i64* header, const i64* counts, i64 entries_per_edge, i64 more_vertices, i64* report) {
     const u32 at = threadIdx.x;
@@ -195,7 +195,7 @@ __device__ __forceinline__ void begin_block(Written& written) {
     if (threadIdx.x < LISTS) written.rows.listed_count[threadIdx.x] = 0;
 }
 
-// Write row `number` of the delta, one a thread: `row` is what the delta says of it, `word` its plan
+// Write row `number` of the delta, one a thread: `row` is its data in the delta, `word` its plan
 // word; `valid`: there is such a row. All threads of the block.
 __device__ __forceinline__ void commit_block(
         u32* image, const Shape& shape, const Delta& delta, const Plan& plan,

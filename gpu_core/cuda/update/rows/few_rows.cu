@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1) apply_few_rows(
     follow_previous_launch();
     const Stock stock = open_stock(header, tree, shape.vertex_count);
     planning::plan_tile(image, shape, delta, plan, 0, shared.tile);
-    // What the block knows by itself it does not ask the memory for.
+    // What the block can compute itself is not loaded from memory.
     bool goes_on = shared.tile.goes_on;
     const u32 need = threadIdx.x < CLASSES ? shared.tile.counts[threadIdx.x] : 0;
     if (threadIdx.x < CLASSES) plan.counts[threadIdx.x * plan.stride] = 0;

@@ -6,7 +6,7 @@
 // Needs       columns side by side and quads of them aligned (`quads_are_aligned`)
 // Method      entries of the batch are applied one by one, as in insertion sort. A new column goes
 //             through all lanes at once: what it pushes out of a lane is the larger of the two, it
-//             and the lane's last column, so each lane knows what comes in without waiting.
+//             and the lane's last column, so each lane has what comes in without waiting.
 // Cost        three instructions a column kept and entry; loads and stores of 16 bytes
 #pragma once
 #include "rows.cuh"
@@ -83,7 +83,7 @@ struct Coming {
     __device__ __forceinline__ u32 first() const {
         return __shfl_sync(FULL_WARP, ahead, 0, LANES);
     }
-    // Column of entry i; entries are asked for in order.
+    // Column of entry i; entries are read in order.
     __device__ __forceinline__ u32 column(u32 i) {
         if (i > 0 && i % LANES == 0) load(i);
         return __shfl_sync(FULL_WARP, ahead, i % LANES, LANES);

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Batches after which room that none of them needed is given up.
 _BATCHES: Final = 64
-#: Where `count_listed` says how much is listed, in the order of `Room`.
+#: Where `count_listed` writes how much is listed, in the order of `Room`.
 _LISTED: Final = BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES
 
 
@@ -47,7 +47,7 @@ class ListedRows:
     room: Room = _LEAST
     #: Grows whenever there is other room.
     number: int = 0
-    #: The most that was listed since the room was looked at, and batches since.
+    #: The most that was listed since the room was last checked, and batches since.
     _most: Room = _NOTHING
     _batches: int = 0
 

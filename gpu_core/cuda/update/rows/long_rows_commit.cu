@@ -28,7 +28,7 @@ struct OldTile {
     u32 end;
 };
 
-// Tiles, or large rows, that a block opens at once, one a thread, so that what it asks for on the way
+// Tiles, or large rows, that a block opens at once, one a thread, so that its loads on the way
 // overlaps.
 constexpr u32 OPENED = WARP;
 

@@ -4,7 +4,7 @@
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
 // Writes      plan words; the batch's status where it meets a long row that was not expected
 //
-// A row is *settled* if its room stays as it is whatever its entries meet. Its record tells that;
+// A row is *settled* if its room stays as it is whatever its entries meet. Its record shows that;
 // most rows of most batches are, and are not looked into here.
 #pragma once
 #include "kept_rows.cuh"
@@ -103,7 +103,7 @@ struct Tile {
     Rows rows;
     u32 counts[CLASSES];  // of its rows, by class: how many outgrow their run
     u32 warp_counts[ITEMS * WARPS][CLASSES];
-    // Another block may set the status meanwhile: the block asks once.
+    // Another block may set the status meanwhile: the block reads it once.
     i64 row_count;
     bool goes_on;  // the status is OK, and no long row was met that is not expected
 };
@@ -132,7 +132,7 @@ __device__ __forceinline__ void plan_tile(
         u32 word[ITEMS];
         u32 room[ITEMS];
         bool unsettled[ITEMS];
-        // Nothing is done before all of them are asked for: first the rows, then their records.
+        // All loads are issued before any result is used: first the rows, then their records.
         Row opened[ITEMS];
         #pragma unroll
         for (int item = 0; item < ITEMS; ++item) {

@@ -95,8 +95,8 @@ struct Row {
     bool clear;
 };
 
-// What the delta says of a row, number < max_rows. Beyond the delta's rows it is nonsense, which may be
-// asked for before it is known how many there are.
+// A row in the delta, number < max_rows. Beyond the delta's rows it is undefined, and may be
+// loaded before their number is known.
 __device__ __forceinline__ Row row_of_delta(const Delta& delta, u32 number) {
     Row row;
     row.vertex = delta.rows[number];
@@ -107,7 +107,7 @@ __device__ __forceinline__ Row row_of_delta(const Delta& delta, u32 number) {
     return row;
 }
 
-// What the record of its vertex says of it, and whether it is cleared.
+// The record of its vertex, and whether it is cleared.
 __device__ __forceinline__ void read_record(
         const u32* image, const Shape& shape, const Delta& delta, Row& row) {
     if (row.vertex >= shape.vertex_count) return;
@@ -126,7 +126,7 @@ __device__ __forceinline__ Row open_row(
     return row;
 }
 
-// A listed row as it was before the batch, whatever its record says meanwhile.
+// A listed row as it was before the batch, whatever its record is meanwhile.
 __device__ __forceinline__ Row row_of_item(const LongRow& item) {
     return Row{item.vertex, item.begin, item.count, item.degree, item.first, item.room,
                item.clear != 0};

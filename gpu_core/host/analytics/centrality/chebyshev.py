@@ -18,7 +18,7 @@ fall at least about as fast as by plain steps. One that is too large costs steps
   any graph, but not for long.
 
 A step is planned while the one before it is made, that is, from the residuals of those before that:
-a device need not wait for anybody to learn it.
+a device need not wait for the host to compute it.
 
 A step that is foreseen to be the last one is plain whatever was planned, and no other one ends the
 iteration: what a plain step makes is at most ``alpha r / (1 - alpha)`` from the solution, r its

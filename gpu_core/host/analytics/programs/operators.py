@@ -3,7 +3,8 @@
 A frontier is a list of vertices in whatever order, each once. Its edges are numbered by the prefix
 sum of its degrees and cut into ranges of equally many, one a thread, wherever in a row that is.
 Threads combine messages by compare-and-swap. What each was the first to send something to, it keeps
-in a part of a list of its own, as long as its range; memory that nobody writes to is not taken.
+in a part of a list of its own, as long as its range; memory that is not written to is not taken
+from the system.
 """
 
 from typing import Any

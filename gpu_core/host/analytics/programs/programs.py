@@ -81,7 +81,7 @@ class _Run:
         self._sent = np.empty(0 if program.looks_at_weights else count, program.message)
         self._superstep = 0
         self._pulled = 0
-        #: Sum of what the last superstep changed, where somebody asks.
+        #: Sum of the changes of the last superstep, where a tolerance is given.
         self._changed = math.inf
         blocks = -(-count // BLOCK)
         self._changes = np.empty(blocks if task.tolerance >= 0 else 0)

@@ -34,7 +34,7 @@ def visit_vertices(low, high, vertices, degrees, arguments, into, kept):
     arguments, into
         Arrays that the function reads, numbers, how many vertices there are; arrays that it writes.
     kept
-        From ``low`` on: the vertices that stay, where anybody asks.
+        From ``low`` on: the vertices that stay; of length 0: not listed.
 
     Returns
     -------

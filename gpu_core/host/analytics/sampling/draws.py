@@ -1,8 +1,9 @@
 """Random draws within kernels: words by their number, as `generators/counter_random.py` has them.
 
-A word has no state: it is a hash of where a stream starts and of its number, so whoever draws it
-draws the same. `exponential` is made of sums, products and a quotient alone, which round alike
-everywhere; a logarithm of a library does not. CUDA twin: ``cuda/analytics/sampling/draws.cuh``.
+A word has no state: it is a hash of where a stream starts and of its number, so any thread that
+draws it draws the same. `exponential` is made of sums, products and a quotient alone, which round
+alike everywhere; a logarithm of a library does not. CUDA twin:
+``cuda/analytics/sampling/draws.cuh``.
 """
 
 import numpy as np
