@@ -94,9 +94,9 @@ class Parameter:
         if "boolean" in kinds:
             msg = f"{shown} is neither True nor False{none}"
         elif "number" in kinds:
-            msg = f"{shown} is no number{none}"
+            msg = f"{shown} is not a number{none}"
         else:
-            msg = f"{shown} is no whole number from {self.allowed['minimum']} on{none}"
+            msg = f"{shown} is not a whole number, {self.allowed['minimum']} or more{none}"
         raise SettingsError(msg)
 
     @property

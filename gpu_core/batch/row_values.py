@@ -57,7 +57,7 @@ def checked_values(
     for name, column in given.items():
         if name not in known:
             there = ", ".join(known) or "none"
-            msg = f"{name} is no property of this graph, which has {there}; leave it out"
+            msg = f"{name} is not a property of this graph, which has {there}; leave it out"
             raise BatchError(msg)
         if len(column) != rows:
             found = counted(len(column), "row")

@@ -65,7 +65,7 @@ def number_of(name: str, value: float, *, least: float, most: float = 1e9) -> fl
     """Return a number as `float`; refuse what is none, or not from ``least`` to ``most``."""
     if (_is_whole(value) or isinstance(value, float | np.floating)) and least <= value <= most:
         return float(value)
-    msg = f"{name}={value!r} is no number from {least:g} to {most:g}"
+    msg = f"{name}={value!r} is not a number from {least:g} to {most:g}"
     raise SettingsError(msg)
 
 
@@ -131,7 +131,7 @@ def checked_device(device: int | None) -> int | None:
     """Return the ordinal of a GPU; whether there is such a one is seen when it is opened."""
     if device is None or (_is_whole(device) and device >= 0):
         return device if device is None else int(device)
-    msg = f"device={device!r} is no ordinal of a GPU; use 0, 1, …, or leave it out"
+    msg = f"device={device!r} is not an ordinal of a GPU; use 0, 1, …, or leave it out"
     raise SettingsError(msg)
 
 
@@ -239,7 +239,7 @@ def batch_of_call(
     for name in values:
         if name not in own:
             what = "edges" if dst is not None else "vertices"
-            msg = f"{name} is no property of {what} here; there are {', '.join(own) or 'none'}"
+            msg = f"{name} is not a property of {what} here; there are {', '.join(own) or 'none'}"
             raise BatchError(msg)
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.

@@ -79,7 +79,7 @@ class GraphAlgorithms(GraphGroups):
         if strict and unknown.size:
             more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
             msg = f"{name} names vertex {nth(listed(given), int(unknown[0]))}, which is not in the "
-            msg += f"graph{more}; has_vertices() tells which are"
+            msg += f"graph{more}; check with has_vertices()"
             raise VertexNotFoundError(msg)
         return keys
 

@@ -75,10 +75,7 @@ class GraphForms:
         chosen = np.isin(csr.vertices, ids)
         if np.unique(ids).size != np.count_nonzero(chosen):
             unknown = int(np.flatnonzero(~np.isin(ids, csr.vertices))[0])
-            msg = (
-                f"vertex {nth(vertices, unknown)} is not in the graph; "
-                f"has_vertices() tells which are"
-            )
+            msg = f"vertex {nth(vertices, unknown)} is not in the graph; check with has_vertices()"
             raise VertexNotFoundError(msg)
         arrays = arrays_of_subgraph(self._kind, csr, chosen)
         return self._made_of(arrays | self._ids.arrays_of(csr.vertices[chosen]), **settings)

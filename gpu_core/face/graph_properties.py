@@ -59,7 +59,7 @@ class GraphProperties(GraphQueries):
             if not found.all():
                 at = int(np.flatnonzero(~found)[0])
                 edge = f"({nth(listed(src), at)}, {nth(listed(dst), at)})"
-                msg = f"edge {edge} is not in the graph; has_edges() tells which are"
+                msg = f"edge {edge} is not in the graph; check with has_edges()"
                 raise EdgeNotFoundError(msg)
             values = self._all_values().of_edges(sources, targets)
         if is_one(src) and is_one(dst):

@@ -290,6 +290,6 @@ def _check_known(indices: UInt32s, values: Ids) -> None:
         more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
         msg = (
             f"vertex {nth(values, int(unknown[0]))}{more} is not in the graph; "
-            f"has_vertices() tells which are"
+            f"check with has_vertices()"
         )
         raise VertexNotFoundError(msg)

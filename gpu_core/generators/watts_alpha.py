@@ -134,7 +134,7 @@ def watts_alpha_edges(
         msg = f"memory={memory!r} is unknown; use {' or '.join(map(repr, MEMORY))}"
         raise SettingsError(msg)
     if first_room < _FIRST_ROOM or first_room & (first_room - 1):
-        msg = f"first_room={first_room} is no power of two from {_FIRST_ROOM} on"
+        msg = f"first_room={first_room} is not a power of two from {_FIRST_ROOM} on"
         raise SettingsError(msg)
     propensity = propensities(degree, alpha, p)
     if resolve_engine(engine) == "cuda":

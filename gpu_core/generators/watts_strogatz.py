@@ -54,7 +54,7 @@ def watts_strogatz_edges(
         msg = f"degree={degree} must be even, and from 2 to {num_vertices - 1}"
         raise SettingsError(msg)
     if not 0 <= beta <= 1:
-        msg = f"beta={beta} is no share; it must be from 0 to 1"
+        msg = f"beta={beta} is not a share; it must be from 0 to 1"
         raise SettingsError(msg)
     half, count = np.uint64(degree // 2), np.uint64(num_vertices)
     src = numbers // half % count

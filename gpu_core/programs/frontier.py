@@ -263,7 +263,7 @@ def _kinds(
         msg = f"state={state!r} is no state of vertices; make one by graph.vertex_state()"
         raise SettingsError(msg)
     if not isinstance(numbers, Mapping | None):
-        msg = f"numbers={numbers!r} is no mapping; give each number a name, as in {{'k': 3}}"
+        msg = f"numbers={numbers!r} is not a mapping; give each number a name, as in {{'k': 3}}"
         raise SettingsError(msg)
     kinds = {}
     for name, value in (numbers or {}).items():

@@ -181,7 +181,7 @@ def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
         msg = f"weight={weight!r} is unknown; use 'weight' or None"
         raise SettingsError(msg)
     if max_supersteps is not None and not max_supersteps >= 0:
-        msg = f"max_supersteps={max_supersteps!r} is no number of supersteps; it must be >= 0"
+        msg = f"max_supersteps={max_supersteps!r} is not a number of supersteps; it must be >= 0"
         raise SettingsError(msg)
     if tolerance is not None and not (program.all_vertices and tolerance >= 0):
         why = "must be >= 0" if program.all_vertices else "is for programs of all vertices"

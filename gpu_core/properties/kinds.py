@@ -43,7 +43,7 @@ def checked_kinds(setting: str, given: Any) -> Kinds:
     try:
         kinds = tuple((str(name), _type_name(kind)) for name, kind in pairs)
     except (TypeError, ValueError):
-        msg = f"{setting}={given!r} is no mapping of names to types; use {{'amount': 'float64'}}"
+        msg = f"{setting}={given!r} is not a mapping of names to types; use {{'amount': 'float64'}}"
         raise SettingsError(msg) from None
     for name, kind in kinds:
         if not name.isidentifier():

@@ -112,7 +112,7 @@ def test_epochs_pickles_words_and_parameters(engine: str) -> None:
     assert graph.betweenness_centrality(k=99).sources == 32
     for wrong in ({"k": 0}, {"k": 1.5}, {"seed": -1}):
         [(name, value)] = wrong.items()
-        with pytest.raises(SettingsError, match=f"{name}={value} is no whole number from"):
+        with pytest.raises(SettingsError, match=f"{name}={value} is not a whole number"):
             graph.betweenness_centrality(**wrong)
     with pytest.raises(SettingsError, match="endpoints='no' is neither"):
         graph.betweenness_centrality(endpoints="no")

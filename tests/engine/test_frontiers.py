@@ -413,7 +413,7 @@ def test_wrong_arguments_are_refused() -> None:
         "is to name at least one array": over(()),
         "into=['n'] is to name one array": along(into=["n"]),
         "state={} is no state of vertices; make one by": lambda: frontier.filter(bool, {}),
-        "numbers=[1] is no mapping": along(numbers=[1]),
+        "numbers=[1] is not a mapping": along(numbers=[1]),
         "each once": over(("n", "n")),
         "an array cannot be called 'degree'": lambda: graph.vertex_state(degree=1),
         "which is no name of Python's": lambda: graph.vertex_state(**{"a b": 1}),

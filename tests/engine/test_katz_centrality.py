@@ -127,7 +127,7 @@ def test_every_step_is_one_of_the_definition(engine: str, weight: str | None, st
         ({"alpha": np.nan}, "alpha=nan is not finite"),
         ({"beta": np.inf}, "beta=inf is not from"),
         ({"max_iter": 0}, "max_iter=0 allows no iteration"),
-        ({"tol": 0}, "tol=0 is no tolerance"),
+        ({"tol": 0}, "tol=0 is not a tolerance"),
         ({"weight": "length"}, "weight='length' is unknown"),
         ({"weight": "weight"}, "the graph's records are simple; use weight=None"),
     ],

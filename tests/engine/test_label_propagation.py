@@ -95,7 +95,7 @@ def test_names_and_what_is_refused(engine: str) -> None:
     of = dict(zip(found.vertices.tolist(), found.community.tolist(), strict=True))
     assert of["a"] == of["b"] == of["c"] != of["x"] == of["y"]
     for wrong in (0, 1.5, True):
-        with pytest.raises(SettingsError, match=f"max_iter={wrong!r} is no whole number"):
+        with pytest.raises(SettingsError, match=f"max_iter={wrong!r} is not a whole number"):
             graph.label_propagation(max_iter=wrong)
     with pytest.raises(SettingsError, match="label_propagation is for undirected graphs"):
         DynamicGraph(directed=True).label_propagation()

@@ -237,9 +237,9 @@ def test_not_converging_is_an_error_with_iterations_and_residual() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 1.5}, "alpha=1.5 is no damping factor"),
-        ({"alpha": float("nan")}, "alpha=nan is no damping factor"),
-        ({"tol": -1e-3}, "tol=-0.001 is no tolerance"),
+        ({"alpha": 1.5}, "alpha=1.5 is not a damping factor"),
+        ({"alpha": float("nan")}, "alpha=nan is not a damping factor"),
+        ({"tol": -1e-3}, "tol=-0.001 is not a tolerance"),
         ({"max_iter": 0}, "max_iter=0 allows no iteration"),
         ({"weight": "cost"}, "weight='cost' is unknown"),
         ({"weight": "weight"}, "records are simple"),

@@ -144,8 +144,8 @@ def test_wrong_arguments_are_refused() -> None:
     for arguments, error, message in (
         ({"sources": [9]}, VertexNotFoundError, "vertex 9 is not in the graph"),
         ({"k": -1}, SettingsError, "k=-1 is not a whole number"),
-        ({"alpha": 2}, SettingsError, "alpha=2 is no damping factor"),
-        ({"tol": -1}, SettingsError, "tol=-1 is no tolerance"),
+        ({"alpha": 2}, SettingsError, "alpha=2 is not a damping factor"),
+        ({"tol": -1}, SettingsError, "tol=-1 is not a tolerance"),
         ({"weight": "weight"}, SettingsError, "an edge from vertex 2 has a negative one"),
         ({"max_iter": 2}, ConvergenceError, "PageRank from vertex 1 did not converge: after 2"),
     ):

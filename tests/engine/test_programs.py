@@ -197,7 +197,7 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
         "default is of vertices that values leave out": {"values": 1, "default": 1},
         "direction='up' is unknown": {"values": 1, "direction": "up"},
         "weight='length' is unknown": {"values": 1, "weight": "length"},
-        "max_supersteps=-1 is no number of supersteps": {"values": 1, "max_supersteps": -1},
+        "max_supersteps=-1 is not a number of supersteps": {"values": 1, "max_supersteps": -1},
         "tolerance=0.1 is for programs of all vertices": {"values": 1, "tolerance": 0.1},
         "give (ids, values)": {"values": ([1], [2], [3])},
         "values has 2 numbers for 1 ids": {"values": ([1], [2, 3]), "default": 0},

@@ -308,7 +308,7 @@ def test_memory_is_used_again() -> None:
 REFUSED = {
     "a type": ({"amount": "complex64"}, "amount is of type 'complex64'; use one of bool, int8"),
     "a name": ({"weight": "int8"}, "'weight' is a column of every log or export"),
-    "no mapping": ("amount", "no mapping of names to types"),
+    "no mapping": ("amount", "not a mapping of names to types"),
 }
 
 
@@ -321,8 +321,8 @@ def test_properties_that_cannot_be(setting: str, given: Any, message: str) -> No
 
 WRONG = {
     "left out": ({"amount": 1}, "channel is left out, but int16 has no missing value"),
-    "unknown": ({"amuont": 1}, "amuont is no property of edges here; there are amount, channel"),
-    "of vertices": ({"score": 1}, "score is no property of edges here; there are amount"),
+    "unknown": ({"amuont": 1}, "amuont is not a property of edges here; there are amount, channel"),
+    "of vertices": ({"score": 1}, "score is not a property of edges here; there are amount"),
     "too large": ({"channel": 2**15}, "row 0 of the batch: channel 32768 does not fit into int16"),
     "rounded": ({"channel": 1, "amount": 2**53 + 1}, "amount 9007199254740993 does not fit into"),
     "rounded up": ({"channel": 1, "amount": 2**63 - 1}, "amount 9223372036854775807 does not fit"),

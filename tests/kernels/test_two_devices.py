@@ -104,7 +104,7 @@ def test_copies_stay_on_the_device_of_their_graph(change: Change) -> None:
 
 @pytest.mark.parametrize("device", [True, "1", -1, 1.0])
 def test_what_is_no_ordinal_is_refused(device: Any) -> None:
-    with pytest.raises(SettingsError, match="no ordinal of a GPU"):
+    with pytest.raises(SettingsError, match="not an ordinal of a GPU"):
         DynamicGraph(engine="host", device=device)
 
 

@@ -246,7 +246,7 @@ def test_watts_strogatz_goes_from_a_ring_to_anywhere() -> None:
         (lambda: barabasi_albert_edges(numbers(2**31, 2**31 + 1), 1), "edge 2147483648 cannot"),
         (lambda: watts_strogatz_edges(numbers(0, 1), 2, 2, 0.1), "num_vertices=2 make no ring"),
         (lambda: watts_strogatz_edges(numbers(0, 1), 9, 3, 0.1), "degree=3 must be even"),
-        (lambda: watts_strogatz_edges(numbers(0, 1), 9, 4, 1.1), "beta=1.1 is no share"),
+        (lambda: watts_strogatz_edges(numbers(0, 1), 9, 4, 1.1), "beta=1.1 is not a share"),
     ],
 )
 def test_settings_of_small_worlds_are_refused(call: Callable[[], object], message: str) -> None:
@@ -385,7 +385,7 @@ def test_a_sweep_goes_through_the_vertices() -> None:
     [
         (lambda: erdos_renyi_edges(numbers(0, 1), 1), "num_vertices=1 make no pairs"),
         (lambda: grid_edges(numbers(0, 1), 1), "num_vertices=1 make no grid"),
-        (lambda: grid_edges(numbers(0, 1), 9, 10), "width=10 is no line of 9 vertices"),
+        (lambda: grid_edges(numbers(0, 1), 9, 10), "width=10 is not a line of 9 vertices"),
         (lambda: geometric_edges(numbers(0, 1), 0), "num_vertices=0 make no pairs"),
         (lambda: geometric_edges(numbers(0, 1), 9, 0.0), "degree=0.0 is not above 0"),
         (lambda: geometric_edges(numbers(0, 1), 9, 1e-9), "no two of 9 points are that near"),

@@ -128,7 +128,7 @@ def test_from_caves_to_a_random_graph() -> None:
         ({"alpha": float("nan")}, "alpha=nan is not a number from 0 on"),
         ({"p": 0}, "p=0 is not above 0"),
         ({"memory": "none"}, "memory='none' is unknown; use 'device' or 'host'"),
-        ({"first_room": 6}, "first_room=6 is no power of two from 4 on"),
+        ({"first_room": 6}, "first_room=6 is not a power of two from 4 on"),
         ({"engine": "gpu"}, "engine='gpu' is unknown"),
         ({"by": "hand"}, "by='hand' is unknown; use 'two hops' or 'all pairs'"),
     ],

@@ -107,7 +107,7 @@ def betweenness_centrality(
     for name, value, least in (("k", 1 if k is None else k, 1), ("seed", seed, 0)):
         is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not is_whole or value < least:
-            msg = f"{name}={value!r} is no whole number from {least} on"
+            msg = f"{name}={value!r} is not a whole number, {least} or more"
             raise SettingsError(msg)
     indices = reader.sorted_order().astype(np.uint32)
     count = indices.size

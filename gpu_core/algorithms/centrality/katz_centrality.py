@@ -149,7 +149,7 @@ def _check_settings(
         msg = f"max_iter={max_iter} allows no iteration; it must be at least 1"
         raise SettingsError(msg)
     if not 0 < tol < math.inf:
-        msg = f"tol={tol} is no tolerance; it must be > 0"
+        msg = f"tol={tol} is not a tolerance; it must be > 0"
         raise SettingsError(msg)
     if weight not in (None, "weight"):
         msg = f"weight={weight!r} is unknown; use 'weight' or None"

@@ -290,13 +290,13 @@ def _result(
 def check_settings(alpha: float, max_iter: int, tol: float) -> None:
     """Refuse what is out of range."""
     if not 0 <= alpha <= 1:
-        msg = f"alpha={alpha} is no damping factor; it must be from 0 to 1"
+        msg = f"alpha={alpha} is not a damping factor; it must be from 0 to 1"
         raise SettingsError(msg)
     if not max_iter >= 1:
         msg = f"max_iter={max_iter} allows no iteration; it must be at least 1"
         raise SettingsError(msg)
     if not 0 <= tol < math.inf:
-        msg = f"tol={tol} is no tolerance; it must be >= 0"
+        msg = f"tol={tol} is not a tolerance; it must be >= 0"
         raise SettingsError(msg)
 
 

@@ -105,7 +105,7 @@ def label_propagation(reader: Reader, *, max_iter: int | None = None) -> Communi
         raise SettingsError(msg)
     is_whole = isinstance(max_iter, int | np.integer) and not isinstance(max_iter, bool)
     if max_iter is not None and not (is_whole and max_iter >= 1):
-        msg = f"max_iter={max_iter!r} is no whole number from 1 on"
+        msg = f"max_iter={max_iter!r} is not a whole number, 1 or more"
         raise SettingsError(msg)
     order = reader.order()
     first, iterations = reader.algorithms.label_propagation.communities(

@@ -51,7 +51,7 @@ def source_indices(
     missing = ids[indices == NONE]
     if missing.size and unknown == "error":
         more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
-        msg = f"source {missing[0]} is not in the graph{more}; has_vertices() tells which are"
+        msg = f"source {missing[0]} is not in the graph{more}; check with has_vertices()"
         raise VertexNotFoundError(msg)
     return np.unique(indices[indices != NONE])
 
