@@ -42,7 +42,7 @@ class QueryCommand(ToldCommand):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list."""
-        from .commands.query_words import QUESTIONS
+        from .commands.query_syntax import QUESTIONS
 
         with formatter.section("Questions"):
             formatter.write_dl(list(QUESTIONS.values()))

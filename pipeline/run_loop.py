@@ -28,8 +28,8 @@ from ..io.log.update_log import LogListing
 from . import tasks
 from .answers import Answer, explain
 from .graph_worker.beginning import newest_beginning
+from .graph_worker.exit_reasons import ExitReasons
 from .graph_worker.findings import Findings
-from .graph_worker.last_words import LastWords
 from .graph_worker.notice import GraphStoppedError, Notice
 from .graph_worker.pinned import Arrays, Copy
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
@@ -108,7 +108,7 @@ class RunLoop:
         self._painter = Painter(machine, is_alone=settings.scheduler is None)
         #: Where this run began.
         self._first = machine.applied
-        self._last_words = LastWords(cluster.client)
+        self._exit_reasons = ExitReasons(cluster.client)
         self._writer = Writer(self._tell)
         self._stage = "start"
         self._run_id = uuid.uuid4().hex[:12]
@@ -188,7 +188,7 @@ class RunLoop:
 
     def _why_lost(self, reason: str) -> str:
         """What the graph's worker said before it ended itself, else ``reason``."""
-        words = self._last_words.newest()
+        words = self._exit_reasons.newest()
         return f"its worker ended itself: {words}" if words else reason
 
     def _handle(self, event: Event) -> Finish | None:

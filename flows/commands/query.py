@@ -1,7 +1,7 @@
 """``graphtide query``: one question about the graph of a state, in this process.
 
 The graph is that of the newest checkpoint, or as it was after an earlier batch (`open_state`). What
-can be asked: ``query_words.py``. An answer is plain values, which are printed as they are for
+can be asked: ``query_syntax.py``. An answer is plain values, which are printed as they are for
 programs, and as lines for people.
 """
 
@@ -22,7 +22,7 @@ from ..activity import Activity
 from ..library import OpenState, open_state
 from ..summary import graph_text
 from ..text import TIED, line, table_lines, value_text
-from .query_words import Question, read_question
+from .query_syntax import Question, read_question
 
 #: Vertices of a list that people are shown.
 _SHOWN = 200

@@ -1,1 +1,1 @@
-"""The CUDA engine. Rooms, files and functions are named as in ``host/``."""
+"""The CUDA engine. Folders, files and functions are named as in ``host/``."""

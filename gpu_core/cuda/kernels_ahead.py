@@ -1,7 +1,7 @@
 """Kernel files that a graph and its analytics will launch, to be compiled ahead.
 
-Nothing is listed here: a kernel file lies in the room of the module that launches it, or in a
-folder of that room, and every batch goes through the same rooms. An analytic launches the file of
+Nothing is listed here: a kernel file is in the folder of the module that launches it, or in one
+below it, and every batch goes through the same folders. An analytic launches the file of
 its own name and those of the modules that it imports.
 """
 
@@ -17,7 +17,7 @@ from .device.compile import kernel_files, kernel_source, variants
 from .device.modules import KernelFile
 
 _ROOT: Final = Path(__file__).parent
-_ROOMS: Final = ("update", "memory", "device", "queries")
+_FOLDERS: Final = ("update", "memory", "device", "queries")
 
 _IMPORT = re.compile(r"^from (\.{1,4})([\w.]+) import", re.MULTILINE)
 
@@ -39,13 +39,13 @@ def files_of_graph(kind: GraphKind, *, raw: bool = False) -> list[KernelFile]:
 def _files_of_graph(
     words: frozenset[int], dense_ids: bool, paged: bool, raw: bool
 ) -> list[KernelFile]:
-    rooms = {*_ROOMS, "convert"} if raw else {*_ROOMS}
-    names = {name for name, path in kernel_files().items() if _room_of(path) in rooms}
+    folders = {*_FOLDERS, "convert"} if raw else {*_FOLDERS}
+    names = {name for name, path in kernel_files().items() if _folder_of(path) in folders}
     names |= _launched_from((_ROOT / "queries").glob("*.py"))
     if dense_ids:
         names.discard("dictionary.cu")
     if not raw:
-        names -= {name for name, path in kernel_files().items() if _room_of(path) == "convert"}
+        names -= {name for name, path in kernel_files().items() if _folder_of(path) == "convert"}
     if not paged:
         names -= {name for name in names if name.startswith(("segmented", "paged"))}
     return [
@@ -56,7 +56,7 @@ def _files_of_graph(
     ]
 
 
-def _room_of(path: Path) -> str:
+def _folder_of(path: Path) -> str:
     """Folder of the engine that this file is in, at whatever depth; none for files of layouts."""
     return path.relative_to(_ROOT).parts[0] if path.is_relative_to(_ROOT) else ""
 
@@ -74,7 +74,7 @@ def _longest_first(names: Iterable[str]) -> list[str]:
 
 
 def _launched_from(modules: Iterable[Path]) -> set[str]:
-    """Kernel files named as these modules, or as modules of the rooms that those import."""
+    """Kernel files named as these modules, or as modules of the folders that those import."""
     seen: set[Path] = set()
     left = list(modules)
     while left:

@@ -7,7 +7,7 @@ within it by a hash of their own: an author of an analytic need not wait for the
 compiled after each edit. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
 Files of the folder are unpickled and executed, so it is used only where no other user can have put
-it there (``own_folder.py``). Else the process makes a folder of its own, which goes with it.
+it there (``trusted_folder.py``). Else the process makes a folder of its own, which goes with it.
 
 Compiled code releases the GIL and is not parallel itself: `parallel.py` runs one kernel over
 several ranges in threads. That compiles several times faster than Numba's parallel loops, has no
@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from ..own_folder import own_folder
+from ..trusted_folder import trusted_folder
 from .shared_cache import share_compiled
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
@@ -80,7 +80,7 @@ def cache_folder() -> Path:
     """Folder of the compiled kernels of this version of the sources."""
     if numba.config.CACHE_DIR:
         return Path(numba.config.CACHE_DIR)
-    return own_folder(_FOLDER_NAME) or _passing_folder()
+    return trusted_folder(_FOLDER_NAME) or _passing_folder()
 
 
 def _passing_folder() -> Path:

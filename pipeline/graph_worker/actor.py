@@ -14,7 +14,7 @@ The window of the client bounds the buffer: no batch is sent that is further fro
 A batch that is refused leaves the graph as before it. The actor then keeps its graph and refuses
 all later batches; what came before it can be analysed and checkpointed. After any other error the
 graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
-lost, the process ends itself (`last_words.py`).
+lost, the process ends itself (`exit_reasons.py`).
 
 Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
 another thread before any method, and `pin`, `analyse` and `copy_pinned`, which run on threads of
@@ -54,9 +54,9 @@ from ..monitoring import worker_metrics as monitoring
 from ..time_window import TimeWindow
 from ..workers.warm_up import warm_graph
 from .batches import AppliedBatch, LoadedBatch
+from .exit_reasons import ends_with_its_device
 from .findings import Asked, Findings, finding
 from .handover import Inbox, RingSize
-from .last_words import ends_with_its_device
 from .notice import Memory, Notice, forget_frames, pickled_error
 from .pinned import Arrays, CopiedGraph, Copy, Pinned, PinnedQueue, is_copied_at_once
 from .ring import RingAddress

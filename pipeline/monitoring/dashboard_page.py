@@ -8,7 +8,7 @@ where the run has told something new. Nobody looks: nothing is drawn. A figure i
 each of its axes has a value, or two where a line is to be seen over time: without one Bokeh would
 complain in the browser's console.
 
-Not here: what is told (``run_feed.py``), kept (``run_history.py``) and said (``page_words.py``).
+Not here: what is told (``run_feed.py``), kept (``run_history.py``) and said (``page_text.py``).
 """
 
 import math
@@ -37,7 +37,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.report import STAGES
-from . import page_words as words
+from . import page_text as words
 from .busy import LOAD_STAGES
 from .dashboard import PATH
 from .run_history import RunHistory, series

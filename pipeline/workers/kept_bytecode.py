@@ -14,7 +14,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-from ...gpu_core.own_folder import own_folder
+from ...gpu_core.trusted_folder import trusted_folder
 
 
 def keep_bytecode() -> None:
@@ -24,7 +24,7 @@ def keep_bytecode() -> None:
     largest = find_spec("numba")
     if largest is None or (largest.cached and os.path.exists(largest.cached)):
         return  # compiled when they were installed
-    folder = own_folder("bytecode")
+    folder = trusted_folder("bytecode")
     if folder is not None:
         sys.pycache_prefix = str(folder)
         sys.dont_write_bytecode = False

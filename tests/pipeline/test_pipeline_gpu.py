@@ -28,7 +28,7 @@ from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
-from graphtide.pipeline.graph_worker import last_words, recovery
+from graphtide.pipeline.graph_worker import exit_reasons, recovery
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.beginning import Beginning
@@ -182,9 +182,9 @@ def ends_at_half(scheduler: str, reason: str) -> Callable[[Progress], None]:
         if progress.batches_done < BATCHES // 2 or has_ended:
             return
         with Client(scheduler, set_as_default=False) as client:
-            before = len(client.get_events(last_words.TOPIC))
-            job = client.submit(last_words.end_process, reason, workers=["graph-0"])
-            while len(client.get_events(last_words.TOPIC)) == before:
+            before = len(client.get_events(exit_reasons.TOPIC))
+            job = client.submit(exit_reasons.end_process, reason, workers=["graph-0"])
+            while len(client.get_events(exit_reasons.TOPIC)) == before:
                 time.sleep(0.01)
             # Else it would run again on the next worker. This one goes on to its end.
             job.cancel()
@@ -230,8 +230,8 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
         raise EngineError(msg)
 
     def say(reason: str | None) -> None:
-        monkeypatch.setattr(last_words, "broken_device", lambda: reason)
-        monkeypatch.setattr(last_words, "end_process", end)
+        monkeypatch.setattr(exit_reasons, "broken_device", lambda: reason)
+        monkeypatch.setattr(exit_reasons, "end_process", end)
         for name in ("apply", "compute", "checkpoint_arrays"):
             # An epoch does what the graph does.
             monkeypatch.setattr(DynamicGraph if name == "apply" else GraphReader, name, fail)

@@ -68,7 +68,7 @@ def shape_argument(shape: image.Shape) -> npt.NDArray[np.void]:
 
 @cache
 def kernel_files() -> dict[str, Path]:
-    """Kernel files and headers by name; names are unique across the rooms."""
+    """Kernel files and headers by name; names are unique across the folders."""
     found = (path for root in _ROOTS for path in root.rglob("*.cu*"))
     return {path.name: path for path in found if path.suffix in (".cu", ".cuh")}
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def own_folder(name: str) -> Path | None:
+def trusted_folder(name: str) -> Path | None:
     """Return the folder of a name, made where there is none; None where none can be had.
 
     It is in ``$XDG_CACHE_HOME/graphtide``, by default ``~/.cache/graphtide``, or else in the

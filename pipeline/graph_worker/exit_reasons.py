@@ -50,7 +50,7 @@ def end_process(reason: str) -> None:
     os._exit(1)
 
 
-class LastWords:
+class ExitReasons:
     """Reads, on the client, what workers said before they ended themselves."""
 
     def __init__(self, client: Client) -> None:
