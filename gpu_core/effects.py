@@ -180,7 +180,7 @@ def edges_of(reader: Reader, batch: ListedBatch, kind: str) -> tuple[Int64s, Int
     rows, indptr, columns = (
         ids_of(reader, getattr(batch, f"{kind}_{part}")) for part in ("rows", "indptr", "indices")
     )
-    # Lists on a device may have room behind their end.
+    # Lists on a device may have room after their end.
     count = int(np.searchsorted(indptr[1:], columns.size)) + 1 if columns.size else 0
     return np.repeat(rows[:count], np.diff(indptr[: count + 1])), columns
 

@@ -8,7 +8,7 @@ Live
     ``columns`` is the image of the graph itself, of layout ``runs``: no entry is copied, ``begin``
     and ``degree`` are written once between two batches. Valid until the next batch.
 Pinned
-    A copy as CSR, in memory of its own: rows lie one behind the other (``indptr``), ``step`` is 1.
+    A copy as CSR, in memory of its own: rows lie one after the other (``indptr``), ``step`` is 1.
     Valid as long as it is held. Layouts whose rows lie in several pieces give no others.
 
 Two words that lie apart in an entry are no float64: rows with float64 weights are pinned ones.
@@ -53,7 +53,7 @@ class Rows:
     #: int64[n]: index in ``weights`` of the first weight of each row; of pinned rows ``begin``.
     weight_begin: Array | None = None
     #: Whether rows may be read two entries at a time: each begins at an even item of ``columns``,
-    #: and has an item behind its last entry where there is an odd number of them.
+    #: and has an item after its last entry where there is an odd number of them.
     in_pairs: bool = False
 
     @property

@@ -24,7 +24,7 @@ _AT_MASK = np.uint64((1 << 32) - 1)
 _ROOM = 1 << 10
 #: Entries ahead of which ranks are asked for.
 _ENTRIES_AHEAD = np.uint64(48)
-#: Behind the ranks of a short row: none is above it.
+#: After the ranks of a short row: none is above it.
 _LAST_RANK = np.uint32((1 << 32) - 1)
 
 
@@ -142,7 +142,7 @@ def copy_rows(low, high, starts, columns, ranks, bits, indptr, out, sources):
 
 @inlined
 def _put_in_order(few, size, width, start, to, out, sources):
-    """Write each of ``size`` distinct ranks behind as many positions as others are below it.
+    """Write each of ``size`` distinct ranks after as many positions as others are below it.
 
     A sort has a branch for each step, which would be guessed wrong every other time.
     """

@@ -36,7 +36,7 @@ class Table:
     def columns(self) -> Mapping[str, Column]:
         """Name -> values, one item a row."""
 
-    #: What stands behind times that are shown: they are UTC; empty: they have no zone.
+    #: What stands after times that are shown: they are UTC; empty: they have no zone.
     _time_mark: str = ""
 
     #: Column that `top` goes by where none is named.

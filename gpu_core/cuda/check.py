@@ -4,7 +4,7 @@
 fails where a kernel does not compile, where the compiler warns, where a kernel *spills*, that is,
 keeps in memory what does not fit into registers, and where it takes more registers than a large
 block has and does not say by ``__launch_bounds__`` how large its blocks are: such a kernel may
-not start at all. Needs CuPy and NVRTC, no driver. Files named behind it are the only ones checked.
+not start at all. Needs CuPy and NVRTC, no driver. Files named after it are the only ones checked.
 
 ``instantiations`` in `compile.py` says what is compiled, `ARCHITECTURES` for which devices: the
 oldest that is supported and the one that the engine was tuned on.

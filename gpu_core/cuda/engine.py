@@ -152,7 +152,7 @@ class CudaEngine(UpdatableGraph):
         return Feed(self.staging, dense=self.has_dense_ids)
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
-        """The batch that was sent, behind its copy; others unchanged. ``batch_lock`` is held."""
+        """The batch that was sent, after its copy; others unchanged. ``batch_lock`` is held."""
         if not isinstance(batch, Upload):
             return batch
         with self.lock:

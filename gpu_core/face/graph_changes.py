@@ -202,7 +202,7 @@ class ChangingGraph(MaintainingGraph):
         """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
         start = time.perf_counter()
         engine, kind = self._engine, self._kind
-        # Behind other work every look at an object is slow: few are taken before launches start.
+        # After other work every look at an object is slow: few are taken before launches start.
         if batch.__class__ not in engine.batch_types and is_frame(batch):
             batch = batch_of_frame(batch, kind)
         with engine.batch_lock:

@@ -35,7 +35,7 @@ class WalksResult(Table):
     Parameters
     ----------
     walks
-        int64[w, length + 1], of NumPy or CuPy: what the engine calls the vertices; -1 behind the
+        int64[w, length + 1], of NumPy or CuPy: what the engine calls the vertices; -1 after the
         end of a walk.
     lengths
         int64[w], likewise: steps of each.
@@ -57,7 +57,7 @@ class WalksResult(Table):
     def walks(self) -> Column:
         """[w, length + 1]: users' ids.
 
-        Behind the end of a walk -1; as uint64 the largest one, of names ``""``.
+        After the end of a walk -1; as uint64 the largest one, of names ``""``.
         """
         keys = in_host_memory(self._walks)
         if self._ids is None:

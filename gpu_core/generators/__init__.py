@@ -10,7 +10,7 @@
 `geometric`         points of a square that are near one another; made whole, then picked
 `watts_alpha`       neighbors by common neighbors (the alpha model); grown, not drawn
 `update_streams`    rows of an update log over any of them: inserts, repeats, deletes
-`counter_random`    the random words behind them
+`counter_random`    the random words after them
 `permutation`       numbers in a random order, each on its own
 ==================  ==================================================================
 

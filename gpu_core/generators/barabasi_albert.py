@@ -6,7 +6,7 @@ edges: ends at even positions are the vertices that brought an edge, and one at 
 drawn likewise, so it is followed to where it came from. So any slice of the list can be made on its
 own.
 
-Self loops and repeats stay in the list; there are few of them behind the first edges.
+Self loops and repeats stay in the list; there are few of them after the first edges.
 
 Sources: Barabási, Albert, "Emergence of Scaling in Random Networks", Science 286, 1999; Sanders,
 Schulz, "Scalable Generation of Scale-Free Graphs", Information Processing Letters 116, 2016.

@@ -1,7 +1,7 @@
 """Erdős and Rényi's model: so many of all pairs of vertices, each set of them being as likely.
 
 All ``n (n - 1) / 2`` pairs are numbered: pair ``(d - 1) n + v`` is ``v`` and the vertex ``d``
-behind it, counted around. A permutation brings them into a random order (`permutation.py`), and
+after it, counted around. A permutation brings them into a random order (`permutation.py`), and
 edge ``i`` is the pair that is at position ``i``. So there are no self loops and no repeats, and any
 slice of the list can be made on its own. `uniform.py` draws each end on its own, with repeats.
 
@@ -30,7 +30,7 @@ def erdos_renyi_edges(
     Parameters
     ----------
     numbers : uint64[m]
-        Which edges of the list; the first ``m`` are a graph of ``m`` edges. Behind all ``n (n - 1)
+        Which edges of the list; the first ``m`` are a graph of ``m`` edges. After all ``n (n - 1)
         / 2`` pairs the list begins again.
     num_vertices
         Vertices are ``0 … num_vertices - 1``, from 2 to 2**31.

@@ -44,7 +44,7 @@ def geometric_edges(
     Parameters
     ----------
     numbers : uint64[m]
-        Which edges of the list; behind all `geometric_size` it begins again.
+        Which edges of the list; after all `geometric_size` it begins again.
     num_vertices, degree, seed
         As of `geometric_graph`.
 
@@ -135,7 +135,7 @@ def _near_pairs(
     other_cell = line[points] * width + column[points]
     sizes = first[other_cell + 1] - first[other_cell]
     ends = xp.cumsum(sizes)
-    # Candidates, those of a point behind those of the one before: which point, and which other.
+    # Candidates, those of a point after those of the one before: which point, and which other.
     candidates = xp.arange(int(ends[-1]))
     of = xp.searchsorted(ends, candidates, side="right")
     src, dst = points[of], first[other_cell[of]] + candidates - (ends - sizes)[of]

@@ -52,7 +52,7 @@ def grid_edges(
     Parameters
     ----------
     numbers : uint64[m]
-        Which edges of the list; behind all `grid_size` it begins again.
+        Which edges of the list; after all `grid_size` it begins again.
     num_vertices
         Vertices are ``0 … num_vertices - 1``, from 2 to 2**31.
     width

@@ -12,7 +12,7 @@ came from; that takes a few steps on average and row 0 is always fresh. So delet
 something that is there, at times something that was deleted already (a missing row), and edges that
 repeat often repeat more. Nothing is kept between rows: any slice can be made on its own.
 
-In a *sliding window* of ``w`` edges, the first ``w`` rows are fresh inserts; behind them rows are
+In a *sliding window* of ``w`` edges, the first ``w`` rows are fresh inserts; after them rows are
 by turns a fresh insert and the delete of the oldest edge that is there. In a *sweep* the sources of
 fresh inserts go through the vertices in order, part by part (`swept`).
 
@@ -91,7 +91,7 @@ def swept(
     """Draw edges whose sources go through the vertices in order: an `EdgeList` of a sweep.
 
     The first hundredth of the ``length`` edges has sources in the first hundredth of the vertices,
-    and so on; behind ``length`` the sweep begins again. Destinations are those of ``edges``, whose
+    and so on; after ``length`` the sweep begins again. Destinations are those of ``edges``, whose
     sources are moved into their part.
     """
     src, dst = edges(numbers)

@@ -1,6 +1,6 @@
 """Watts and Strogatz' beta model: a ring of neighbors, a share of whose edges leads anywhere.
 
-Vertex ``i`` has edges to the ``degree / 2`` vertices behind it in the ring; with probability
+Vertex ``i`` has edges to the ``degree / 2`` vertices after it in the ring; with probability
 ``beta`` an edge has another end instead, drawn uniformly from all vertices but ``i``. Repeats, of
 which there are few, stay in the list: so any slice of it can be made on its own.
 

@@ -6,7 +6,7 @@ the keys, so what it sorts by numbers is sorted by keys.
 Names are partitioned into buckets by the upper bits of their keys: each as a word of 64 bits for
 its key, one for its length and the entry that it is of, and its bytes. So a bucket is all in the
 cache, wherever in the batch its rows are. It becomes a hash table whose order is that of the keys:
-a key's home is its position among all that there could be, and what lies behind it is larger. So to
+a key's home is its position among all that there could be, and what lies after it is larger. So to
 find what is equal is to sort. Each name is compared with the first one of its key: where two names
 have one key, the later one gets another of its own (`hashing.other_keys`).
 
@@ -347,7 +347,7 @@ def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
             # In place of its key, for the entries of this name.
             part[first] = np.uint64(count)
             start, length = name_starts[count], _length(part, first)
-            # What is written behind a name is overwritten by the next one.
+            # What is written after a name is overwritten by the next one.
             for at in range((length + 7) >> 3):
                 put_word(names, start + 8 * at, part[first + _WORDS + at])
             count += 1

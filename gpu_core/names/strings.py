@@ -30,7 +30,7 @@ class Strings:
 
     #: int64[n + 1], not decreasing.
     starts: Int64s
-    #: uint8, what lies before the first and behind the last string is of no meaning.
+    #: uint8, what lies before the first and after the last string is of no meaning.
     data: Bytes
 
     def __post_init__(self) -> None:

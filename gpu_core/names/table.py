@@ -417,7 +417,7 @@ def read_names(low, high, heap, positions, starts, out):
         if i + _AHEAD < high:
             prefetch(heap, positions[i + _AHEAD])
         word = positions[i] + 2
-        # What is written behind a name is overwritten by the next one.
+        # What is written after a name is overwritten by the next one.
         for position in range(starts[i], starts[i + 1], 8):
             put_word(out, position, heap[word])
             word += 1

@@ -1,6 +1,6 @@
 """Decode byte strings of a Parquet file's pages into Arrow's layout.
 
-Each stands behind its length in 32 bits (``PLAIN``), or is a number of one in a dictionary page:
+Each stands after its length in 32 bits (``PLAIN``), or is a number of one in a dictionary page:
 numbers are packed in runs, of one number over and over or of eight times so many in few bits each
 (``RLE_DICTIONARY``). A kernel believes no length and no number that it reads: where one leads out
 of the page, or of the dictionary, it says so and nothing is used.
@@ -30,7 +30,7 @@ def _length_at(page, at):
 
 @compiled
 def read_strings(page, at, count, starts, data):
-    """Copy the strings of a plain page, one behind the other.
+    """Copy the strings of a plain page, one after the other.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_strings(page, at, count, starts, data):
         Integers[count + 1]: from the first on, which is there, begins of strings and end of the
         last.
     data
-        uint8, with room for all of the page and `words.SLACK` bytes behind what comes.
+        uint8, with room for all of the page and `words.SLACK` bytes after what comes.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 from ..jit.compile import inlined
 
-#: Bytes behind the last string of an array that `copy_bytes` writes to.
+#: Bytes after the last string of an array that `copy_bytes` writes to.
 SLACK = 8
 
 
@@ -28,7 +28,7 @@ def word_at(typing_context: Any, data: Any, at: Any) -> Any:
 
 @inlined
 def padded_word(data, at, end):
-    """Eight bytes of a string that goes to ``end``, zeros behind it."""
+    """Eight bytes of a string that goes to ``end``, zeros after it."""
     left = end - at
     if left >= 8:
         return word_at(data, at)
@@ -56,7 +56,7 @@ def put_word(typing_context: Any, data: Any, at: Any, word: Any) -> Any:
 
 @inlined
 def copy_bytes(data, begin, end, out, position):
-    """Copy a string to ``out[position]``, and up to `SLACK` bytes without a meaning behind it."""
+    """Copy a string to ``out[position]``, and up to `SLACK` bytes without a meaning after it."""
     for at in range(begin, end, 8):
         put_word(out, position, padded_word(data, at, end))
         position += 8

@@ -158,7 +158,7 @@ class _Translation:
     def _block(self, body: Sequence[ast.stmt], known: set[str], depth: int) -> bool:
         """Write statements; returns whether all paths through them return.
 
-        ``known``: names that have a value here, to which those are added that have one behind.
+        ``known``: names that have a value here, to which those are added that have one after.
         """
         before = len(self._python)
         for statement in body:

@@ -13,7 +13,7 @@ Two things differ from the paper. Vertices of a bucket stay in the order of thei
 pass of a radix sort), where its atomic counters leave any; and no vertex is renamed: the order says
 which row a lane reads, so that neighbors of a row, sums over vertices, and hence results keep their
 order and their bits. Rows longer than ``short_row`` are read by a warp each in any case, and lie
-behind all others, so that no warp has several of them.
+after all others, so that no warp has several of them.
 
 These are the formulas in NumPy, for studies and tests; the kernels: ``pull_rows.cu``.
 

@@ -316,7 +316,7 @@ def take_out(first, second, slots, keys, first_free):
         keys[record, 0] = first_free
         first_free = record
         dropped += 1
-        # Close the gap: what stands behind it moves up, unless it would pass its first slot.
+        # Close the gap: what stands after it moves up, unless it would pass its first slot.
         gap, after = slot, (slot + 1) & mask
         while slots[after] != 0:
             home = _home(slots[after], slots.size)

@@ -18,7 +18,7 @@ other neighbor below it. So one look into its row settles nearly all deletes:
 1. Vertices without such a neighbor are *unproven*; then those that have no neighbor below them but
    unproven ones, and so on. All others are as they were.
 2. An unproven vertex beside a proven one of its component takes a level above it, and the vertices
-   behind it follow. Those that none reaches have been cut off: each piece of them is searched
+   after it follow. Those that none reaches have been cut off: each piece of them is searched
    from one of its vertices, and is a component of its own.
 3. An added edge within a component changes nothing. Those between components join them: all but the
    one with the most vertices, or of two the smaller, are searched from its side, and take levels
@@ -137,7 +137,7 @@ class MaintainedComponents:
     def settle(self, reader: Reader) -> None:
         """Work on the edges that were removed last; search where components were stale long enough.
 
-        They may be stale behind it.
+        They may be stale after it.
         """
         if self._forest is not None and self._removed is not None:
             self._repair(reader, None)

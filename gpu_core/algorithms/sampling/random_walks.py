@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: Stream of the words: far from those that make graphs.
 _STREAM: Final = 0x77616C6B
 
-#: What stands in place of a vertex behind the end of a walk.
+#: What stands in place of a vertex after the end of a walk.
 NO_KEY: Final = -1
 
 
@@ -68,7 +68,7 @@ def random_walks(
     Returns
     -------
     walks : int64[w * (length + 1)]
-        What the engine calls the vertices, walk after walk, in its memory; `NO_KEY` behind the end.
+        What the engine calls the vertices, walk after walk, in its memory; `NO_KEY` after the end.
     lengths : int64[w]
         Steps of each, likewise.
 

@@ -9,7 +9,7 @@
 
 Vertices are reached level by level, so every engine gives the same distances, whatever the order
 within a level. A vertex may have several parents: the first one, which of numbers is the smallest,
-makes the answer a matter of the graph alone. Parents are found behind the search, from distances,
+makes the answer a matter of the graph alone. Parents are found after the search, from distances,
 if they are asked for.
 
 What an engine offers: ``algorithms.bfs`` with ``distances`` and ``distances_and_parents``, of rows

@@ -48,7 +48,7 @@ __device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
             {static_cast<u32>(all_rows), static_cast<u32>(all_rows >> 32)}};
 }
 
-// List the positions of the keys that are kept: puts, and the deletes behind them. Returns how many of
+// List the positions of the keys that are kept: puts, and the deletes after them. Returns how many of
 // either, and counts loops that are dropped.
 __device__ __forceinline__ Sums list_kept(
         const Sorted& rows, const u64* sorted, int here, bool keep_loops, Position* kept, u32* loops) {
@@ -109,7 +109,7 @@ struct Listed {
     __device__ __forceinline__ bool starts_row(int i) const {
         return i < count && (i == 0 || rows.src_of(key(i)) != rows.src_of(key(i - 1)));
     }
-    // The position behind the last row of the edge that does not do what its deciding row does, or 0.
+    // The position after the last row of the edge that does not do what its deciding row does, or 0.
     __device__ __forceinline__ int after_switch(int i) const {
         const u64 deciding = key(i);
         for (int at = kept[i] - 1; at >= 0; --at) {
@@ -182,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         i64 ids_are_narrow, u64* buckets, u32* block_numbers, Report report) {
     follow_previous_launch();
     __shared__ u64 sorted[Bucket::KEYS];
-    // Counters of the sort, and behind it the positions of what is kept.
+    // Counters of the sort, and after it the positions of what is kept.
     __shared__ union {
         Bucket::Counters counters;
         Position kept[Bucket::KEYS];

@@ -61,7 +61,7 @@ class EdgeRows(NamedTuple):
 
 
 class Zeros(NamedTuple):
-    """uint32 that become 0 before all that comes behind the sort."""
+    """uint32 that become 0 before all that comes after the sort."""
 
     some: Piece
     #: One a row, or none.

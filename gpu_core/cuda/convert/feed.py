@@ -137,7 +137,7 @@ class Feed:
                 packed, sent = self._staging.send(batch, dense=self._dense)
             else:
                 packed, sent = batch, send(self._device, batch.arrays)
-            return Upload(packed, partial(self._received, packed, sent, self._behind_copies()))
+            return Upload(packed, partial(self._received, packed, sent, self._after_copies()))
 
     def _received(
         self, packed: PackedBatch, sent: dict[str, DeviceList], copied: Any
@@ -156,15 +156,15 @@ class Feed:
         with self._device.errors_named("converting a batch"), self._conversions or nullcontext():
             columns: dict[str, Any] = send(self._device, rows.arrays, self._stream)
             if self._conversions is not None:
-                self._conversions.wait_event(self._behind_copies())
+                self._conversions.wait_event(self._after_copies())
             return begin_edges(
                 self._device, **columns, meaning=rows.meaning, batch_id=rows.batch_id,
                 dense=rows.dense, rounded=rows.rounded, bounds=Bounds(*rows.bounds),
                 is_checked=True, skew=self.skew,
             )  # fmt: skip
 
-    def _behind_copies(self) -> Any:
-        """Event behind all copies up to now; None on an emulated device."""
+    def _after_copies(self) -> Any:
+        """Event after all copies up to now; None on an emulated device."""
         return self._stream and self._stream.record(self._cuda.Event(disable_timing=True))
 
 

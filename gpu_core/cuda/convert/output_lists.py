@@ -66,7 +66,7 @@ class ConversionMemory(NamedTuple):
 
     block: DeviceScratch
     scratch: DeviceScratch
-    #: ``Counts``, and what is 0 behind them.
+    #: ``Counts``, and what is 0 after them.
     zeros: Piece
     puts: OutputList
     deletes: OutputList

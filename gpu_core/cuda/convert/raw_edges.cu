@@ -3,7 +3,7 @@
 // Part of     batches that are made on the device
 // Caller      gpu_core/cuda/convert/raw_edges.py        Host twin   gpu_core/batch/last_rows.py
 // Way         bounds_of_ids -> pack_edges -> radix sort -> mark_switches -> count_kept -> list_kept ->
-//             count_edge_rows -> group_edges; behind one pass of the sort edge_buckets.cu, where rows
+//             count_edge_rows -> group_edges; after one pass of the sort edge_buckets.cu, where rows
 //             are partitioned into buckets
 // Sizes       what is kept is counted on the device; the host launches for as many as there are rows
 #include "raw_edges.cuh"

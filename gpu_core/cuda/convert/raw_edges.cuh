@@ -95,7 +95,7 @@ enum Fault : u32 { BAD_OP = 1, OUT_OF_BOUNDS = 4, BUCKET_OVERFULL = 8 };
 // Where counts and faults of a batch are reported; passed by value.
 struct Report {
     Counts* counts;
-    // Bits of `Fault` so far; 0 before the first launch and behind the last one.
+    // Bits of `Fault` so far; 0 before the first launch and after the last one.
     u32* faults;
     // 0 before and after each launch.
     u32* ticket;

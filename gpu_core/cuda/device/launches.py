@@ -137,7 +137,7 @@ def begin_launch(launches, kernel, blocks, threads):
 def follow_all(launches, number):
     """Have a launch, by its number, begin once all before it have ended.
 
-    What comes behind it may then read what was written before it, even before it waits.
+    What comes after it may then read what was written before it, even before it waits.
     """
     launches[1 + number * LINE_WORDS + _ATTRIBUTE_COUNT] = 0
 
@@ -162,7 +162,7 @@ def end_launch(launches, position):
 
 @inlined
 def put_words(launches, position, words):
-    """Append a tuple of integers to a line; returns the position behind them."""
+    """Append a tuple of integers to a line; returns the position after them."""
     for number in range(len(words)):
         launches[position + number] = words[number]
     return position + len(words)
@@ -170,7 +170,7 @@ def put_words(launches, position, words):
 
 @inlined
 def copy_to_line(launches, position, words):
-    """Append int64[] to a line; returns the position behind them."""
+    """Append int64[] to a line; returns the position after them."""
     for number in range(words.size):
         launches[position + number] = words[number]
     return position + words.size
@@ -264,7 +264,7 @@ def start_launches(launches, launch, stream, overlaps):
 
 @compiled
 def start_written(launches, written, launch, stream, overlaps):
-    """Start launches that are written one behind the other, in their order.
+    """Start launches that are written one after the other, in their order.
 
     Parameters
     ----------

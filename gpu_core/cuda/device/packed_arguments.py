@@ -1,7 +1,7 @@
 """Arguments of kernels as packed 8-byte words: for `device.Device.launch_packed`.
 
 Kernels that every batch takes have no other arguments than addresses, integers of 8 bytes, and
-structs that are aligned to 8 bytes. So pieces can be put one behind the other: what the image
+structs that are aligned to 8 bytes. So pieces can be put one after the other: what the image
 contributes is packed once an image, what a batch contributes once a batch, and a launch joins them.
 """
 

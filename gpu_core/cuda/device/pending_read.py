@@ -30,7 +30,7 @@ class PendingReport:
 
     def __init__(self, device: Device, words: npt.NDArray[Any], *used: object) -> None:
         self._device, self._words = device, words
-        #: Event behind that work; None on an emulated device.
+        #: Event after that work; None on an emulated device.
         self._written: Any = None
         cuda: Any = getattr(device.xp, "cuda", None)
         if cuda is not None:
@@ -48,6 +48,6 @@ class PendingReport:
 
 
 def _wait_for(written: Any, *used: object) -> None:
-    """Wait for an event behind work that uses memory, which is let go with this call."""
+    """Wait for an event after work that uses memory, which is let go with this call."""
     with suppress(Exception):  # a device that broke writes no more
         written.synchronize()

@@ -36,7 +36,7 @@ class Staging:
         self._lock = threading.Lock()
         self._blocks: list[Bytes] = [np.empty(0, np.uint8)] * 2
         self._current = 0
-        #: Behind the last copy out of each block. An emulated device has no streams.
+        #: After the last copy out of each block. An emulated device has no streams.
         self._copied: list[Any] = []
         cuda: Any = getattr(device.xp, "cuda", None)
         if cuda is not None:

@@ -1,6 +1,6 @@
 """Words of device memory that are 0 between launches: counters by which blocks number themselves.
 
-Launches of one stream run one behind the other and share theirs; so each stream has its own.
+Launches of one stream run one after the other and share theirs; so each stream has its own.
 """
 
 from contextlib import suppress

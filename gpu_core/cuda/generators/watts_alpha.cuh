@@ -16,7 +16,7 @@
 constexpr int STATE_MADE = 0;    // edges so far
 constexpr int STATE_CHOICE = 1;    // number of the next choice
 constexpr int STATE_TAKEN = 2;   // the bump mark, in words of `columns`
-constexpr int STATE_FULL = 3;    // the host is to allocate memory: 1 for STATE_ENDS, 2 for the word behind
+constexpr int STATE_FULL = 3;    // the host is to allocate memory: 1 for STATE_ENDS, 2 for the word after
 constexpr int STATE_ENDS = 4;    // the edge that there is no room for
 constexpr int STATE_TICKET = 6;  // `is_last_block`, in its lower half
 

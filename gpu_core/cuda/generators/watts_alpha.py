@@ -183,7 +183,7 @@ class _Growing:
             for _ in range(min(self._end - self._state("choice"), self._ahead)):
                 launches.launch_packed(_SOURCE, "choose_of_all", blocks, _THREADS, arguments)
             launches.start()
-            # Behind a row that is full launches are started for nothing.
+            # After a row that is full launches are started for nothing.
             is_cut = self._hand_out()
             self._ahead = max(self._ahead // 2, least) if is_cut else min(2 * self._ahead, most)
 

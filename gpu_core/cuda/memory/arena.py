@@ -308,7 +308,7 @@ class DeviceArena(BaseArena):
         return taken
 
     def free_scratch(self) -> tuple[int, int]:
-        """First byte behind the scratch in use, a multiple of 128, and the byte behind the image.
+        """First byte after the scratch in use, a multiple of 128, and the byte after the image.
 
         What is written there is gone with the next scratch that is taken.
         """
@@ -319,7 +319,7 @@ class DeviceArena(BaseArena):
         return begin + -begin % ALIGNMENT, end
 
     def provide_scratch(self, size: int) -> None:
-        """Make sure that ``size`` bytes are free behind the scratch in use.
+        """Make sure that ``size`` bytes are free after the scratch in use.
 
         Raises
         ------

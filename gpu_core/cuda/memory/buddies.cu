@@ -17,7 +17,7 @@ extern "C" __global__ void give_back_runs(
     }
 }
 
-// Launch    any grid. Enter `counts[c]` runs of each class, one behind the other from page
+// Launch    any grid. Enter `counts[c]` runs of each class, one after the other from page
 //           `firsts[c]` on; counts are the caller's.
 extern "C" __global__ void enter_rows_of_runs(
         u32* tree, const i64* __restrict__ geometry, const i64* __restrict__ firsts,

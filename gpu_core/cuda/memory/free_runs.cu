@@ -151,7 +151,7 @@ __device__ __forceinline__ u32 list_runs(
 }
 
 // Take the runs of a group whose rank in the tree is below `count`; the group's first run has rank
-// `begin`. Returns the rank behind its last run. All threads of the block.
+// `begin`. Returns the rank after its last run. All threads of the block.
 __device__ __forceinline__ i64 take_group(
         const Ledger& ledger, u32* tree, const i64* geometry, int size_class, u32 number,
         const Group& group, const u32 (&words)[WORDS_OF_WARP], i64 begin, u32* taken) {

@@ -89,7 +89,7 @@ def taken_words_of(most):
 
 @compiled
 def allocation_words(most, few_runs):
-    """Words of ``taken``, and of the two lists of few runs behind it."""
+    """Words of ``taken``, and of the two lists of few runs after it."""
     return taken_words_of(most) + (2 * most if most <= few_runs else 0)
 
 

@@ -31,7 +31,7 @@ constexpr int ALLOCATE_THREADS = 256;  // of every block that allocates a demand
 constexpr int NO_RUN = -2;     // no rest or hole here
 constexpr int NO_TREE = -1;    // the page is known
 
-// Where a run begins: `page` pages behind run `index` of a tree, or at page `page`.
+// Where a run begins: `page` pages after run `index` of a tree, or at page `page`.
 struct RunRef {
     i32 tree;
     u32 index;
@@ -56,7 +56,7 @@ struct Ledger {
     i64 pieces[CLASSES];  // runs allocated that are not from the bump mark
     i64 bumped[CLASSES];  // first page from the bump mark
     i64 first[CLASSES];   // position of the class's pieces in `taken`
-    i64 over[CLASSES];    // position in `taken` of the tree's runs behind `own`
+    i64 over[CLASSES];    // position in `taken` of the tree's runs after `own`
     i64 list_at[CLASSES];  // where the tree's part of lists of `spent` positions begins
     RunRef hole[CLASSES];
     RunRef rest[CLASSES];
@@ -162,7 +162,7 @@ __device__ __forceinline__ i64 page_limit_of(const i64* header, i64 vertex_count
 
 // What a demand is allocated from, as a thread sees it: no launch of a batch changes it before.
 struct Stock {
-    i64 runs;   // free runs of the thread's class; 0 behind the classes
+    i64 runs;   // free runs of the thread's class; 0 after the classes
     i64 bump;
     i64 limit;  // pages above a vertex table of the length that it will have
 };

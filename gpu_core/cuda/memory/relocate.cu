@@ -42,7 +42,7 @@ struct Origin {
     int room;
 };
 
-// As the first two words of the run in the new image keep it: the page behind the run, the room.
+// As the first two words of the run in the new image keep it: the page after the run, the room.
 __device__ __forceinline__ void mark_origin(u32* run, u32 first, int room) {
     run[0] = first + static_cast<u32>(segment_pages(room));
     run[1] = static_cast<u32>(room);

@@ -34,7 +34,7 @@ def aligned(start):
 
 
 class DeviceScratch:
-    """Mark-and-release memory: nothing of it may be used behind the ``with`` block.
+    """Mark-and-release memory: nothing of it may be used after the ``with`` block.
 
     Parameters
     ----------

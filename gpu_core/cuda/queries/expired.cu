@@ -9,7 +9,7 @@ constexpr int THREADS = 256;
 constexpr int OWN_ENTRIES = 8;
 constexpr int TILE = OWN_ENTRIES * THREADS;
 
-// Launch      THREADS threads, a block for TILE entries of all rows, one behind the other
+// Launch      THREADS threads, a block for TILE entries of all rows, one after the other
 // Reads       indptr   i64[rows + 1]: degrees summed up
 //             page_at  i64[rows], pages u32[]: pages of rows, of layouts of pages (paged_rows.cu)
 // Writes      sources, targets  u32[room]: ends of the edges, in no order, as far as there is room

@@ -70,7 +70,7 @@ def list_pages(
     page_at : int64[rows]
         Pages of the rows before.
     pages : uint32[…]
-        Pages of one row behind those of the other.
+        Pages of one row after those of the other.
     """
     rows, shape = int(indptr.size) - 1, arena.shape(direction)
     on_page = arena.layout.page_entries(shape.page_words, shape.entry_words)

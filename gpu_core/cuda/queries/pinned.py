@@ -3,7 +3,7 @@
 Host twin: ``host/queries/pinned.py``.
 
 All epochs of a device work on one stream, which is not that of the engines. The copy is made there:
-behind the batches that were launched before, and batches to come wait for it on the device, the
+after the batches that were launched before, and batches to come wait for it on the device, the
 host for nothing. What was taken on that stream goes back to CuPy's pool for that stream, so work
 that is still under way is never overtaken by the next owner of its memory.
 """

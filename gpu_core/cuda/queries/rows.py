@@ -69,7 +69,7 @@ def _copied(
     entries: int | None,
     word: int | None,
 ) -> Rows:
-    """Rows of a layout of pages, of which the degrees are known, copied one behind the other."""
+    """Rows of a layout of pages, of which the degrees are known, copied one after the other."""
     indptr = measure_rows(device, Plain(device), rows.degree)
     if entries is None:
         entries = int(device.read_words(indptr[rows.count :])[0])

@@ -43,7 +43,7 @@ def write_launches(launches, words, header, steps):
     Returns
     -------
     int
-        Address behind the scratch that was allocated: beyond ``scratch_end`` nothing may run.
+        Address after the scratch that was allocated: beyond ``scratch_end`` nothing may run.
     """
     launches[0] = 0
     facts = np.frombuffer(words, FACTS)[0]

@@ -1,6 +1,6 @@
 """Launch context: addresses and facts that the compiled apply path needs, kept between batches.
 
-Behind other work Python's own code and data are out of the processor's caches, and what it does
+After other work Python's own code and data are out of the processor's caches, and what it does
 step by step costs more than the kernels of a small batch. So a batch in the modes ``COMMON`` and
 ``ENTERING`` takes two compiled calls: `start_batch` chooses the mode, writes all launches and
 starts them; `finish_batch` waits for them and reads the report. Each takes one address in place of

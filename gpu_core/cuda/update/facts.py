@@ -70,10 +70,10 @@ BOUNDS: Final = (
     # Room of a delta on pages for rows, entries and old entries that are listed.
     "listed_rows", "listed_entries", "listed_old_entries",
 )  # fmt: skip
-#: What is filled in for every batch, behind `BOUNDS`.
+#: What is filled in for every batch, after `BOUNDS`.
 CALL: Final = _record(
     *BOUNDS,
-    # `modes.Mode`; the scratch that the launches take: first byte, and the byte behind it.
+    # `modes.Mode`; the scratch that the launches take: first byte, and the byte after it.
     "mode", "scratch", "scratch_end",
     # Whether entries that are sorted may be partitioned into buckets: `key_buckets.Skew`.
     "in_buckets",
@@ -137,7 +137,7 @@ MAPPED: Final = _record(
 #: Each delta: its direction (0 or 1), `DELTA` but for its number, and its entries.
 DELTAS: Final = _record(("each", (2, 2 + DELTA_WORDS)))
 
-#: All of them, one behind the other.
+#: All of them, one after the other.
 FACTS: Final = np.dtype([
     ("call", CALL), ("image", IMAGE), ("kernels", KERNELS), ("batch", BATCH), ("mapped", MAPPED),
     ("deltas", DELTAS),

@@ -33,7 +33,7 @@ LATEST = np.iinfo(np.int64).max
 # the step for those below 0.
 _ONE, _ZERO, _AHEAD = np.uint64(1), np.uint64(0), np.uint64(AHEAD)
 _LAST = np.uint64(LAST_WORD)
-#: Behind the last position of any row.
+#: After the last position of any row.
 _NOWHERE = np.uint64(0xFFFFFFFF)
 
 

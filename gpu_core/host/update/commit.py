@@ -9,7 +9,7 @@ Three steps. *Place*: each row gets the segment that it will begin in, and what 
 this is all that differs between the layouts. *Rewrite*: short rows are merged in registers
 (`lanes.py`); of the others, the old entries, from the first segment that changes, go into a buffer,
 and old and new ones are merged into the segments in one forward pass.
-*Cut* (layouts of pages): pages behind the last one needed are listed as free.
+*Cut* (layouts of pages): pages after the last one needed are listed as free.
 
 Each row belongs to one range, and no two rows share a page: ranges run side by side. The loops
 stand in the kernels and not in functions that these call, see `layouts`.
@@ -175,7 +175,7 @@ def link_pages(low, high, image, shape, delta, plan, new_pages, destination):
 
 @compiled
 def list_left_pages(low, high, image, shape, room_after, destination, freed_from, freed):
-    """Pages: list the pages behind the last one needed from ``freed[freed_from[item]]`` on."""
+    """Pages: list the pages after the last one needed from ``freed[freed_from[item]]`` on."""
     for item in range(low, high):
         begin = freed_from[item]
         end = freed_from[item + 1]
@@ -254,7 +254,7 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                 segment = page_after(image, shape, first_page, segment, number)
             target = segment
         to_number = number
-        # Old entries from here on, one behind the other.
+        # Old entries from here on, one after the other.
         if buffer.size < (degree - start) * words:
             buffer = np.empty(2 * (degree - start) * words, np.uint32)
         step, field = strides(shape, entries)

@@ -1,6 +1,6 @@
 """A short sorted row in vector registers: look up, insert and delete without branches.
 
-A row of up to `MANY` one-word entries is loaded into *lanes*, one entry each; lanes behind the row
+A row of up to `MANY` one-word entries is loaded into *lanes*, one entry each; lanes after the row
 hold `NONE`, which is above every neighbor. An insertion shifts all lanes that are not below the
 key, whatever their number::
 

@@ -250,7 +250,7 @@ def plan_rows(low, high, image, shape, delta, plan):
         with a vertex included; lost with a vertex and put again, which count as added and removed.
     moved, appended, merged : int
         Rows whose degree changes: those that get a larger run; of the others, those whose first
-        entry of the batch comes behind all that was there; the rest.
+        entry of the batch comes after all that was there; the rest.
     """
     rows, indptr, columns = delta.rows, delta.indptr, delta.columns
     kinds, clear = delta.kinds, delta.clear

@@ -73,7 +73,7 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
         begin = indptr[row]
         end = indptr[row + one]
         step, field = strides(shape, segment_entries(shape, np.int64(room)))
-        # Whether all entries of the batch come behind what is there.
+        # Whether all entries of the batch come after what is there.
         behind = np.int64(0)
         if degree > 0 and begin < end:
             behind = np.int64(image[base + (degree - 1) * step] < columns[begin])

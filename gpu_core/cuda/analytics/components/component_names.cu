@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(NAME_THREADS) find_first(const u32*
     const u64 position = thread_of_grid();
     if (position >= vertices) return;
     const u32 own = root[order ? order[position] : position];
-    // Nearly all positions are behind one that was seen before.
+    // Nearly all positions are after one that was seen before.
     if (__ldcg(&first[own]) > position) atomicMin(&first[own], static_cast<u32>(position));
 }
 

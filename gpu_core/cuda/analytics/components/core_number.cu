@@ -52,7 +52,7 @@ struct Graph {
     __device__ __forceinline__ u64* list(u64 side) const { return lists + side * rows; }
 };
 
-// Make the round that was written the next one. One thread calls, behind all others.
+// Make the round that was written the next one. One thread calls, after all others.
 __device__ __forceinline__ void end_round(const Graph& graph) {
     Peeling* const peeling = graph.peeling;
     const bool looked = peeling->looks;

@@ -47,7 +47,7 @@ struct Graph {
     }
 };
 
-// Make the vertices that were queued the frontier. One thread calls, behind all others.
+// Make the vertices that were queued the frontier. One thread calls, after all others.
 __device__ __forceinline__ void end_round(Coloring* coloring) {
     coloring->first = coloring->end;
     coloring->end = __ldcg(&coloring->tail);
@@ -80,7 +80,7 @@ __device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u
     return true;
 }
 
-// Tell the neighbors behind the frontier its colors.
+// Tell the neighbors after the frontier its colors.
 template <int SIZE>
 __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& graph) {
     u64 entries = 0;

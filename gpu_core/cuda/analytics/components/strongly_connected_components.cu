@@ -11,7 +11,7 @@
 //             reached forward has its color or a smaller one; and had one of them a smaller color, the
 //             root would have been reached by it.
 // Seeds       first one vertex of many neighbors, which is most often of the largest component; then all
-//             that are left, in an order that is shuffled for each search: where components lie one behind
+//             that are left, in an order that is shuffled for each search: where components lie one after
 //             the other, a few of any path are roots, and not the first alone.
 // Component   u32 by vertex index: the index of one of its vertices, or NO_VERTEX. Which one depends
 //             on scheduling, the vertices of a component do not.
@@ -60,7 +60,7 @@ struct Graph {
     }
 };
 
-// Make the round that was written the next one. One thread calls, behind all others.
+// Make the round that was written the next one. One thread calls, after all others.
 __device__ __forceinline__ void end_round(Rounds* rounds) {
     bool has_items = false;
     for (u32 direction = 0; direction < 2; ++direction) {

@@ -77,7 +77,7 @@ __device__ __forceinline__ bool waits(const State* state, u32 number) {
     return answer;
 }
 
-// Make what was queued the frontier. One thread calls, behind all others.
+// Make what was queued the frontier. One thread calls, after all others.
 __device__ __forceinline__ void end_level(const Graph& graph, Queue* queue) {
     for (u32 direction = 0; direction < 2; ++direction) {
         queue->first[direction] = queue->end[direction];

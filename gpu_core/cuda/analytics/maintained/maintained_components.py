@@ -149,7 +149,7 @@ def from_host(
 
 
 class _Step(NamedTuple):
-    """Launches, and a loop behind them that goes on until its queue has nothing left to do."""
+    """Launches, and a loop after them that goes on until its queue has nothing left to do."""
 
     launches: list[Launch]
     #: Name of the loop's kernels, less their ending, and number of its queue.
@@ -234,7 +234,7 @@ class _Repair:
             if state["broken"]:
                 return False
             heavy = state["queues"]["heavy"]
-            # Those behind one that has more to do have ended at once.
+            # Those after one that has more to do have ended at once.
             unfinished = [n for n, step in enumerate(left) if heavy[step.queue]]
             left = left[unfinished[0] :] if unfinished else []
             is_begun, groups = True, min(2 * groups, _MOST_GROUPS)

@@ -51,7 +51,7 @@ __device__ __forceinline__ i64 position_of(const u64* __restrict__ keys, i64 num
 // Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
 //
 // Cost        mostly one binary search: edges of one lower end stand together, and those of w beyond v are
-//             all behind
+//             all after
 __device__ __forceinline__ bool is_counted_before(
         const u64* __restrict__ keys, u32 pair, u32 u, u32 v, u32 w) {
     if (w > v) return false;

@@ -59,7 +59,7 @@ extern "C" __global__ void cut_windows(const i64* __restrict__ indptr, const i64
     const i64 number = thread_of_grid();
     if (number > windows) return;
     const i64 target = number * WINDOW_COST;
-    // First row that begins at or behind the target.
+    // First row that begins at or after the target.
     i64 row = 0;
     i64 left = rows;
     while (left > 0) {
@@ -81,7 +81,7 @@ extern "C" __global__ void cut_windows(const i64* __restrict__ indptr, const i64
     window_entries[number] = entry;
 }
 
-// Copy the entries of rows one behind the other, and one more word of each.
+// Copy the entries of rows one after the other, and one more word of each.
 //
 // Launch      WINDOW_THREADS threads, a block a window
 // Reads       columns, begin, step  `Rows`

@@ -29,7 +29,7 @@ _POSITIONS: Final = "queries.cu"
 
 
 class CompactRows(NamedTuple):
-    """Rows one behind the other; arrays on the device."""
+    """Rows one after the other; arrays on the device."""
 
     #: int64[rows + 1]
     indptr: Array
@@ -216,7 +216,7 @@ def in_rows_bytes(device: Device, adjacencies: Adjacencies, *, weighted: bool = 
     if adjacencies.into is not None:
         return 0
     count, entries = adjacencies.out.count, adjacencies.out.num_entries
-    # Float64 weights, which the copy before the sort does without, take both words behind it.
+    # Float64 weights, which the copy before the sort does without, take both words after it.
     need = 2 * rows_bytes(count, entries, with_words=weighted) + bytes_of((count, np.uint32))
     return need + sort_bytes(device, entries, with_values=weighted)
 

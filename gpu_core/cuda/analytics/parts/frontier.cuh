@@ -102,7 +102,7 @@ __device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
 
 // Append vertices to a queue, one a lane, with as many items as rows of `degree` entries have pieces.
 //
-// All lanes of the warp call; `tail` is behind the last item, and only grows.
+// All lanes of the warp call; `tail` is after the last item, and only grows.
 __device__ __forceinline__ void queue_vertices(bool is_queued, u32 vertex, u32 degree, u64* tail,
                                                u64* queue) {
     const u32 pieces = is_queued ? degree / PIECE_ENTRIES + (degree % PIECE_ENTRIES > 0) : 0;

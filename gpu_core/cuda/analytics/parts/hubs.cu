@@ -9,7 +9,7 @@
 constexpr int CHOOSE_THREADS = 512;
 static_assert(DEGREE_CLASSES <= CHOOSE_THREADS, "the last block has a thread for each class");
 constexpr int LIST_THREADS = 256;
-// Bits of a degree, behind its first, that its class goes by.
+// Bits of a degree, after its first, that its class goes by.
 constexpr int CLASS_BITS = 4;
 // A degree may come with the bit of an absent vertex (slices.cuh), which has none.
 constexpr u32 DEGREE_MASK = 0x7FFFFFFFu;

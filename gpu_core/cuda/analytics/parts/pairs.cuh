@@ -7,7 +7,7 @@
 // Starts      i64[pairs + 1]: entries of the shorter rows before each pair. Put end to end, the entries are
 //             cut into tiles of PAIR_ENTRIES, one a block: a pair of hubs is spread over many
 // Rows        of gpu_core/rows.py, of one direction (`PairRows`) or of both (`PairRowsOfBoth`): the row of a
-//             vertex is then that of its out-neighbors and, behind it, that of its in-neighbors
+//             vertex is then that of its out-neighbors and, after it, that of its in-neighbors
 #pragma once
 #include "image.cuh"
 #include "tile_items.cuh"
@@ -80,7 +80,7 @@ struct PairEntry {
     u32 edges_of_v;
 };
 
-// Call visit(entry, number) for every entry of the block's tile, by whole warps: lanes behind the end go with
+// Call visit(entry, number) for every entry of the block's tile, by whole warps: lanes after the end go with
 // the last pair, and have nothing in common. `number` is that of the pair within the tile.
 //
 // Launch      PAIR_THREADS threads, a block for PAIR_ENTRIES entries of the shorter rows; all threads call

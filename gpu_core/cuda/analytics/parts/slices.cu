@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
 // Launch      SLICE_THREADS threads, one a row
 // Reads       begin  i64[rows], where rows lie that are read in place; null: they are copied
 // Writes      starts, chunks; tickets of the chunks: 0
-//             chunk_count  grows from 0; the chunks of a row lie one behind the other, rows in any order
+//             chunk_count  grows from 0; the chunks of a row lie one after the other, rows in any order
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
         const u32* __restrict__ lengths, const i64 rows, const i64* __restrict__ block_sums,
         const i64* __restrict__ begin, i64* __restrict__ starts, u64* chunk_words, u32* chunk_count,

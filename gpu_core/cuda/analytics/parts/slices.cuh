@@ -6,7 +6,7 @@
 //
 // A slice is the rows of 32 vertices, a lane each. First lie the entries of its short rows: entry 0 of
 // every row that has one, in the order of the lanes, then entry 1, and so on. So lanes read side by side
-// what they sum up for themselves, nothing is padded, and no barrier is met. Behind them lie the long
+// what they sum up for themselves, nothing is padded, and no barrier is met. After them lie the long
 // rows, one after the other, cut into chunks: the first `chunk_blocks` blocks, as many as the device
 // holds, take chunks dynamically, a warp each, so a hub is spread over the whole device.
 //

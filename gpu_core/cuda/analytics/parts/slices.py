@@ -51,7 +51,7 @@ class Slices(NamedTuple):
     blocks: int
     #: Arguments of a kernel that works slice by slice: ``Slices`` of ``slices.cuh``.
     arguments: bytes
-    #: Behind them, of a kernel that sums up rows: ``ChunkSums``.
+    #: After them, of a kernel that sums up rows: ``ChunkSums``.
     chunk_sums: bytes
 
 

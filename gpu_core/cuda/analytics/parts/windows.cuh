@@ -37,7 +37,7 @@ struct Window {
     __device__ __forceinline__ int entries() const { return static_cast<int>(entry_end - entry); }
 };
 
-// Rows cut into windows: first row and first entry of each window, and of the end behind the last.
+// Rows cut into windows: first row and first entry of each window, and of the end after the last.
 struct Windows {
     const i64* indptr;
     const i64* rows;

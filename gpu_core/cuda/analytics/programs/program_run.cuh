@@ -2,7 +2,7 @@
 //
 // Part of     programs.cuh, which says what the program defines
 //
-// Run         where it stands is a `State`; behind each superstep one thread makes up how the next one is
+// Run         where it stands is a `State`; after each superstep one thread makes up how the next one is
 //             to be run (`end_superstep`), so that the host need not know. A launch that finds another
 //             mode chosen than its own ends at once.
 // Sums        over vertices in blocks of SUM_BLOCK, one a warp, and over the blocks likewise, in the order
@@ -97,7 +97,7 @@ __device__ __forceinline__ bool take(const Run& run, u64 vertex, Value old, Mess
     return changed.is_active;
 }
 
-// Make the vertices that have become active the senders. One thread calls, behind all others.
+// Make the vertices that have become active the senders. One thread calls, after all others.
 __device__ __forceinline__ void end_superstep(const Run& run) {
     State* const state = run.state;
     state->pulled += state->mode == PULLED;

@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run 
     end_superstep(run);
 }
 
-// Queue the vertices that are active, for pushes that come behind pulls.
+// Queue the vertices that are active, for pushes that come after pulls.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      state    tails[direction], 0 before
@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_active(
                    &run.state->tails[direction], run.queue(run.state->side, direction));
 }
 
-// Mark the vertices of a queue as active, for pulls that come behind pushes.
+// Mark the vertices of a queue as active, for pulls that come after pushes.
 //
 // Launch      LEVEL_THREADS threads, a thread an item
 // Writes      active   0 before

@@ -42,7 +42,7 @@ _PULLED: Final = constant(_HEADER, "PULLED")
 _STATE: Final = structure(_HEADER, "State")
 _RUN: Final = structure(_HEADER, "Run")
 
-#: Launches of large supersteps behind each of the others.
+#: Launches of large supersteps after each of the others.
 _LARGE_SUPERSTEPS: Final = 4
 #: Groups of launches that are started at first, and at most, before the host looks.
 _FIRST_GROUPS: Final = 2

@@ -54,7 +54,7 @@ class PulledRows(NamedTuple):
     short: Rows
     #: uint32[rows]: vertex of each row; None: its number.
     order: Array | None
-    #: Rows that are a thread's each; those behind are long, and a warp's each.
+    #: Rows that are a thread's each; those after are long, and a warp's each.
     singles: int
 
     @property

@@ -4,7 +4,7 @@
 // Host twin   gpu_core/host/analytics/sampling/random_walks.py; same draws, same sums, so the same walks
 //
 // Walks       i64[walks][length + 1], what the vertices are called: ids[vertex], or the vertex where ids is null;
-//             -1 behind the end
+//             -1 after the end
 #include "block.cuh"
 #include "draws.cuh"
 

@@ -16,7 +16,7 @@ MEAN_KEYS: Final = BUCKET_KEYS * 17 // 20
 _LEAST_BITS: Final = DIGIT_BITS
 _MOST_BITS: Final = 2 * DIGIT_BITS
 
-#: Batches that are sorted at once, behind one that has overfilled a bucket.
+#: Batches that are sorted at once, after one that has overfilled a bucket.
 _SORTED_AT_ONCE: Final = 64
 
 

@@ -71,13 +71,13 @@ MAP: Final = 1
 SORT: Final = 2
 
 _PUT_ROWS, _PUT_INDPTR, _PUT_ROW_COUNT, _PUT_COLUMNS, _PUTS = range(5)
-#: The fields of the deletes lie as far behind those of the puts.
+#: The fields of the deletes lie as far after those of the puts.
 _DELETED: Final = LISTS.at("delete_rows")
 _DELETES: Final = LISTS.at("deletes")
 _PUT_VERTICES: Final = LISTS.at("put_vertices")
 _VERTICES: Final = LISTS.at("vertices")
 
-#: Fields of a delta, whose direction stands before them and its entries behind.
+#: Fields of a delta, whose direction stands before them and its entries after.
 _ROWS: Final = 1 + DELTA.at("rows")
 _INDPTR: Final = 1 + DELTA.at("indptr")
 _COUNT: Final = 1 + DELTA.at("row_count")
@@ -282,7 +282,7 @@ class _Keys(NamedTuple):
     with_values: bool
     #: Whether the entries of each row are in order after the sort.
     in_order: bool
-    #: The lowest bit that is sorted by, the one behind the highest.
+    #: The lowest bit that is sorted by, the one after the highest.
     low_bit: int
     top: int
     #: Buckets of rows, 0: none; the lowest bit of the number of a bucket.
@@ -321,7 +321,7 @@ def _keys_of(facts, count, form):
 
 @inlined
 def _reserve_sort(facts, keys, count, sorts, sort, end):
-    """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is behind."""
+    """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is after."""
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
     sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
     sort[_PORTION], sort[_IS_FEW] = portion, int(is_few)

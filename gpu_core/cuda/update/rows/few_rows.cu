@@ -28,7 +28,7 @@ union Shared {
 };
 
 // Hand out the runs that the planned rows need, as `allocate_demand` does: `need` of its class a thread,
-// 0 behind the classes. Returns whether there are enough. All threads of one block.
+// 0 after the classes. Returns whether there are enough. All threads of one block.
 __device__ __forceinline__ bool allocate_rows(
         i64* header, const Stock& stock, const Plan& plan, u32 need, i64* allocation, u32* taken,
         u32* tree, const i64* geometry, i64 trees, Allocating& allocating) {

@@ -29,14 +29,14 @@ __device__ __forceinline__ bool quads_are_aligned(const Shape& shape) {
     return ((shape.page_end | shape.page_words) & 3) == 0;
 }
 
-// Read the columns of a row; behind the last one there are `NONE`s.
+// Read the columns of a row; after the last one there are `NONE`s.
 template <int LANES>
 __device__ __forceinline__ void keep_row(u32 (&kept)[KEPT], const u32* from, u32 degree) {
     const u32 first = lane_of_group<LANES>() * KEPT;
     const uint4* quads = reinterpret_cast<const uint4*>(from + first);
     uint4 low = make_uint4(NONE, NONE, NONE, NONE);
     uint4 high = low;
-    // The run holds whole quads: what lies behind the last column is read and dropped.
+    // The run holds whole quads: what lies after the last column is read and dropped.
     if (first < degree) low = quads[0];
     if (first + 4 < degree) high = quads[1];
     const u32 left = degree > first ? degree - first : 0;

@@ -50,7 +50,7 @@ __device__ __forceinline__ u32 run_of_row(const Plan& plan, const Runs& runs, u3
 // --- staged rows -----------------------------------------------------------------------------------
 
 // A lane's entry of the batch as the lanes of its row ask for it: position, code, and the sum of
-// changes over the entries up to it. Sorted by position; lanes without an entry are behind all others.
+// changes over the entries up to it. Sorted by position; lanes without an entry are after all others.
 constexpr int SUM_BITS = 11;
 constexpr i32 SUM_BIAS = 1 << (SUM_BITS - 1);
 constexpr int PASSED_CODE_SHIFT = SUM_BITS;
@@ -65,7 +65,7 @@ __device__ __forceinline__ u32 passed_of(const Met& met) {
     return met.mark << PASSED_CODE_SHIFT | static_cast<u32>(sum + SUM_BIAS);
 }
 
-// The sum of changes up to that entry: what the old entries behind it are moved by.
+// The sum of changes up to that entry: what the old entries after it are moved by.
 __device__ __forceinline__ i32 shift_of(u32 passed) {
     return static_cast<i32>(passed & ((1 << SUM_BITS) - 1)) - SUM_BIAS;
 }

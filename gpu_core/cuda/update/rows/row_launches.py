@@ -46,7 +46,7 @@ from ..facts import (
     SEARCH_LONG,
 )
 
-#: Steps that a list of launches may have, behind those of `delta_launches.py`.
+#: Steps that a list of launches may have, after those of `delta_launches.py`.
 PLAN: Final = 4
 ALLOCATE: Final = 8
 #: Vertices that the lists put are entered, whichever are not there.

@@ -23,7 +23,7 @@
 //     entry e of the batch is put at     position(e) + sum of changes over entries before e
 //     old entry i moves to               i + sum of changes over entries with position <= i
 //
-// position: old entries whose neighbor is below the column (behind the gap where the old entry of
+// position: old entries whose neighbor is below the column (after the gap where the old entry of
 // this column was taken away before); change: +1 a new entry, -1 an entry taken away.
 #pragma once
 #include "block.cuh"
@@ -170,7 +170,7 @@ __device__ __forceinline__ bool is_large(const Shape& shape, const Delta& delta,
     return row.degree <= LARGE_DEGREE && row.count <= LONG_ENTRIES && is_settled(shape, delta, row);
 }
 
-// Of a row that grows within its run, and is not cleared: whether all its entries of the batch are behind the
+// Of a row that grows within its run, and is not cleared: whether all its entries of the batch are after the
 // old ones, the last of which lay at `last`. The row may be written meanwhile, or have been: unless that
 // word stays, it goes from one column to another neither of which is below the first entry's.
 __device__ __forceinline__ bool is_appended(const u32* last, const Delta& delta, u32 begin) {

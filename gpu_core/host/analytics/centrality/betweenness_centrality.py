@@ -1,8 +1,8 @@
 """Betweenness centrality on the host (Brandes): one forward search and one backward pass a source.
 
 Forward, breadth first, the shortest paths to each vertex are counted. Back, from the farthest
-vertex on, each vertex adds up what lies behind it: of every neighbor a hop farther its share,
-``(1 + what lies behind it) / its paths``, times the vertex' own paths. Out-neighbors are enough for
+vertex on, each vertex adds up what lies after it: of every neighbor a hop farther its share,
+``(1 + what lies after it) / its paths``, times the vertex' own paths. Out-neighbors are enough for
 both.
 
 A source is a thread's; `CHUNK` sources are added up by themselves, and these sums in the order of

@@ -92,7 +92,7 @@ class Chebyshev:
         """How far the step after the next one goes, which itself goes so far ``beyond``."""
         last, before, oldest = self._residuals
         if last == 0.0:
-            # The step behind the first: the method begins.
+            # The step after the first: the method begins.
             return _momentum(self._least_radius, 1.0)
         if before > 0.0:
             gone = self._beyond[1]

@@ -79,7 +79,7 @@ def take_edges(degree, start, order, position, columns, entry, entries, step, le
         own = degree[vertex]
         if own <= least:
             continue
-        # The first of its bin takes its position; the bin begins one later, behind the vertex.
+        # The first of its bin takes its position; the bin begins one later, after the vertex.
         at, first = position[vertex], start[own]
         other = order[first]
         order[at], order[first] = other, vertex

@@ -3,7 +3,7 @@
 Changed rows and pushes are written by one thread: what a batch concerns is little, and its entries
 lie anywhere. Pushes go through a list of the vertices whose residuals are above the least that is
 pushed, in rounds; the threshold of a round is a quarter of the one before, and what is pushed in a
-round is there for the vertices behind it.
+round is there for the vertices after it.
 
 Not here: what the numbers mean, and whether to push
 (`algorithms/maintained/maintained_pagerank.py`).
@@ -27,7 +27,7 @@ Bools = npt.NDArray[np.bool_]
 #: Entries that full steps read in the time in which one is pushed: measured by
 #: ``graphtide bench maintained``.
 ENTRIES_A_PUSH = 2
-#: Steps in whose time rows are copied before full steps, and residuals are computed behind them.
+#: Steps in whose time rows are copied before full steps, and residuals are computed after them.
 STEPS_TO_BEGIN = 4
 
 _FALL = 4

@@ -31,7 +31,7 @@ ROW_COST = 4
 
 
 class CompactRows(NamedTuple):
-    """Rows of all vertices in one direction, one behind the other."""
+    """Rows of all vertices in one direction, one after the other."""
 
     #: int64[vertex_count + 1]
     indptr: Int64s
@@ -105,7 +105,7 @@ def transposed(rows: CompactRows) -> CompactRows:
 
 
 def indptr_of(lengths: npt.NDArray[np.integer[Any]]) -> Int64s:
-    """int64[n + 1]: where each of rows of these lengths begins, one behind the other."""
+    """int64[n + 1]: where each of rows of these lengths begins, one after the other."""
     indptr = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     return indptr

@@ -82,7 +82,7 @@ def send_messages(low, high, rows, frontier, arguments, into, inbox, received):
     combined, has = inbox
     has_weights = _WEIGHTED and weights.size > 0
     found = np.int64(0)
-    # The first vertex whose edges end behind `low`.
+    # The first vertex whose edges end after `low`.
     at, left = np.int64(0), np.int64(ends.size)
     while left > 0:
         half = left // 2

@@ -12,7 +12,7 @@ in no thread's way.
 more than a 14th of the entries that are left, back where it shrinks below a 24th of the vertices.
 Without in-neighbors (``reverse=False``) all levels are pushed.
 
-Parents are found behind the search, by all threads. Every vertex looks through its in-neighbors for
+Parents are found after the search, by all threads. Every vertex looks through its in-neighbors for
 the first in the order of ids that is a hop nearer; where indices are in that order as well, as of
 dense ids, it is the first that it meets. Without in-neighbors every vertex offers itself to the
 neighbors that are a hop farther, and of what a vertex is offered the first stays.
