@@ -89,13 +89,7 @@ class CudaEngine(UpdatableGraph):
     # -- accounts, copies and checks ---------------------------------------------------------
 
     def pin(self, spare_bytes: int = 0) -> PinnedDeviceGraph:
-        """Copy the graph as it is, if ``spare_bytes`` are left beside the copy; ``lock`` is held.
-
-        Raises
-        ------
-        ArenaFullError
-            The device has no room for the copy.
-        """
+        """A copy of the graph, see `Engine.pin`; ``lock`` is held."""
         self.check_whole()
         return PinnedDeviceGraph(
             self.kind, self.device, self.arena, self._host_engine, self.pins, spare_bytes
@@ -160,18 +154,7 @@ class CudaEngine(UpdatableGraph):
             return batch.batch()
 
     def apply(self, batch: UpdateBatch | DeviceBatch) -> Outcome:
-        """Apply a batch for a graph of this kind, whole or not at all. ``batch_lock`` is held.
-
-        Raises
-        ------
-        BatchError
-            The batch breaks its own rules or is for other ids, an id cannot be a vertex of this
-            graph, or an end point is missing.
-        ArenaFullError
-            The batch does not fit, not even beside rows that lie as tight as they can.
-        EngineError
-            CUDA failed, now or earlier, or an earlier batch was cut off.
-        """
+        """Apply a batch, see `Engine.apply`; ``batch_lock`` is held."""
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
         if self.torn or self.device.broken is not None:
@@ -215,10 +198,7 @@ class CudaEngine(UpdatableGraph):
             self.arena.push_header()
 
     def expired(self, until: int) -> DeviceBatch:
-        """Make the batch that deletes all edges whose last time is ``until`` or before.
-
-        ``lock`` is held until it is applied.
-        """
+        """The batch that deletes expired edges, see `Engine.expired`; ``lock`` is held."""
         self.check_whole()
         return expired_batch(self, until)
 
@@ -228,15 +208,7 @@ class CudaEngine(UpdatableGraph):
         return DeviceChanging(self, batch)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
-
-        The image is built by the host engine, with the same sizes and limits, and copied.
-
-        Raises
-        ------
-        ArenaFullError
-            The graph does not fit within the limit; the engine is of no use.
-        """
+        """Fill the empty engine, see `Engine.restore`: with an image that the host engine builds."""
         with self.lock:
             self.check_whole()
             self.forget_copies()

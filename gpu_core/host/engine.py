@@ -65,13 +65,7 @@ class HostEngine(HostReader):
         self._oldest_times = OldestTimes()
 
     def pin(self, spare_bytes: int = 0) -> PinnedHostGraph:
-        """Copy the graph as it is, if ``spare_bytes`` are left beside the copy; ``lock`` is held.
-
-        Raises
-        ------
-        ArenaFullError
-            The machine has no room for the copy.
-        """
+        """A copy of the graph, see `Engine.pin`; ``lock`` is held."""
         self.check_whole()
         return PinnedHostGraph(self.kind, self.arena, self.pins, spare_bytes)
 
@@ -101,18 +95,7 @@ class HostEngine(HostReader):
         return batch
 
     def apply(self, batch: object) -> Outcome:
-        """Apply a batch for a graph of this kind, whole or not at all.
-
-        Raises
-        ------
-        BatchError
-            The batch breaks its own rules or lies on a device, an id cannot be a vertex of this
-            graph, or an end point is missing.
-        ArenaFullError
-            The batch does not fit, not even beside rows that lie as tight as they can.
-        EngineError
-            An earlier batch was cut off while the image was written.
-        """
+        """Apply a batch, see `Engine.apply`; ``batch_lock`` is held."""
         if not isinstance(batch, UpdateBatch):
             msg = f"{batch!r} lies on a device; engine='host' takes an UpdateBatch"
             raise BatchError(msg)
@@ -134,10 +117,7 @@ class HostEngine(HostReader):
             return self.arena.after_batch(outcome)
 
     def expired(self, until: int) -> ExpiringBatch:
-        """Make the batch that deletes all edges whose last time is ``until`` or before.
-
-        ``lock`` is held until it is applied.
-        """
+        """The batch that deletes expired edges, see `Engine.expired`; ``lock`` is held."""
         self.check_whole()
         return self._oldest_times.expired(self, until)
 
@@ -147,13 +127,7 @@ class HostEngine(HostReader):
         return HostChanging(self, batch)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
-
-        Raises
-        ------
-        ArenaFullError
-            The graph does not fit within the limit; the engine is of no use.
-        """
+        """Fill the empty engine, see `Engine.restore`."""
         with self.lock:
             self.forget_rows()
             self._oldest_times.forget()
