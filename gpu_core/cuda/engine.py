@@ -208,7 +208,7 @@ class CudaEngine(UpdatableGraph):
         return DeviceChanging(self, batch)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Fill the empty engine, see `Engine.restore`: with an image that the host engine builds."""
+        """Fill the empty engine, see `Engine.restore`: the host engine builds the image."""
         with self.lock:
             self.check_whole()
             self.forget_copies()
