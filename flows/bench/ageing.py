@@ -32,7 +32,7 @@ from .measuring.streams import STREAMS, Stream, Turn
 from .measuring.workloads import Keys, unpack
 from .scan import scan_of
 
-#: A batch has one in so many of the entries.
+#: Entries of the graph for each entry of a batch.
 _SHARE = 100
 _DEFAULT = ("G4",)
 _AGES = ("fresh", "aged")
@@ -42,7 +42,7 @@ class Ageing(Bench):
     """One workload, which ages by one stream."""
 
     def aged(self, stream: Stream, batches: int) -> DynamicGraph:
-        """Make a graph that took so many batches; ``keys`` become the entries that it then has."""
+        """Make a graph of this age in batches; ``keys`` become the entries that it then has."""
         xp = self.arm.xp
         graph = self.graph()
         random = xp.random.default_rng(0)

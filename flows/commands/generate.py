@@ -50,7 +50,7 @@ _FILES = 4
 #: Rows drawn at a time.
 _BLOCK_ROWS = 1_000_000
 
-#: A log is written by several processes from so many rows on; they take a second to start.
+#: Fewest rows of a log that several processes write; they take a second to start.
 _PARALLEL_ROWS = 8_000_000
 
 #: Ids of all generators are below 2^31. They take half the bytes of int64, and are read faster.

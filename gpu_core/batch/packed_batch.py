@@ -35,7 +35,7 @@ _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
 _KIND: Final = ("batch_id", "directed", "records", "on_repeat")
 _COUNTS: Final = ("rows", "dropped", "overridden", "rounded")
 PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
-#: Arrays of one block begin at multiples of so many bytes: a line of the cache.
+#: Alignment of the arrays of one block, in bytes: a line of the cache.
 ALIGNMENT: Final = 64
 
 

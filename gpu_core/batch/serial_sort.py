@@ -27,19 +27,19 @@ from ..jit.compile import compiled, inlined
 Ids = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
-#: Batches are sorted by the faster sort from so many keys on, and as many are sorted to find it.
+#: Fewest keys for which the sorts are compared, and the keys that the comparison sorts.
 TIMED_KEYS = 1 << 16
 #: Passes of the radix sort over the uppermost bits.
 PASSES = 3
 #: Two passes distinguish nearly all of fewer keys than that.
 TWO_PASSES = 1 << 14
-#: Wide digits make few passes, narrow ones have small tables: those win below so many keys.
+#: Wide digits make few passes, narrow ones have small tables: those win below this number of keys.
 WIDE_DIGITS = 1 << 15
 #: Keys that are counted together: they stay in the first cache.
 BLOCK = 1 << 11
 #: A run up to this long is ordered by insertion.
 SHORT_RUN = 32
-#: Distinct ids are found by a flag each where their range has at most so many flags an id.
+#: Most flags an id for which distinct ids are found by a flag for each of their range.
 FLAGS_PER_ID = 16
 
 

@@ -2,7 +2,7 @@
 
 ==================  ==================================================================
 `uniform`           both end points of every edge uniformly from ``0 … n - 1``
-`erdos_renyi`       so many of all pairs, none twice
+`erdos_renyi`       a given number of all pairs, drawn without replacement
 `rmat`              R-MAT/Kronecker edges, with the skewed degrees of real graphs
 `watts_strogatz`    a ring, a share of whose edges leads anywhere (the beta model)
 `barabasi_albert`   new vertices join those with many neighbors

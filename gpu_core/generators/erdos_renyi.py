@@ -1,4 +1,4 @@
-"""Erdős and Rényi's model: so many of all pairs of vertices, each set of them being as likely.
+"""Erdős and Rényi's model G(n, m): m of all pairs of vertices, each set of m pairs as likely.
 
 All ``n (n - 1) / 2`` pairs are numbered: pair ``(d - 1) n + v`` is ``v`` and the vertex ``d``
 after it, counted around. A permutation brings them into a random order (`permutation.py`), and

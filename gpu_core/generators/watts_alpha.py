@@ -55,7 +55,7 @@ _CHOICE, _ORDER = _STREAM, _STREAM + 1
 
 #: Choices of one call of compiled code: it listens to Ctrl-C in between.
 _CHOICES = 1 << 15
-#: By all pairs, a thread looks at so many vertices at least: for fewer it takes longer to begin.
+#: Fewest vertices that a thread looks at, by all pairs: for fewer it takes longer to begin.
 _VERTICES_A_THREAD = 1 << 13
 #: Least room of a row that has its first neighbor.
 _FIRST_ROOM = 4

@@ -44,7 +44,7 @@ def drawn_class(start, choice, sizes, propensity):
 
 @inlined
 def drawn_rank(start, choice, size):
-    """Draw one of so many."""
+    """Draw uniformly from 0 to ``size - 1``."""
     half = word(start, 2 * choice + 1) >> np.uint64(32)
     return np.int64((half * np.uint64(size)) >> np.uint64(32))
 

@@ -41,7 +41,7 @@ _TIME = re.compile(
 
 #: First and last second that whole numbers are taken for as unix times: March 1973 to July 2040.
 _UNIX_SECONDS = (100_000_000, 2_225_000_000)
-#: Unit of unix times -> so many of them a second.
+#: Unit of unix times -> units a second.
 _UNIX_UNITS = {"seconds": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 

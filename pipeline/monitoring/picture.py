@@ -51,7 +51,7 @@ class Picture:
     #: Graphs that are pinned now, for results and copies, and how many there may be.
     epochs: int = 0
     most_epochs: int = 0
-    #: Times that batches waited because there were so many, and for how long in all.
+    #: Times that batches waited because as many copies were kept as may be, and the seconds in all.
     waits: int = 0
     wait_seconds: float = 0.0
     #: The newest results: ``batch``, and ``results``: name -> values, see `findings.py`.

@@ -51,7 +51,7 @@ _FAR_APART = 1 << 26
 #: runs are handed out by many blocks, and more vertices and inserts than CuPy scans without a
 #: kernel for sums of sums, 512 * 512; the host engine's few others load when they are first met.
 _GPU_ROWS, _HOST_ROWS = 1 << 19, 1 << 10
-#: One row in so many is of the hub.
+#: Rows for each that is of the hub.
 _HUB_SHARE = 32
 
 

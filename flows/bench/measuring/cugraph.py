@@ -118,7 +118,7 @@ class CuGraph:
         )
 
     def sample(self, graph: Any, starts: Any, fan_out: Any) -> Any:
-        """Sampled edges of these vertices, so many a vertex and hop, none twice."""
+        """Edges sampled without replacement: ``fan_out`` a vertex, by hop."""
         fans = np.asarray(fan_out, np.int32)
         return self._library.homogeneous_uniform_neighbor_sample(
             self._handle, graph, self._vertices(starts), None, fans, with_replacement=False,

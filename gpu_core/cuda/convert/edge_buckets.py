@@ -76,7 +76,7 @@ class Buckets(NamedTuple):
 
     #: How many there are, by the range of the sources.
     number: int
-    #: Of so many of the uppermost bits of the sources.
+    #: Uppermost bits of the sources that number the buckets.
     bits: int
     dst_bits: int
     tail_bits: int

@@ -12,7 +12,7 @@ from:
 ``fields.<Enum>.<NAME>``    ``constexpr int <ENUM>_<NAME>``: ``FIELD_PAGE_BUMP``
 ``fields.<NAME>``          ``constexpr`` of the same name: int, u32 or i64, the first that holds it
 ``records.<NAME>_WORD``    ``constexpr int`` of the same name
-``records.WIDE_WORDS``     ``HAS_WIDE_WEIGHT(words)``: of an entry of so many words
+``records.WIDE_WORDS``     ``HAS_WIDE_WEIGHT(words)``: of an entry of ``words`` words
 ``layouts.LAYOUTS``         ``LAYOUT_RUNS``, ``LAYOUT_CHAIN``
 ``fields.Shape``           ``struct Shape``, every field an ``i64``
 ``structs.<NAME>``         ``constexpr`` of the same name; of ``THRESHOLDS`` macros that tests set

@@ -41,7 +41,7 @@ from .prepared_launch import PackedLaunch, PreparedLaunch
 #: An array of the device: ``cupy.ndarray``.
 Array = Any
 
-#: Results of up to so many bytes are copied to page-locked memory.
+#: Most bytes of a result that is copied to page-locked memory.
 _MOST_LOCKED_BYTES = 1 << 28
 
 #: ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``

@@ -52,7 +52,7 @@ __device__ __forceinline__ u64 word_of(u64 start, u64 number) {
     return mixed ^ (mixed >> 31);
 }
 
-// One of so many.
+// A uniform draw from 0 to `size` - 1.
 __device__ __forceinline__ u64 drawn_rank(const Model& m, u64 choice, u64 size) {
     return ((word_of(m.start, 2 * choice + 1) >> 32) * size) >> 32;
 }

@@ -7,7 +7,7 @@
 #pragma once
 #include "ledger.cuh"
 
-// Lists of up to so many positions are kept in shared memory.
+// Most positions of a list in shared memory.
 constexpr int SHORT_LIST = ALLOCATE_THREADS;
 
 // Where the levels of one tree lie, in shared memory; `top` is the level of one word.

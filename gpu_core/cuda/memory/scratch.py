@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...jit.compile import inlined
 from ..device.packed_arguments import Piece, address
 
-#: Pieces begin at multiples of so many bytes.
+#: Alignment of pieces, in bytes.
 ALIGNMENT = 128
 #: Pieces that a call may take beyond the bytes that it states.
 PIECES = 64

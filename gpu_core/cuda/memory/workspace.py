@@ -12,5 +12,5 @@ class Workspace(NamedTuple):
     """Device and scratch memory of an algorithm, beside the rows that it reads."""
 
     device: Device
-    #: Takes so many bytes for the length of a ``with`` block; `ArenaFullError` if there are not.
+    #: Reserves bytes for the length of a ``with`` block; `ArenaFullError` if they are not free.
     scratch: Callable[[int], AbstractContextManager[DeviceScratch]]

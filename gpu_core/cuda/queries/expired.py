@@ -22,7 +22,7 @@ _SOURCE: Final = "expired.cu"
 _THREADS: Final = constant(_SOURCE, "THREADS")
 _TILE: Final = constant(_SOURCE, "TILE")
 
-#: Of so many entries one is expected to have expired; if more have, the scan is made again.
+#: Entries for each that is expected to have expired; if more have, the scan is made again.
 _SHARE: Final = 32
 _LEAST_ROOM: Final = 1 << 12
 

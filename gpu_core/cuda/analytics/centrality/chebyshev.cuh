@@ -39,7 +39,7 @@ struct Residuals {
     double oldest;
 };
 
-// Radius without damping, of a random graph of so many linked vertices and entries.
+// Radius without damping, of a random graph with these numbers of linked vertices and entries.
 __device__ __forceinline__ double random_radius(double linked, double entries) {
     // Nothing is passed on.
     if (linked < 2) return 0;

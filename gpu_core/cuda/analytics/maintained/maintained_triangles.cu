@@ -92,7 +92,7 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
 
 __device__ __forceinline__ u64 all_ones(i64 bits) { return ~0ull >> (64 - bits); }
 
-// Keys of directed edges as of undirected ones, each end in so many bits; all ones: a self loop.
+// Keys of directed edges as of undirected ones, each end in `bits` bits; all ones: a self loop.
 //
 // Launch      one thread an edge
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS)

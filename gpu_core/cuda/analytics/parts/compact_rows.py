@@ -58,7 +58,7 @@ class CompactRows(NamedTuple):
 
 
 def bytes_of(*pieces: tuple[int, npt.DTypeLike]) -> int:
-    """Bytes that so many items of these types take."""
+    """Bytes of arrays, each by its length and type."""
     return sum(count * np.dtype(kind).itemsize for count, kind in pieces)
 
 

@@ -28,7 +28,7 @@ _MOST_SLOTS: Final = 24 << 10
 OTHER_BYTES: Final = 2048
 #: Blocks a multiprocessor that count degrees.
 _CHOOSE_BLOCKS: Final = 2
-#: One of so many entries must name a hub, or there are none.
+#: Most entries for each that names a hub; with more, no vertex counts as a hub.
 LEAST_SHARE: Final = 4
 #: A vertex beyond could not be told from a slot.
 _MOST_VERTICES: Final = 1 << 31

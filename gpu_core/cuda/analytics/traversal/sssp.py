@@ -24,7 +24,7 @@ _NO_VERTEX: Final = constant(_SOURCE, "NO_VERTEX")
 _SEARCH: Final = structure(_SOURCE, "Search")
 _PILE: Final = structure(_SOURCE, "Pile")
 
-#: What is near is so many mean weights wide over the mean degree: the threads of a warp have one
+#: Width of the near bucket, in mean weights over the mean degree: the threads of a warp have one
 #: entry each, then, of the vertices that an average one brings near.
 NEAR_WIDTH = 32
 _GROUPS: Final = Groups(first=2, most=16)

@@ -45,7 +45,7 @@ __device__ constexpr u32 task_table(bool directed) { return (1u << task_bits(dir
 constexpr int COUNT_THREADS = 256;
 constexpr int COUNT_WARPS = COUNT_THREADS / WARP;
 constexpr u32 VERTICES_A_WARP = 8;
-// A target list from so many entries on is read by a warp for itself, shorter ones together.
+// Fewest entries of a target list that one warp reads alone; shorter lists share a warp.
 constexpr u32 WARP_LENGTH = 24;
 
 // Counts of a whole launch; `edges` of a directed graph alone.

@@ -25,7 +25,7 @@ from ..stream_words import words_of_stream
 #: Keys a block holds at once: many, or few where that leaves no multiprocessor idle.
 _MANY: Final = 8 * SORT_THREADS
 _FEW: Final = 4 * SORT_THREADS
-#: Sorts of up to so many keys take one block.
+#: Most keys that one block sorts.
 BLOCK_KEYS: Final = 16 * SORT_THREADS
 #: Blocks a multiprocessor that a pass is cut into at most.
 _BLOCKS: Final = 4

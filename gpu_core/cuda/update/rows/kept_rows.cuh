@@ -21,7 +21,7 @@ constexpr u32 KEPT = 8;
 #define WARP_ENTRIES 32
 #endif
 
-// Columns of a row that a group of so many lanes keeps.
+// Columns of a row that a group of `lanes` lanes keeps.
 __device__ constexpr u32 capacity_of_lanes(u32 lanes) { return lanes * KEPT; }
 
 // Whether runs begin at multiples of 16 bytes, and end there.

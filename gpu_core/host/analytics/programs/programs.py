@@ -27,10 +27,10 @@ from ..parts.weighted_rows import weighted_rows
 from .program_arrays import Inbox, Now, PushLimits, Vertices
 from .program_module import kernels_of
 
-#: A superstep is pulled where the edges of active vertices are more than one of so many: where not
-#: all messages are to be looked at, for the rows of most vertices are then hardly read; ...
+#: A superstep is pulled where active vertices have more than one edge in `EASY_PULL_SHARE`, if a
+#: pull need not look at all messages: it then hardly reads the rows of most vertices.
 EASY_PULL_SHARE = 14
-#: ... else by so many threads for each of the share: a pull reads all rows, but by all threads.
+#: Else more than one edge in threads / `PULL_THREADS`: a pull reads all rows, but by all threads.
 PULL_THREADS = 2
 
 

@@ -37,9 +37,9 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 
-#: A level is pulled where its entries are more than one of so many that are left, ...
+#: A level is pulled where it has more than one in `PUSH_SHARE` of the entries that are left, ...
 PUSH_SHARE = 14
-#: ... until its vertices are fewer than one of so many.
+#: ... until it has fewer than one in `PULL_SHARE` of the vertices.
 PULL_SHARE = 24
 
 

@@ -24,7 +24,7 @@ from ....rows import Rows
 Vector = npt.NDArray[np.float64]
 UInt32s = npt.NDArray[np.uint32]
 
-#: What is near is so many mean weights wide over the mean degree.
+#: Width of the near bucket, in mean weights over the mean degree.
 NEAR_WIDTH = 2
 #: No vertex has a negative weight.
 _NONE = 0xFFFFFFFF
