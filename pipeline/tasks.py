@@ -12,7 +12,7 @@ Source: the hand-over was chosen by measurement among method calls, chains of ta
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,6 @@ from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.id_kinds import are_names
-from ..gpu_core.jit.arrays import Memory
 from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import PlannedRows
 from ..io.log.batch_times import InsertTimes, batch_source
@@ -57,11 +56,9 @@ def load_batch(
     found, unread = rows.read()
     middle = time.perf_counter()
     times = InsertTimes()
-    with hand_over(rows.planned.batch_id, place) as way:
-        make = partial(convert, form=form, times=times, memory=way.memory)
-        batch, bad = rows.convert(found, make, meaning=meaning)
-        end = time.perf_counter()
-        parcel = way.parcel(batch)
+    batch, bad = rows.convert(found, partial(convert, form=form, times=times), meaning=meaning)
+    end = time.perf_counter()
+    parcel = hand_over(batch, rows.planned.batch_id, place)
     seconds = {
         "read": middle - start,
         "convert": end - middle,
@@ -73,32 +70,18 @@ def load_batch(
 
 
 def convert(
-    table: pa.Table,
-    form: Form,
-    times: InsertTimes | None = None,
-    memory: Memory | None = None,
-    **arguments: Any,
+    table: pa.Table, form: Form, times: InsertTimes | None = None, **arguments: Any
 ) -> Batch:
-    """What goes to the graph for a table, whose ``times`` are seen.
-
-    ``memory`` is as of `net_effect`; arguments are those of `convert_table`.
-    """
+    """What goes to the graph for a table, whose ``times`` are seen; arguments: `convert_table`."""
     times = times or InsertTimes()
     meaning: RowMeaning = arguments["meaning"]
-    goes_to_gpu = form.on_gpu and not meaning.is_met_on_host
-    make: Callable[..., Any]
-    if goes_to_gpu and form.raw:
-        make = partial(raw_rows, dense=form.dense)
-    elif goes_to_gpu:
-        make = partial(packed_rows, dense=form.dense, memory=memory)
-    elif are_names(meaning.ids) and not form.on_gpu:
-        make = partial(NumberedBatch.of_rows, memory=memory)
-    else:
-        make = partial(UpdateBatch.of_rows, memory=memory)
+    if are_names(meaning.ids) and not form.on_gpu:
+        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
+    if not form.on_gpu or meaning.is_met_on_host:
+        return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
+    make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
     made: Batch = convert_table(table, times.of(make), **arguments)
-    if goes_to_gpu and isinstance(made, UpdateBatch):
-        return pack(made, dense=form.dense)
-    return made
+    return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
 
 
 def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:

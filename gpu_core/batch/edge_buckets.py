@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..jit.arrays import Memory, empty_in, readonly
+from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
 from .last_rows import EdgeList, EdgeLists, keep_last
 from .serial_sort import smallest_and_largest, sort_by_radix
@@ -157,7 +157,6 @@ def edge_lists(
     *,
     id_type: type[np.int64 | np.uint32] = np.int64,
     offset_type: type[np.int64 | np.uint32] = np.int64,
-    memory: Memory | None = None,
 ) -> EdgeLists:
     """Keep the last row of each edge: edges to put and edges to delete. Uses up the words.
 
@@ -165,8 +164,6 @@ def edge_lists(
     ----------
     id_type, offset_type
         Of ``rows`` and ``indices``, and of ``indptr``. Every id has to fit.
-    memory
-        For ``indices`` of the edges to put.
     """
     layout = buckets.layout
     sources = 1 << (layout.src_bits + layout.bucket_bits)
@@ -176,7 +173,7 @@ def edge_lists(
     kept_deletes = np.empty(largest + 1, dtype=buckets.words.dtype)
     revoked = np.empty(min(buckets.rows, buckets.deletes), dtype=np.bool_)
     types = id_type, offset_type
-    puts = _room(buckets.rows, sources, *types, memory)
+    puts = _room(buckets.rows, sources, *types)
     deletes = _room(revoked.size, sources, *types)
     put_count, put_rows, delete_count, delete_rows = list_edges(
         buckets.words,
@@ -197,15 +194,13 @@ def edge_lists(
     )
 
 
-def _room(
-    edges: int, sources: int, id_type: type, offset_type: type, memory: Memory | None = None
-) -> EdgeList:
+def _room(edges: int, sources: int, id_type: type, offset_type: type) -> EdgeList:
     """Room for a list of so many edges of so many sources, and a row before the first."""
     rows = min(edges, sources) + 1
     return EdgeList(
         np.empty(rows, dtype=id_type),
         np.empty(rows, dtype=offset_type),
-        empty_in(memory, edges, id_type),
+        np.empty(edges, dtype=id_type),
     )
 
 

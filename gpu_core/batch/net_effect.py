@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..image.fields import NONE
-from ..jit.arrays import Memory, readonly
+from ..jit.arrays import readonly
 from ..jit.compile import compiled
 from ..kind import RowMeaning
 from ..records import Record
@@ -40,7 +40,6 @@ def net_effect(
     *,
     dense: bool = False,
     offset_type: type[np.int64 | np.uint32] = np.int64,
-    memory: Memory | None = None,
 ) -> dict[str, Any]:
     """What the rows come to: fields of an `UpdateBatch`, from ``rows`` on.
 
@@ -50,9 +49,6 @@ def net_effect(
         The ids of edges are made uint32, if all of them are vertex indices.
     offset_type
         Of both ``indptr``.
-    memory
-        For ``put_indices``, nearly always the largest list; who gives it has to see where the list
-        is, for it may be elsewhere.
     """
     record, keep_loops = meaning.record, meaning.self_loops == "keep"
     fields: dict[str, Any] = {"rows": rows.src.size, "rounded": rows.rounded}
@@ -68,7 +64,7 @@ def net_effect(
         own_values = values_at(meaning.vertex_properties, vertex_values, deciding)
 
     edges = _edge_effect(
-        rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type, memory=memory
+        rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type
     )
     fields["dropped"] = dropped + rows.src.size - edges.rows
     puts, _, deletes, revoked = edges.lists
@@ -118,7 +114,6 @@ def _edge_effect(
     keep_loops: bool,
     narrow: bool,
     offset_type: type[np.int64 | np.uint32],
-    memory: Memory | None,
 ) -> _EdgeEffect:
     """Decide the edge rows; ids are made uint32 if that is wanted and they are vertex indices."""
     record, directed = meaning.record, meaning.directed
@@ -137,7 +132,7 @@ def _edge_effect(
         )
         if buckets is not None:
             types = {"id_type": id_type(buckets.bounds), "offset_type": offset_type}
-            lists = edge_buckets.edge_lists(buckets, **types, memory=memory)
+            lists = edge_buckets.edge_lists(buckets, **types)
             return _EdgeEffect(lists, None, None, buckets.rows)
 
     src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))

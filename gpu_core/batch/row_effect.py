@@ -8,7 +8,6 @@ import numpy as np
 
 from ..errors import BatchError
 from ..id_kinds import are_names, form_of
-from ..jit.arrays import Memory
 from ..kind import RowMeaning
 from ..times import INTEGERS, time_unit_named, times_of
 from .named_rows import in_keys, number_rows, unsigned_rows
@@ -26,7 +25,6 @@ def effect_of_rows(
     offset_type: type[np.int64 | np.uint32] = np.int64,
     time_unit: str | None = None,
     numbered: bool = False,
-    memory: Memory | None = None,
     **columns: Any,
 ) -> dict[str, Any]:
     """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`.
@@ -40,9 +38,7 @@ def effect_of_rows(
     elif form_of(meaning.ids) == "uint64":
         src, dst = unsigned_rows(src, dst, columns)
     rows = checked_rows(op, src, dst, meaning, **columns)
-    effect = net_effect(
-        rows, meaning, dense=dense or numbered, offset_type=offset_type, memory=memory
-    )
+    effect = net_effect(rows, meaning, dense=dense or numbered, offset_type=offset_type)
     if names is not None:
         effect = {**effect, "names": names} if numbered else in_keys(effect, names)
     if form_of(meaning.ids) not in ("any", "dense"):

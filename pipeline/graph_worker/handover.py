@@ -32,9 +32,8 @@ import numpy as np
 from ...gpu_core.batch.raw_rows import raw_bytes
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.image.memory_size import memory_bytes
-from ...gpu_core.jit.arrays import Memory
 from ...gpu_core.records import record_named
-from .ring import Batch, OpenSlot, Ring, RingAddress, StaleTicketError, Ticket, opened_slot
+from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
 
 if TYPE_CHECKING:
     from ...gpu_core.engine import BatchFeed, SentBatch
@@ -147,35 +146,10 @@ def ring_size(
     return RingSize(window, slot_bytes, min(loads + loads // 2, window), filled)
 
 
-class HandOver:
-    """Takes one batch from a CPU worker to the graph worker.
-
-    Parameters
-    ----------
-    slot
-        Where the batch may be written; None: it goes by Dask.
-    """
-
-    def __init__(self, slot: OpenSlot | None) -> None:
-        self._slot = slot
-        #: Memory for the largest array of the batch, where it would be copied else.
-        self.memory: Memory | None = None if slot is None else slot.memory
-
-    def parcel(self, batch: Batch) -> Parcel:
-        """What the CPU worker returns: a ticket where the batch is in its place."""
-        if self._slot is None:
-            return batch
-        return self._slot.write(batch) or self._slot.copied(batch)
-
-
-@contextmanager
-def hand_over(batch_id: int, place: Place | None) -> Iterator[HandOver]:
-    """Have the place of a batch, if it has one, until the block ends."""
-    if place is None:
-        yield HandOver(None)
-        return
-    with opened_slot(place.ring, place.slot, batch_id) as slot:
-        yield HandOver(slot)
+def hand_over(batch: Batch, batch_id: int, place: Place | None) -> Parcel:
+    """What a CPU worker returns for a batch: a ticket where the batch is in its place."""
+    ticket = None if place is None else write(place.ring, place.slot, batch_id, batch)
+    return ticket or batch
 
 
 def _is_met_on_host(batch: Batch) -> bool:

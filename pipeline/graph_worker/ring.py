@@ -1,20 +1,16 @@
 """Shared-memory slots through which batches reach a graph worker on the same machine.
 
 The graph worker makes an anonymous memory file for each slot and maps it whole (`Ring`). A CPU
-worker opens it as ``/proc/<pid>/fd/<n>``, writes the arrays of one batch into it and closes it
-(`opened_slot`). What travels by Dask is a `Ticket` of a kilobyte or so; the graph worker turns it
-into an `UpdateBatch` whose arrays are views of the slot, and says when it has applied it.
+worker opens it as ``/proc/<pid>/fd/<n>``, copies the arrays of one batch into it and closes it
+(`write`). What travels by Dask is a `Ticket` of a kilobyte or so; the graph worker turns it into an
+`UpdateBatch` whose arrays are views of the slot, and says when it has applied it.
 
 A slot's file::
 
-    | words: boundary, batch in this slot + 1, which array is first |
-    | from `PAGE_BYTES` on: the arrays, one by one                  |
+    | words: boundary, batch in this slot + 1 | from `PAGE_BYTES` on: the arrays, one by one
 
-The boundary is the graph's: batches before it are applied, so their slots may be written. The
-second word is set when a batch lies in the slot whole, 0 where there never was one.
-
-The largest array of a batch may be made where it is to lie, first of all (`OpenSlot.memory`);
-the others, and batches that are made elsewhere, are copied by the system.
+The boundary is the graph's: batches before it are applied, so their slots may be written. The other
+word is set when a batch lies in the slot whole, 0 where there never was one.
 
 A file a slot, because the system lets one writer at a time into a file: with 14 writers in one file
 each of them wrote 0.7 GB/s, in files of their own 3.4 GB/s (Linux 6.18, 14 of 16 cores).
@@ -44,8 +40,7 @@ import pickle
 import secrets
 import struct
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,13 +60,8 @@ PAGE_BYTES = mmap.PAGESIZE
 
 _WORD_BYTES = 8
 
-#: Of Linux 5.14 and later: takes memory for a range, and maps it, at once.
-_MADV_POPULATE_WRITE = 23
-#: A smaller array is copied sooner than the slot is mapped for it.
-_LEAST_MAPPED = 1 << 20
-
 #: Words of a slot.
-_BOUNDARY, _HELD, _FIRST, _WORDS = range(4)
+_BOUNDARY, _HELD = 0, 1
 
 
 class StaleTicketError(GraphtideError):
@@ -109,10 +99,8 @@ class Ticket:
     batch_id: int
     #: The batch without its arrays' bytes; it has their types and shapes.
     pickled: bytes
-    #: Bytes of each array.
+    #: Bytes of each array, in the order in which they lie in the slot.
     sizes: tuple[int, ...]
-    #: Number of the array that lies first; the others follow in their order.
-    first: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -181,101 +169,42 @@ class Ring:
     def read(self, ticket: Ticket) -> Batch:
         """Make the batch of a ticket, of views: valid until `advance` goes beyond it."""
         self.check(ticket)
-        memory = self._bytes[ticket.slot]
-        starts = _starts(ticket.sizes, ticket.first)
-        arrays = [memory[at : at + size] for at, size in zip(starts, ticket.sizes, strict=True)]
+        start = 0
+        arrays = []
+        for size in ticket.sizes:
+            arrays.append(self._bytes[ticket.slot][start : start + size])
+            start += padded(size)
         batch: Batch = pickle.loads(ticket.pickled, buffers=arrays)
         return batch
 
 
-@contextmanager
-def opened_slot(address: RingAddress, slot: int, batch_id: int) -> Iterator["OpenSlot | None"]:
-    """Open a slot for a batch until the block ends; None where the batch cannot be written there.
+def write(address: RingAddress, slot: int, batch_id: int, batch: Batch) -> Ticket | None:
+    """Copy a batch into a slot; None where that cannot be, and Dask's transfer has to do.
 
-    It cannot where the ring is of another machine, or gone; another writer is at work there, or
-    either batch is of another time.
+    It cannot where the batch is larger than a slot; the ring is of another machine, or gone; memory
+    is short; another writer is at work there, or either batch is of another time.
     """
-    with ExitStack() as stack:
-        found = None
-        with suppress(OSError):
-            descriptor = stack.enter_context(_opened(address, slot))
-            if _is_locked(descriptor):
-                # A mapping keeps the open file, and its lock, for as long as an array is there.
-                stack.callback(_set_lock, descriptor, fcntl.F_UNLCK)
-                held, boundary = (
-                    _read_word(descriptor, _HELD) - 1,
-                    _read_word(descriptor, _BOUNDARY),
-                )
-                if held == batch_id or not (batch_id < boundary or held >= boundary):
-                    found = OpenSlot(address, slot, batch_id, descriptor)
-        yield found
-
-
-class OpenSlot:
-    """A slot into which one batch may be written, as long as its file is open."""
-
-    def __init__(self, address: RingAddress, slot: int, batch_id: int, descriptor: int) -> None:
-        self._address, self._slot, self._batch_id = address, slot, batch_id
-        self._descriptor = descriptor
-        #: Whether the batch lies there whole: then it may be read at any time.
-        self._is_held = _read_word(descriptor, _HELD) - 1 == batch_id
-        self._mapped: npt.NDArray[np.uint8] | None = None
-
-    def memory(self, nbytes: int) -> npt.NDArray[np.uint8] | None:
-        """The first bytes of the slot, for an array of the batch that need not be copied then.
-
-        None where there are none, or too few bytes to be worth it. Who asks again gets the same
-        memory: what was made of it before is void.
-        """
-        if self._is_held or not _LEAST_MAPPED <= nbytes <= self._address.slot_bytes:
-            return None
-        if self._mapped is None or self._mapped.size < nbytes:
-            with suppress(OSError):
-                mapping = mmap.mmap(self._descriptor, nbytes, offset=PAGE_BYTES)
-                # A machine without memory is an error here, and a signal at the first write.
-                mapping.madvise(_MADV_POPULATE_WRITE)
-                self._mapped = np.frombuffer(mapping, np.uint8)
-        mapped = self._mapped
-        return None if mapped is None or mapped.size < nbytes else mapped[:nbytes]
-
-    def write(self, batch: Batch) -> Ticket | None:
-        """Write the batch; None where it is too large, or memory is short.
-
-        Then it may have an array in `memory` yet (`copied`).
-        """
-        pickled, arrays = _taken_apart(batch)
-        sizes = tuple(array.nbytes for array in arrays)
-        if sum(padded(size) for size in sizes) > self._address.slot_bytes:
-            return None
-        address, slot, descriptor = self._address, self._slot, self._descriptor
-        with suppress(OSError):
-            if not self._is_held:
-                first = self._first_of(arrays)
-                for number, at in enumerate(_starts(sizes, first)):
-                    if not self._is_there(arrays[number]):
-                        write_all(descriptor, arrays[number], PAGE_BYTES + at)
-                _write_word(descriptor, _FIRST, first)
-                _write_word(descriptor, _HELD, self._batch_id + 1)
-            first = _read_word(descriptor, _FIRST)
-            return Ticket(address.token, slot, self._batch_id, pickled, sizes, first)
+    buffers: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(batch, protocol=5, buffer_callback=buffers.append)
+    arrays = [buffer.raw() for buffer in buffers]
+    sizes = tuple(array.nbytes for array in arrays)
+    if sum(padded(size) for size in sizes) > address.slot_bytes:
         return None
-
-    def copied(self, batch: Batch) -> Batch:
-        """The batch in memory of its own, where an array of it is in the slot's."""
-        pickled, arrays = _taken_apart(batch)
-        if not any(map(self._is_there, arrays)):
-            return batch
-        copy: Batch = pickle.loads(pickled, buffers=[bytes(array) for array in arrays])
-        return copy
-
-    def _first_of(self, arrays: list[memoryview]) -> int:
-        return next((at for at, array in enumerate(arrays) if self._is_there(array)), 0)
-
-    def _is_there(self, array: memoryview) -> bool:
-        """Whether an array lies at the beginning of the slot already."""
-        if self._mapped is None or not array.nbytes:
-            return False
-        return _address_of(np.frombuffer(array, np.uint8)) == _address_of(self._mapped)
+    with suppress(OSError), _opened(address, slot) as descriptor:
+        if not _is_locked(descriptor):
+            return None
+        boundary = _read_word(descriptor, _BOUNDARY)
+        held = _read_word(descriptor, _HELD) - 1
+        if held != batch_id:
+            if batch_id < boundary or held >= boundary:
+                return None
+            start = PAGE_BYTES
+            for array in arrays:
+                write_all(descriptor, array, start)
+                start += padded(array.nbytes)
+            write_all(descriptor, struct.pack("q", batch_id + 1), _HELD * _WORD_BYTES)
+        return Ticket(address.token, slot, batch_id, pickled, sizes)
+    return None
 
 
 def is_reachable(address: RingAddress) -> bool:
@@ -291,48 +220,18 @@ def _opened(address: RingAddress, slot: int) -> AbstractContextManager[int]:
 
 def _is_locked(descriptor: int) -> bool:
     """Take the lock of a slot, for as long as its file is open; False where another has it."""
+    # A lock of the open file, not of the process: workers may be threads of one process.
+    # struct flock: type, whence, start, length, and pid 0 as such locks want it.
+    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 2 * _WORD_BYTES, 0)
     try:
-        _set_lock(descriptor, fcntl.F_WRLCK)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
     except BlockingIOError:
         return False
     return True
 
 
-def _set_lock(descriptor: int, kind: int) -> None:
-    # A lock of the open file, not of the process: workers may be threads of one process.
-    # struct flock: type, whence, start, length, and pid 0 as such locks want it.
-    wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, _WORDS * _WORD_BYTES, 0)
-    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
-
-
 def _read_word(descriptor: int, word: int) -> int:
     return int(struct.unpack("q", os.pread(descriptor, _WORD_BYTES, word * _WORD_BYTES))[0])
-
-
-def _write_word(descriptor: int, word: int, value: int) -> None:
-    write_all(descriptor, struct.pack("q", value), word * _WORD_BYTES)
-
-
-def _taken_apart(batch: Batch) -> tuple[bytes, list[memoryview]]:
-    """A batch without its arrays' bytes, and these."""
-    buffers: list[pickle.PickleBuffer] = []
-    pickled = pickle.dumps(batch, protocol=5, buffer_callback=buffers.append)
-    return pickled, [buffer.raw() for buffer in buffers]
-
-
-def _starts(sizes: Sequence[int], first: int) -> list[int]:
-    """Where each array begins, the one of this number first."""
-    starts = [0] * len(sizes)
-    order = [first, *(number for number in range(len(sizes)) if number != first)]
-    at = 0
-    for number in order[: len(sizes)]:
-        starts[number] = at
-        at += padded(sizes[number])
-    return starts
-
-
-def _address_of(array: npt.NDArray[np.uint8]) -> int:
-    return int(array.__array_interface__["data"][0])
 
 
 def _name(token: str, slot: int) -> str:

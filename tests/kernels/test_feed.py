@@ -20,9 +20,8 @@ from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.records import RECORDS
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, ring_size
-from graphtide.pipeline.graph_worker.ring import Ring, RingAddress, Ticket
-from handed_over import handed_over, write
+from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.graph_worker.ring import Ring, RingAddress, Ticket, write
 from same_batch import assert_same_batch
 
 
@@ -130,7 +129,7 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
     batches = [batch_of(seed) for seed in range(12)]
     for first in range(0, 12, 4):
         parcels = {
-            n: handed_over(pack(batches[n], dense=True), n, places.take(n))
+            n: hand_over(pack(batches[n], dense=True), n, places.take(n))
             for n in range(first, first + 4)
         }
         assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
@@ -186,7 +185,7 @@ def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(ra
         dense=True, batch_id=0,
     )  # fmt: skip
     for batch_id in range(4):
-        ticket = handed_over(rows, batch_id, places.take(batch_id))
+        ticket = hand_over(rows, batch_id, places.take(batch_id))
         assert isinstance(ticket, Ticket)
         memory = inbox._ring_of(ticket).memory_of(ticket)
         assert is_locked(memory.ctypes.data) == (batch_id < 3)

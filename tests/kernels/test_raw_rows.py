@@ -23,9 +23,8 @@ from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.handover import Form, Places, RingSize
-from graphtide.pipeline.graph_worker.ring import Ring, Ticket
+from graphtide.pipeline.graph_worker.ring import Ring, Ticket, write
 from graphtide.pipeline.tasks import convert, load_batch
-from handed_over import write
 from same_batch import assert_same_batch
 
 PLACE = {"file": "part.parquet", "first_row": 100, "batch_id": 3}

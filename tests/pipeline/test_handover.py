@@ -5,7 +5,6 @@ import json
 import resource
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,11 +31,10 @@ from graphtide.pipeline.graph_worker import handover
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.findings import Asked
-from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, ring_size
+from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
-    OpenSlot,
     Ring,
     RingAddress,
     StaleTicketError,
@@ -44,7 +42,6 @@ from graphtide.pipeline.graph_worker.ring import (
     is_reachable,
 )
 from graphtide.pipeline.ingest import run
-from handed_over import handed_over
 
 SIZE = RingSize(slots=3, slot_bytes=1 << 16)
 
@@ -75,7 +72,7 @@ def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
     batch = UpdateBatch.from_rows(op, src, dst, dst_valid=is_edge, ts=number, records=records)
     slots = Inbox(ring_size(1, 1, rows, records, id_bytes=8, raw=False), 0)
     assert isinstance(slots.address, RingAddress)
-    ticket = handed_over(batch, 0, Places(slots.address).take(0))
+    ticket = hand_over(batch, 0, Places(slots.address).take(0))
     assert isinstance(ticket, Ticket), f"{batch.nbytes} bytes did not fit"
     if kind == "edges":
         assert slots.address.slot_bytes < 1.2 * batch.nbytes, "slots are larger than any batch"
@@ -133,7 +130,7 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
     batches = list(map(batch_of, range(30)))
     oldest = None
     for first in range(0, 30, 3):
-        parcels = {n: handed_over(batches[n], n, places.take(n)) for n in range(first, first + 3)}
+        parcels = {n: hand_over(batches[n], n, places.take(n)) for n in range(first, first + 3)}
         assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
         oldest = oldest or parcels[0]
         parcels[first + 1] = batches[first + 1]
@@ -156,7 +153,7 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
 def test_a_stale_ticket_is_not_applied() -> None:
     old, new = (GraphActor({}, 0, None, SIZE) for _ in range(2))
     assert isinstance(old.ring, RingAddress)
-    stale = handed_over(batch_of(0), 0, Places(old.ring).take(0))
+    stale = hand_over(batch_of(0), 0, Places(old.ring).take(0))
     for actor in (new, GraphActor({}, 0, None)):
         with pytest.raises(StaleTicketError) as caught:
             actor.apply(0, LoadedBatch(stale))
@@ -244,14 +241,12 @@ def test_a_way_can_be_forced(
 def test_a_worker_that_cannot_use_the_ring_hands_over_by_dask(
     tmp_path: Path, settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened_slot = handover.opened_slot
+    write = handover.write
 
-    def open_some(
-        address: RingAddress, slot: int, batch_id: int
-    ) -> AbstractContextManager[OpenSlot | None]:
-        return nullcontext() if batch_id % 4 else opened_slot(address, slot, batch_id)
+    def write_some(address: RingAddress, slot: int, batch_id: int, batch: Any) -> Ticket | None:
+        return write(address, slot, batch_id, batch) if batch_id % 4 == 0 else None
 
-    monkeypatch.setattr(handover, "opened_slot", open_some)
+    monkeypatch.setattr(handover, "write", write_some)
     assert run_in(tmp_path, settings()) == {"dask": 15, "ring": 5}
 
 

@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.pipeline.graph_worker import ring as rings
-from graphtide.pipeline.graph_worker.handover import Place, hand_over
 from graphtide.pipeline.graph_worker.ring import (
     PAGE_BYTES,
-    OpenSlot,
     Ring,
     RingAddress,
     StaleTicketError,
     Ticket,
     is_reachable,
-    opened_slot,
+    write,
 )
-from handed_over import write
 from memory_files import memory_files
 
 SLOT_BYTES = 1 << 20
@@ -178,82 +173,6 @@ def test_a_writer_that_is_killed_leaves_a_slot_that_can_be_written(
     process.wait()
     assert same(ring.read(written(ring, 0, 0)), batch_of(0))
     assert same(ring.read(other), batch_of(1))
-
-
-# -- arrays that are made where they are to lie
-
-
-def large_rows() -> dict[str, Any]:
-    """Rows whose edges to put fill more than a slot is mapped for, and some to delete."""
-    random = np.random.default_rng(3)
-    rows = 300_000
-    src, dst = random.integers(0, 1 << 17, (2, rows))
-    return {"op": np.where(np.arange(rows) % 7, 1, -1).astype(np.int8), "src": src, "dst": dst}
-
-
-MEANING = row_meaning()
-LARGE_SLOT = 1 << 24
-
-
-def made_there(opened: OpenSlot | None, batch_id: int) -> UpdateBatch:
-    assert opened is not None
-    return UpdateBatch.of_rows(
-        **large_rows(), meaning=MEANING, batch_id=batch_id, memory=opened.memory
-    )
-
-
-def test_the_largest_list_is_made_in_the_slot_and_read_from_there() -> None:
-    ring = Ring(1, LARGE_SLOT, 0)
-    plain = UpdateBatch.of_rows(**large_rows(), meaning=MEANING, batch_id=0)
-    with opened_slot(ring.address, 0, 0) as opened:
-        batch = made_there(opened, 0)
-        assert opened is not None
-        before = np.frombuffer(ring._bytes[0], np.uint8)[: batch.put_indices.nbytes]
-        assert np.array_equal(before, batch.put_indices.view(np.uint8)), "it is elsewhere"
-        ticket = opened.write(batch)
-    assert ticket is not None
-    assert same(ring.read(ticket), plain)
-    # Who comes later with the same batch gets the same, however it was made.
-    again = write(ring.address, 0, 0, plain)
-    assert again == ticket
-    with opened_slot(ring.address, 0, 0) as opened:
-        assert opened is not None
-        assert opened.memory(1 << 20) is None, "a batch that may be read was overwritten"
-    ring.advance(1)
-    smaller = written(ring, 0, 1)
-    assert same(ring.read(smaller), batch_of(1)), "the order of the batch before was taken"
-
-
-def test_a_batch_that_cannot_be_written_is_in_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    ring = Ring(1, LARGE_SLOT, 0)
-    plain = UpdateBatch.of_rows(**large_rows(), meaning=MEANING, batch_id=0)
-
-    def full(*_arguments: object) -> None:
-        raise OSError(errno.ENOSPC, "no memory is left")
-
-    monkeypatch.setattr(rings, "write_all", full)
-    with hand_over(0, Place(ring.address, 0)) as way:
-        parcel = way.parcel(
-            UpdateBatch.of_rows(**large_rows(), meaning=MEANING, batch_id=0, memory=way.memory)
-        )
-    monkeypatch.undo()
-    # Somebody else writes there, while Dask sends the batch.
-    written(ring, 0, 0, content=5)
-    assert isinstance(parcel, UpdateBatch)
-    assert same(parcel, plain)
-
-
-def test_a_slot_that_is_not_mapped_is_written_by_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    ring = Ring(1, LARGE_SLOT, 0)
-    # What systems say that do not know it, or have no memory.
-    monkeypatch.setattr(rings, "_MADV_POPULATE_WRITE", 1 << 20)
-    with opened_slot(ring.address, 0, 0) as opened:
-        batch = made_there(opened, 0)
-        assert opened is not None
-        assert opened.memory(1 << 20) is None
-        ticket = opened.write(batch)
-    assert ticket is not None
-    assert same(ring.read(ticket), batch)
 
 
 # -- generations
