@@ -35,6 +35,15 @@ UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 
+def rehearse(device: Device) -> None:
+    """Have CuPy compile the kernels of its own that the end of a run needs."""
+    _are_present(device.xp.zeros((2, STATE_WORD + 1), np.uint32)[:, STATE_WORD])
+
+
+def _are_present(states: Array) -> Array:
+    return states & np.uint32(PRESENT_BIT) != 0
+
+
 class DeviceReader(DeviceGraph):
     """A graph in device memory, to be read.
 
@@ -135,7 +144,7 @@ class DeviceReader(DeviceGraph):
         with self.lock:
             self.check_whole()
             states = self.arena.vertex_table()[:, STATE_WORD]
-            return self.device.to_host(states & np.uint32(PRESENT_BIT) != 0)
+            return self.device.to_host(_are_present(states))
 
     def user_ids(self) -> Int64s:
         """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
