@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch.numbered_batch import NumberedBatch
+from ..batch.protocols import ListedBatch
 from ..batch.update_batch import UpdateBatch
 from ..errors import ArenaFullError, BatchError
 from ..image.accounts import Outcome
@@ -95,7 +96,7 @@ class HostEngine(HostReader):
         """Nothing is sent ahead: batches are applied where they lie."""
         return
 
-    def received(self, batch: object) -> object:
+    def received(self, batch: ListedBatch) -> ListedBatch:
         """The batch as it is: no feed is made here."""
         return batch
 

@@ -186,7 +186,7 @@ class BaseArena(GrowingTables):
         """Runs of the tables by size class, the table of free runs not counted."""
         live = np.zeros(CLASSES, np.int64)
         for table in Table:
-            first, size_class = self._place_of(table)
+            first, size_class = self._position_of(table)
             if table != Table.FREE_TREE and first != NONE:
                 live[size_class] += 1
         return live
@@ -199,7 +199,7 @@ class BaseArena(GrowingTables):
         return self.compacted(outcome) if self.record_aging(outcome) else outcome
 
     def record_aging(self, outcome: Outcome) -> bool:
-        """Take note of a batch that was applied, and tell whether the image is to be replaced.
+        """Take note of a batch that was applied, and return whether the image is to be replaced.
 
         By a tidier one, or, as ``arena_grow_at`` asks for, by a larger one.
         """
@@ -321,7 +321,7 @@ class BaseArena(GrowingTables):
         vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
         self.image[vertices] = old[vertices]
 
-        _, tree_class = self._place_of(Table.FREE_TREE)
+        _, tree_class = self._position_of(Table.FREE_TREE)
         slots[tree_class] += 1
         pages = slots << np.arange(CLASSES)
         # Runs of each class begin behind those of all larger classes.

@@ -238,7 +238,7 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
 
 
 def _follow(graph: DynamicGraph, few: dict[str, np.ndarray], kind: Mapping[str, Any]) -> None:
-    """Have what is maintained follow two edges that go and come: of many, it is computed anew."""
+    """Have what is maintained follow two edges that go and come: of many, it is recomputed."""
     two = {name: column[:2] for name, column in few.items()}
     for op in (1, -1, 1):
         for name in graph.maintained:

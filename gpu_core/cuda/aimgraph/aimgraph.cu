@@ -18,9 +18,9 @@
 __device__ u32 take_page(const Memory& m) {
     u32 page = NONE;
     if (static_cast<i32>(atomicSub(&m.counters[QUEUED], 1u)) > 0) {
-        u32* place = &m.queue[atomicAdd(&m.counters[FRONT], 1u) & m.queue_mask];
-        // Pages are counted once they are written, but perhaps not in the order of their places.
-        while (page == NONE) page = atomicExch(place, NONE);
+        u32* position = &m.queue[atomicAdd(&m.counters[FRONT], 1u) & m.queue_mask];
+        // Pages are counted once they are written, but perhaps not in the order of their positions.
+        while (page == NONE) page = atomicExch(position, NONE);
         __threadfence();
         return page;
     }
@@ -31,8 +31,8 @@ __device__ u32 take_page(const Memory& m) {
 
 __device__ void give_back(const Memory& m, u32 page) {
     __threadfence();
-    u32* place = &m.queue[atomicAdd(&m.counters[BACK], 1u) & m.queue_mask];
-    while (atomicCAS(place, NONE, page) != NONE) {}
+    u32* position = &m.queue[atomicAdd(&m.counters[BACK], 1u) & m.queue_mask];
+    while (atomicCAS(position, NONE, page) != NONE) {}
     __threadfence();
     atomicAdd(&m.counters[QUEUED], 1u);
 }
@@ -91,10 +91,10 @@ __device__ void update_row(const Memory& m, u32* record, u32 target, bool insert
     if (inserts) {
         if (!there && worker.lane == 0) append(m, record, last, target);
     } else if (entry) {
-        const u32 place = (neighbors - 1) % on_page;
-        *entry = last[place];
+        const u32 position = (neighbors - 1) % on_page;
+        *entry = last[position];
         record[NEIGHBORS] = neighbors - 1;
-        if (place == 0) give_back(m, last_page);
+        if (position == 0) give_back(m, last_page);
     }
     worker.meet();
 }
