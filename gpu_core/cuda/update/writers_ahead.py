@@ -51,7 +51,6 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (deltas.write_grouping, (*_DELTA, _NUMBER)),
     (deltas.write_unpacking, (*_DELTA, _FLAG, _NUMBER)),
     (pages.plans_of, (_FACTS, _WORDS, _PLANS, _NUMBER)),
-    (pages.write_planning, (_WORDS, _FACTS, _PLANS, _NUMBER, _NUMBER)),
 )
 
 
