@@ -293,6 +293,15 @@ class Engine(Reader, Protocol):
     def received(self, batch: Any) -> Any:
         """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
 
+    def mean_degree(self, batch: Any) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean; None where it puts no edge.
+
+        See `batch.mean_degree`.
+        """
+
+    def size_pages(self, mean: float) -> None:
+        """Lay out an image without a vertex anew, with pages for rows of so many entries."""
+
     def apply(self, batch: Any) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.
 

@@ -67,7 +67,7 @@ def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
         ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
     """
     record, layout = kind.record, LAYOUTS[kind.layout]
-    page_bytes = kind.page_bytes or layout.page_bytes_for(kind.mean_degree, record.words)
+    page_bytes = kind.page_bytes or layout.page_bytes_for(kind.known_mean_degree, record.words)
     if page_bytes & (page_bytes - 1) or not MIN_PAGE_BYTES <= page_bytes <= MAX_PAGE_BYTES:
         msg = (
             f"page_bytes={page_bytes} is not a power of two "
