@@ -71,19 +71,21 @@ def study_updates(
 @study.command("distributions")
 @_measured_options
 @click.option("--page-bytes", default=128, show_default=True, help="Page size.")
-def study_distributions(
-    workloads: tuple[str, ...], repeats: int, smaller: int, plot: str | None, page_bytes: int
-) -> None:
+@click.option(
+    "--compaction/--no-compaction", default=True, help="Of rows, by deletes.  [compaction]"
+)
+def study_distributions(workloads: tuple[str, ...], *, compaction: bool, **shape: Any) -> None:
     """Time aimGraph's distributions of work on a GPU.
 
     A thread or a warp an update, 1 to 128 threads a row, or a page; inserts and
-    deletes in one launch and in two; beside our chain.
+    deletes in one launch and in two; beside our chain. What deletes leave of the
+    pages, with compaction and without.
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """
     from .distributions import study_distributions as measure
 
-    measure(workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes, plot=plot)
+    measure(workloads, compacts=compaction, **shape)
 
 
 @study.command("pagerank")
