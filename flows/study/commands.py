@@ -68,9 +68,27 @@ def study_updates(
     measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
 
 
+@study.command("overallocation")
+@_workload_options
+def study_overallocation(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Time inserts by the room that rows have ahead.
+
+    On runs of pages of 16 to 512 bytes: entries that a row has room for ahead,
+    rows that an insert moves, memory.
+
+    WORKLOADS are names such as G3; G1, G3 and G4 where none is given.
+    """
+    from .overallocation import study_overallocation as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+
+
 @study.command("distributions")
 @_measured_options
 @click.option("--page-bytes", default=128, show_default=True, help="Page size.")
+@click.option("--distribution", "chosen", multiple=True, metavar="NAME", help="… alone.  [all]")
 @click.option(
     "--compaction/--no-compaction", default=True, help="Of rows, by deletes.  [compaction]"
 )

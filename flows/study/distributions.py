@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError
+from ...gpu_core.errors import EngineError, SettingsError
 from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.clock import spread
@@ -45,17 +45,26 @@ def study_distributions(
     repeats: int,
     smaller: int,
     page_bytes: int,
+    chosen: Sequence[str],
     compacts: bool,
     plot: str | None,
 ) -> None:
     """Measure the workloads of these names (none: `_DEFAULT`), and print tables.
+
+    Parameters
+    ----------
+    chosen
+        Names of distributions; none: all.
+    compacts
+        Whether deletes compact rows.
 
     Raises
     ------
     EngineError
         There is no GPU.
     SettingsError
-        A name is of no workload, a number is out of range, or the plot cannot be drawn.
+        A name is of no workload or distribution, a number is out of range, or the plot cannot be
+        drawn.
     GraphtideError
         A graph has other edges than it must have.
     """
@@ -63,6 +72,12 @@ def study_distributions(
     if resolve_engine("auto") != "cuda":
         msg = "graphtide study distributions needs a GPU: what it compares are CUDA kernels"
         raise EngineError(msg)
+    from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
+
+    for name in set(chosen) - DISTRIBUTIONS.keys():
+        msg = f"distribution {name!r} is unknown; use one of {', '.join(DISTRIBUTIONS)}"
+        raise SettingsError(msg)
+    chosen = [name for name in DISTRIBUTIONS if name in chosen] or list(DISTRIBUTIONS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
@@ -72,18 +87,16 @@ def study_distributions(
         f"Here they are given as millions of updates in a second; deletes "
         f"{'compact the row (algorithm 3)' if compacts else 'leave marks (algorithm 2)'}."
     )
-    from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
-
     table = Table(
         ["graph", "what", "updates"],
-        [*DISTRIBUTIONS, _OURS, "thesis: best of its own (graph, device)"],
+        [*chosen, _OURS, "thesis: best of its own (graph, device)"],
     )
     panels, listed = {}, []
     for bench in selection.benches(Bench, arm):
         sizes = [size for size in _SIZES if 4 * size <= bench.keys.size]
-        lines: dict[str, list[float]] = {name: [] for name in [*DISTRIBUTIONS, _OURS]}
+        lines: dict[str, list[float]] = {name: [] for name in [*chosen, _OURS]}
         for size in sizes:
-            rows = measured(bench, size, page_bytes, compacts=compacts)
+            rows = measured(bench, size, page_bytes, chosen, compacts=compacts)
             for what, updates in _WHAT.items():
                 count = size * updates
                 rates = [spread(_rates(row, what, count)) for row in rows.values()]
@@ -108,8 +121,10 @@ def study_distributions(
         draw(plot, panels, "edges of a batch", "M inserts/s", logarithmic=True)
 
 
-def measured(bench: Bench, size: int, page_bytes: int, *, compacts: bool = True) -> dict[str, Row]:
-    """Time batches of so many edges in each distribution, and those of `chain`.
+def measured(
+    bench: Bench, size: int, page_bytes: int, chosen: Sequence[str], *, compacts: bool
+) -> dict[str, Row]:
+    """Time batches of so many edges in the distributions chosen, and those of `chain`.
 
     A round inserts edges, deletes them while it inserts others in one launch, does the reverse in
     two, and deletes them.
@@ -127,9 +142,7 @@ def measured(bench: Bench, size: int, page_bytes: int, *, compacts: bool = True)
     nothing = parts[0][:0]
     # Where pages are not given back, each round may take some of its own.
     room = 3 * size if compacts else pages_of_inserts(bench, page_bytes, 2 * size * len(parts))
-    graphs = {
-        name: aimgraph_of(bench, page_bytes, room, compacts=compacts) for name in DISTRIBUTIONS
-    }
+    graphs = {name: aimgraph_of(bench, page_bytes, room, compacts=compacts) for name in chosen}
     ours = bench.graph(page_bytes=page_bytes)
     rows = {name: Row(bench.name, str(size)) for name in [*graphs, _OURS]}
 

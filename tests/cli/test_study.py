@@ -80,13 +80,20 @@ def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
         ),
         (
             ("updates", "G2", "--smaller", 9, "--repeats", 1),
-            ["| G2 | both |", "| G2 | insert vertices |"],
+            ["| G2 | both |", "| G2 | insert vertices |", "| G2 | delete vertices, undirected |"],
         ),
         (
             ("small-world", "--vertices", 40, "--degree", 4, "--graphs", 1),
             ["| alpha | clustering |", "| 20 | 0."],
         ),
-        (("queries", "G1", "--smaller", 11, "--repeats", 1), ["| G1, a hub | tree |", "K40"]),
+        (
+            ("queries", "G1", "--smaller", 11, "--repeats", 1),
+            ["| G1, a hub | tree |", "K40", "| SpMV |"],
+        ),
+        (
+            ("overallocation", "G2", "--smaller", 11, "--repeats", 1),
+            ["| G2 | 16 |", "| G2 | 512 |"],
+        ),
         (
             ("remapping", "G2", "G4", "--smaller", 12, "--repeats", 1),
             ["| G2 | SSSP |", "| G4 | arranging | 0 |", "Random 68.0 to 91.9 % |"],

@@ -168,6 +168,18 @@ def test_the_study_prints_tables_of_exact_graphs(
     assert compacted == chain < marked
 
 
+def test_a_distribution_is_chosen_by_its_name(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    del device  # the CUDA engine works on it
+    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(distributions, "_SIZES", (40,))
+    monkeypatch.setattr(report, "machine", lambda _arm: "a device")
+    words = "study", "distributions", "G2", "--smaller", 11, "--repeats", 1
+    done = graphtide_here(*words, "--distribution", "warp a row", "--distribution", "thread a page")
+    head = "| graph | what | updates | warp a row | thread a page | chain (ours) |"
+    assert head in done.stdout
+    told(graphtide_here(*words, "--distribution", "wrap"), 2, "distribution 'wrap' is unknown")
+
+
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "host")
     told(graphtide_here("study", "distributions"), 1, "study distributions needs a GPU")
