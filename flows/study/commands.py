@@ -123,6 +123,23 @@ def study_pagerank(workloads: tuple[str, ...], **shape: Any) -> None:
     measure(workloads, **shape)
 
 
+@study.command("triangles")
+@_measured_options
+@click.option("--form", "forms", multiple=True, metavar="NAME", help="… alone.  [all]")
+@click.option("--page-bytes", default=128, show_default=True, help="Page size.")
+def study_triangles(workloads: tuple[str, ...], **shape: Any) -> None:
+    """Time triangles on aimGraph's structure on a GPU.
+
+    A thread a vertex (naive) or a page (balanced), a warp a vertex (warpsized) or
+    a page (combined); on rows in any order and on sorted ones; beside ours.
+
+    WORKLOADS are names such as G4; G1, G2 and G4 where none is given.
+    """
+    from .triangles import study_triangles as measure
+
+    measure(workloads, **shape)
+
+
 @study.command("small-world")
 @click.option("--vertices", default=500, show_default=True, help="Vertices.")
 @click.option("--degree", default=10.0, show_default=True, help="Mean degree.")

@@ -223,16 +223,22 @@ class AimGraph:
         return xp.sort(keys[keys.astype(xp.uint32) != NONE])
 
     def launch(
-        self, kernel: str, items: int, lanes: int, *arguments: Any, source: str = _SOURCE
+        self,
+        kernel: str,
+        items: int,
+        lanes: int,
+        *arguments: Any,
+        source: str = _SOURCE,
+        **defines: int,
     ) -> None:
         """Start a kernel of this graph that has so many threads an item."""
         blocks = -(-items * lanes // _THREADS)
-        defines = {"LANES": lanes}
         if source == _SOURCE:
-            defines["COMPACTS"] = int(self.compacts)
+            defines = {"COMPACTS": int(self.compacts)}
         self.device.launch(
-            source, kernel, blocks, _THREADS, self._memory, *arguments, defines=defines
-        )
+            source, kernel, blocks, _THREADS, self._memory, *arguments,
+            defines={"LANES": lanes, **defines},
+        )  # fmt: skip
 
 
 def _ends(xp: Any, keys: Array) -> tuple[Array, Array]:
