@@ -17,8 +17,8 @@ row never gave a page back, as in the first aimGraph and in cuSTINGER: of each r
 ever had.
 
 Beside it stand the accounts of `runs` after each stream, as cuSTINGER's slides have them (004, 33
-to 35), with the BlockArrays that its blocks would need; and vertex tables as vertices come and go
-(``vertex_tables.py``).
+to 35), with the BlockArrays that its blocks would need; vertex tables as vertices come and go
+(``vertex_tables.py``); and graphs that were built in one batch (``bulk_builds.py``).
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from ..bench.measuring.arm import Arm
 from ..bench.measuring.report import Table, machine
 from ..bench.measuring.workloads import WORKLOADS, pack, uniform_pairs, unpack
 from ..bench.updates import csr_bytes
+from .bulk_builds import print_bulk_builds
 from .plots import check_plot, draw
 from .published import SLIDES
 from .vertex_tables import print_vertices
@@ -51,6 +52,8 @@ _ROWS_A_VERTEX = 10
 _PARTS = 10
 #: Rounds of the table: so many, the last among them.
 _TOLD = 5
+#: Bits by which graphs that are built in one batch have more vertices, and their largest scale.
+_BULK_BITS, _BULK_SCALE = 6, 20
 #: Sizes that take seconds to minutes.
 _LEAST_SCALE, _LARGEST_SCALE = 8, 22
 
@@ -115,6 +118,12 @@ def study_memory(
         "(4.1, 4.4) by our counts, an id and a pointer of 8 bytes each."
     )
     print_vertices(arm.engine, scale, rounds, told)
+    bulk = min(scale + _BULK_BITS, _BULK_SCALE)
+    click.echo(
+        f"\nMemory over CSR of graphs built in one batch, of {1 << bulk:,} vertices; GraphVine's "
+        f"table 5 has what the GPU's free memory shrinks by."
+    )
+    print_bulk_builds(arm.engine, bulk)
     if plot is not None:
         draw(plot, panels, "round", "pages over those of the beginning", logarithmic=False)
 
