@@ -22,7 +22,6 @@ an adjacency is (`layouts/`), what a batch does (``plan``, ``commit``).
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -157,20 +156,12 @@ class BaseArena(GrowingTables):
         self._put_image(*arena_size.open_header(header, room))
 
     def size_pages(self, kind: GraphKind, mean_degree: float) -> None:
-        """Lay out an image without a vertex anew, with pages that suit a mean degree.
-
-        They are as large as ``kind`` says with this degree, or larger where page indices would not
-        reach the end of the image.
-        """
-        image_bytes = self[Field.IMAGE_WORDS] * WORD_BYTES
-        page_bytes = arena_size.page_size(replace(kind, mean_degree=mean_degree), None)
-        while arena_size.reach_bytes(page_bytes) < image_bytes:
-            page_bytes *= 2
+        """Lay out an image without a vertex anew, with pages that suit a mean degree."""
+        page_bytes = arena_size.page_size_of(self.header, kind, mean_degree)
         if page_bytes == self[Field.PAGE_WORDS] * WORD_BYTES:
             return
-        header = arena_size.new_header(kind, page_bytes)
+        header, area = arena_size.new_header(kind, page_bytes), self[Field.PAGE_END]
         header[Field.BATCHES] = self[Field.BATCHES]
-        area = self[Field.PAGE_END]
         room = Room(area, self[Field.IMAGE_WORDS] - area)
         self.limit_bytes = min(self.limit_bytes, arena_size.reach_bytes(page_bytes))
         # Two images of this size may be more than there is memory for.
