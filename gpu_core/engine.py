@@ -204,6 +204,9 @@ class Reader(Protocol):
     def sorted_order(self) -> Int64s:
         """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
 
+    def indices_at(self, positions: Int64s) -> UInt32s:
+        """Vertex indices at some positions of that order, which is not brought to the host."""
+
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
 

@@ -40,6 +40,7 @@ from .kernels_ahead import files_of_analytic, files_of_graph
 from .memory.arena import DeviceArena
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
+from .update.assisted.assisted import rehearse
 from .update.assisted.repeats import with_combined_weights
 from .update.batch import DeviceBatch
 from .update.changes import DeviceChanging
@@ -143,6 +144,7 @@ class CudaEngine(UpdatableGraph):
         """Begin to compile what batches launch, analytics, and rows that the device converts."""
         begin_whole()
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
+        self.device.rehearse(rehearse)
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))
 

@@ -157,6 +157,15 @@ class DeviceReader(DeviceGraph):
                     self._order = self.device.to_host(order).astype(np.int64)
             return self._order.copy()
 
+    def indices_at(self, positions: Int64s) -> UInt32s:
+        """Vertex indices at some positions of that order, which is not brought to the host."""
+        with self.lock:
+            self.check_whole()
+            order = self.order()
+            if order is None:
+                return positions.astype(np.uint32)
+            return self.device.to_host(order[self.device.to_device(positions)])
+
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
         with self.lock:

@@ -255,7 +255,7 @@ def _write_ordering(lines, facts, delta, first, steps, end):
     return end
 
 
-class _Keys(NamedTuple):
+class SortKeys(NamedTuple):
     """How the entries of a delta are packed into keys, and which bits these are sorted by."""
 
     #: Bits of a vertex index | bits of a kind << 32.
@@ -276,8 +276,8 @@ class _Keys(NamedTuple):
 
 
 @inlined
-def _keys_of(facts, count, kinds, most, keeps_rows, is_merged):
-    """`_Keys` of a delta of ``count`` entries; parameters are those of `_write_delta`."""
+def keys_of(facts, count, kinds, most, keeps_rows, is_merged):
+    """`SortKeys` of a delta of ``count`` entries; parameters are those of `_write_delta`."""
     call = facts.call
     bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
     number_bits, with_values = 0, False
@@ -298,14 +298,14 @@ def _keys_of(facts, count, kinds, most, keeps_rows, is_merged):
         if of_bucket > 0:
             buckets = buckets_of(call.after - 1, bits, of_bucket)
             partition_bit = top - of_bucket
-    return _Keys(
+    return SortKeys(
         bits | kind_bits << 32, kind_bits, number_bits, with_values, is_stable or by_column,
         low_bit, top, buckets, partition_bit,
     )  # fmt: skip
 
 
 @inlined
-def _place_sort(facts, keys, count, sorts, sort, end):
+def place_sort(facts, keys, count, sorts, sort, end):
     """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is behind."""
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
     sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
@@ -337,9 +337,9 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
         Two lists in order: they are merged.
     """
     count = delta[ENTRIES]
-    keys = _keys_of(facts, count, kinds, most, keeps_rows, is_merged)
+    keys = keys_of(facts, count, kinds, most, keeps_rows, is_merged)
     sort = np.zeros(_SORT_FIELDS, np.int64)
-    end = _place_sort(facts, keys, count, not is_merged, sort, end)
+    end = place_sort(facts, keys, count, not is_merged, sort, end)
     tiles = said = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
@@ -359,12 +359,12 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     if is_merged:
         _write_merging(lines, facts, count, keys, sort)
     else:
-        _write_packing(lines, facts, delta, keys, sort, keeps_rows, said)
+        write_packing(lines, facts, delta, keys, sort, keeps_rows, said)
         write_sort(lines, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
     if keys.buckets > 0:
-        _write_grouping(lines, facts, delta, keys, sort, said)
+        write_grouping(lines, facts, delta, keys, sort, said)
     else:
-        _write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles)
+        write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles)
     return end
 
 
@@ -381,7 +381,7 @@ def _write_merging(lines, facts, count, keys, sort):
 
 
 @inlined
-def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
+def write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
     place = begin_launch(lines, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
@@ -408,7 +408,7 @@ def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
 
 
 @inlined
-def _write_grouping(lines, facts, delta, keys, sort, said):
+def write_grouping(lines, facts, delta, keys, sort, said):
     """Write the launch that sorts each bucket and groups its entries by row."""
     place = begin_launch(lines, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
     end_launch(lines, put_words(lines, place, (
@@ -420,7 +420,7 @@ def _write_grouping(lines, facts, delta, keys, sort, said):
 
 
 @inlined
-def _write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles):
+def write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles):
     """Write the launches that group sorted keys by row and unpack them."""
     kernels, count = facts.kernels.plain, delta[ENTRIES]
     if tiles:

@@ -167,7 +167,7 @@ def provide_long_rows(facts, header):
 
 
 @inlined
-def _plans_of(call, deltas, plans, end):
+def plans_of(call, deltas, plans, end):
     """Allocate the plans from ``end`` on, and fill ``Plan`` of each delta, its number before it.
 
     Returns
@@ -229,7 +229,7 @@ def _put_delta(lines, place, facts, plans, number, vertex_count):
 
 
 @inlined
-def _write_planning(lines, facts, plans):
+def write_planning(lines, facts, plans):
     """Write the launches that find out what becomes of each row."""
     call, kernels = facts.call, facts.kernels.directed
     deltas, before = facts.deltas.each, call.before
@@ -253,7 +253,7 @@ def _write_planning(lines, facts, plans):
 
 
 @inlined
-def _write_committing(lines, facts, plans, allocation, taken, steps):
+def write_committing(lines, facts, plans, allocation, taken, steps):
     """Write the launches that write rows, records and freed runs, and a report where one is due.
 
     Rows are written beside the launch before, if that enters vertices, or writes long rows or those
@@ -309,7 +309,7 @@ def _is_few(facts, steps):
 
 
 @inlined
-def _write_whole(lines, facts, plans, allocation, taken):
+def write_whole(lines, facts, plans, allocation, taken):
     """Write the launch that does a whole batch."""
     call, image, direction = facts.call, facts.image, facts.deltas.each[0, 0]
     place = begin_launch(lines, facts.kernels.directed[direction, FEW_ROWS], 1, BLOCK)
@@ -344,21 +344,21 @@ def write_rows(lines, facts, steps, end):
             write_finishing(lines, facts)
         return end
     plans = np.empty((2, PLAN_WORDS), np.int64)
-    most, end = _plans_of(call, facts.deltas.each, plans, end)
+    most, end = plans_of(call, facts.deltas.each, plans, end)
     allocation, taken = call.allocation, call.taken
     if steps & ALLOCATE:
         allocation, taken, end = place_allocation(facts, most, end)
     if end > call.scratch_end:
         return end
     if _is_few(facts, steps):
-        _write_whole(lines, facts, plans, allocation, taken)
+        write_whole(lines, facts, plans, allocation, taken)
         return end
     if steps & PLAN:
-        _write_planning(lines, facts, plans)
+        write_planning(lines, facts, plans)
     if steps & ALLOCATE:
         write_allocating(lines, facts, most, allocation, taken)
     if steps & ENTER:
         write_entering(lines, facts)
     if steps & COMMIT:
-        _write_committing(lines, facts, plans, allocation, taken, steps)
+        write_committing(lines, facts, plans, allocation, taken, steps)
     return end
