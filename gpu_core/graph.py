@@ -82,7 +82,7 @@ class DynamicGraph(ChangingGraph):
     on_repeat
         Weight of an edge that is inserted again: that of the ``"last"`` or ``"first"`` insert, the
         ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, for which weights are not
-        looked at. Deleting the edge, or one of its end points, begins anew. All but ``"last"`` need
+        looked at. Deleting the edge, or one of its end points, starts over. All but ``"last"`` need
         records with a weight.
     properties, vertex_properties
         Columns of your own, of edges and of vertices: ``{"amount": "float64", "channel": "int16"}``

@@ -1,4 +1,4 @@
-"""What kind of graph it is, and how large its arena may be: made once, passed whole.
+"""`GraphKind` and `ArenaSizes`: the kind of a graph and the sizes of its arena, made once.
 
 `GraphKind` is decided when a graph is made and never changes. `RowMeaning` is the part of it that
 conversion needs: what a row of a log comes to. `ArenaSizes` is about memory alone and changes

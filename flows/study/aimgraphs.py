@@ -1,7 +1,7 @@
 """Workloads in aimGraph's structure, and what deletes leave of their pages.
 
-The thesis (000, 3.5) deletes an edge by a mark in its place, without a lock (algorithm 2), or has
-the last entry take the place, and gives an emptied page back (algorithm 3).
+The thesis (000, 3.5) deletes an edge by a mark in its slot, without a lock (algorithm 2), or moves
+the last entry into the slot, and gives an emptied page back (algorithm 3).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory of graphs that were built in one batch, beside what GraphVine's paper prints.
 
 Its table 5 (papers/001) has the megabytes by which a GPU's free memory shrinks (5.4), so what a
-build takes beside the graph is in its figures; both are told over a CSR of the same graph. Ours are
+build takes beside the graph is in its figures; both are divided by a CSR of the same graph. Ours are
 `MemoryReport.graph_bytes`, without the trees of free runs, which are as large as the arena asks
 for. The last column has pages by the rule of the paper: the mean degree of the first batch, which a
 bulk build is.
@@ -22,7 +22,7 @@ from ..bench.updates import csr_bytes
 from .published import memory_over_csr
 
 _WORKLOADS: Final = ("G1", "G2", "G3")
-#: The way of GraphVine.
+#: GraphVine's layout.
 _PAPERS: Final = "tree"
 
 
@@ -31,11 +31,11 @@ def over_csr(engine: str, name: str, scale: int) -> list[float]:
     workload = WORKLOADS[name]
     keys = workload.keys(np, smaller=workload.scale - scale)
     src, dst = unpack(np, keys)
-    ways: list[dict[str, Any]] = [{"layout": layout} for layout in LAYOUTS]
-    ways.append({"layout": _PAPERS, "mean_degree": FIRST_BATCH})
+    settings: list[dict[str, Any]] = [{"layout": layout} for layout in LAYOUTS]
+    settings.append({"layout": _PAPERS, "mean_degree": FIRST_BATCH})
     found = []
-    for way in ways:
-        graph = DynamicGraph(engine=engine, ids="dense", reverse=False, **way)
+    for each in settings:
+        graph = DynamicGraph(engine=engine, ids="dense", reverse=False, **each)
         graph.insert_edges(src, dst)
         memory = graph.memory()
         trees = memory.regions["free-run trees"]

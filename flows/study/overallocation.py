@@ -6,7 +6,7 @@ Layout `runs` has no such factor. How much room its rows have ahead follows from
 a run is 1, 2, 4, … pages, so larger pages are more room for short rows, and fewer rows that move to
 another run when edges come.
 
-Pages from the least to the largest that are sensible are compared, and all take turns. *Ahead* is
+Pages from the least to the largest that are sensible are compared, and all are measured alternately. *Ahead* is
 counted when the graph has its own edges; *moved* are the rows that an insert moves, of all that it
 changes.
 """
@@ -89,7 +89,7 @@ def study_overallocation(
 def timed(
     bench: Bench, graphs: dict[int, DynamicGraph], size: int
 ) -> tuple[dict[int, Row], dict[int, float]]:
-    """Insert and delete so many entries in each graph, by turns.
+    """Insert and delete so many entries in each graph, alternately.
 
     Returns
     -------

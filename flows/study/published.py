@@ -101,7 +101,7 @@ SLIDES = {
 }
 
 #: Workload -> a graph of its family, millions of its vertices and edges, and megabytes that a GPU
-#: lacks when it was built in one batch (papers/001, tables 1 and 5); of rgg Hornet had too few.
+#: has less when it was built in one batch (papers/001, tables 1 and 5); of rgg Hornet had too few.
 _BULK_BUILDS = {
     "G1": ("rgg_n_2_24_s0", 17, 266, {"GraphVine": 9142}),
     "G2": ("hugetrace-00020", 16, 48, {"Hornet": 5059, "GraphVine": 3550}),

@@ -38,9 +38,10 @@ from .device.devices import open_device
 from .device.stream import StreamLock
 from .kernels_ahead import files_of_analytic, files_of_graph
 from .memory.arena import DeviceArena
+from .queries import device_reader
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
-from .update.assisted.assisted import rehearse
+from .update.assisted import assisted
 from .update.assisted.repeats import with_combined_weights
 from .update.batch import DeviceBatch
 from .update.changes import DeviceChanging
@@ -144,7 +145,8 @@ class CudaEngine(UpdatableGraph):
         """Begin to compile what batches launch, analytics, and rows that the device converts."""
         begin_whole()
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
-        self.device.rehearse(rehearse)
+        for rehearse in (assisted.rehearse, device_reader.rehearse):
+            self.device.rehearse(rehearse)
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))
 
@@ -227,7 +229,7 @@ class CudaEngine(UpdatableGraph):
             return mean_degree(self.kind, batch.put_rows, batch.put_indices, self.device.xp)
 
     def size_pages(self, mean: float) -> None:
-        """Lay out an image without a vertex anew, with pages for rows of so many entries."""
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
         with self.lock:
             self.check_whole()
             self.forget_copies()

@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from ..batch.deletes import deleting_batch
 from ..batch.end_points import MissingEndPointError
+from ..batch.protocols import Batch, ListedBatch
 from ..batch.renamed import renamed
 from ..batch.update_batch import UpdateBatch
 from ..effects import Effects, Touched
-from ..engine import Batch, SentBatch
+from ..engine import SentBatch
 from ..errors import BatchError, PrecisionWarning, SettingsError
 from ..kind import FIRST_BATCH, GraphKind
 from ..maintenance import apply_followed
@@ -47,7 +48,7 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply a batch, whole or not at all.
 
-        Now and then a batch also has the graph laid out anew, which takes as long as a few batches
+        Now and then a batch also has the graph laid out again, which takes as long as a few batches
         do: when rows that come and go have left many pages free, and ``max_arena_bytes`` has room
         for a second image.
 
@@ -161,6 +162,7 @@ class ChangingGraph(MaintainingGraph):
             # Without a unit there is no edge that has a time.
             unit = self._time_unit
             until = _LEAST_TIME - 1 if unit is None else first_at_or_after(before, unit) - 1
+            batch: ListedBatch
             if until < _LEAST_TIME:
                 batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))
             else:
@@ -280,7 +282,7 @@ class ChangingGraph(MaintainingGraph):
         ends = self._ids.shown(np.array(error.ends)).tolist()
         return MissingEndPointError(error.batch_id, *ends)
 
-    def _touched(self, batch: Any) -> Touched:
+    def _touched(self, batch: ListedBatch) -> Touched:
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
         with self._engine.lock:

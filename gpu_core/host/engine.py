@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..batch.mean_degree import mean_degree
 from ..batch.numbered_batch import NumberedBatch
+from ..batch.protocols import ListedBatch
 from ..batch.update_batch import UpdateBatch
 from ..errors import ArenaFullError, BatchError
 from ..image.accounts import Outcome
@@ -96,7 +97,7 @@ class HostEngine(HostReader):
         """Nothing is sent ahead: batches are applied where they lie."""
         return
 
-    def received(self, batch: object) -> object:
+    def received(self, batch: ListedBatch) -> ListedBatch:
         """The batch as it is: no feed is made here."""
         return batch
 
@@ -139,7 +140,7 @@ class HostEngine(HostReader):
         return mean_degree(self.kind, batch.put_rows, batch.put_indices)
 
     def size_pages(self, mean: float) -> None:
-        """Lay out an image without a vertex anew, with pages for rows of so many entries."""
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
         with self.lock:
             self.check_whole()
             self.forget_rows()

@@ -42,7 +42,7 @@ SCRATCH_SHARE = 8
 #: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
 _ROOM_AN_ENTRY = 2
 #: An image has aged when it has one free page below the bump mark to so many in use: runs that were
-#: left for others. A graph of 16 edges a vertex, drawn anew at random, takes 1.2 of a fresh one's
+#: left for others. A graph of 16 edges a vertex, redrawn at random, takes 1.2 of a fresh one's
 #: memory then.
 PAGES_A_FREE_PAGE = 5
 #: It is compacted when batches have also changed as many edges as it has, of which a batch counts

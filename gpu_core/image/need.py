@@ -1,4 +1,4 @@
-"""How many bytes a graph needs in its arena, told before it is there. Arithmetic only.
+"""Bytes that a graph will need in its arena, estimated beforehand. Arithmetic only.
 
 Two figures: what it cannot exceed, and what it likely comes to. They count what
 `MemoryReport.graph_bytes` counts: header, vertex table, tables and adjacencies. The trees of free

@@ -42,14 +42,14 @@ def check(device: Any, graph: AimGraph, expected: set[int]) -> None:
     keys = device.to_host(graph.keys())
     assert keys.tolist() == sorted(expected)
     front, back, queued, used = device.to_host(graph._counters).tolist()
-    _, _, neighbors, places = device.to_host(graph._records).reshape(VERTICES, 4).T
+    _, _, neighbors, slots = device.to_host(graph._records).reshape(VERTICES, 4).T
     degrees = np.bincount(keys.astype(np.int64) >> 32, minlength=VERTICES)
     assert neighbors.tolist() == degrees.tolist()
     assert back - front == queued
-    pages = (-(-places.astype(np.int64) // 3)).sum()
+    pages = (-(-slots.astype(np.int64) // 3)).sum()
     assert graph.pages_of_rows == used - queued == pages, "a page is lost, or of two rows"
     if graph.compacts:
-        assert places.tolist() == neighbors.tolist()
+        assert slots.tolist() == neighbors.tolist()
     else:
         assert back == 0, "a page was given back"
     waiting = device.to_host(graph._queue)

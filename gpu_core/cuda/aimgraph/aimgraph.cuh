@@ -20,7 +20,7 @@ struct Memory {
 constexpr int LOCK = 0;
 constexpr int FIRST_PAGE = 1;
 constexpr int NEIGHBORS = 2;
-constexpr int PLACES = 3;  // of the row's pages up to the last that was ever used, and given back
+constexpr int SLOTS = 3;  // slots of the row in use: entries, and marks of deleted ones
 constexpr int RECORD_WORDS = 4;
 
 // Counters of pages: taken from the queue, put there, in it; of those behind it, how many were

@@ -29,7 +29,7 @@ _SOURCE: Final = "aimgraph.cu"
 _THREADS: Final = 128
 #: Where no distribution is compared: rows are made and read by warps.
 _WARP: Final = 32
-_PLACES: Final = constant(_SOURCE, "PLACES")
+_SLOTS: Final = constant(_SOURCE, "SLOTS")
 _RECORD_WORDS: Final = constant(_SOURCE, "RECORD_WORDS")
 _QUEUED: Final = constant(_SOURCE, "QUEUED")
 _USED: Final = constant(_SOURCE, "USED")
@@ -116,8 +116,8 @@ class AimGraph:
     room
         Pages beside those that the edges take now.
     compacts
-        Whether the last entry of a row takes the place of one that is deleted, and emptied pages go
-        back (algorithm 3); else it is marked (algorithm 2), and an insert may take it.
+        Whether a delete moves the last entry of the row into the slot, and gives an emptied page
+        back (algorithm 3); else it marks the slot (algorithm 2), which an insert may take.
     """
 
     def __init__(
@@ -216,10 +216,10 @@ class AimGraph:
         if (used := int(self._counters[_USED])) > self._room:
             msg = f"updates took {used:,} pages, and there are {self._room:,}; make more room"
             raise ArenaFullError(msg)
-        places = self._records[_PLACES::_RECORD_WORDS].astype(xp.int64)
-        ends = xp.cumsum(places)
+        slots = self._records[_SLOTS::_RECORD_WORDS].astype(xp.int64)
+        ends = xp.cumsum(slots)
         keys = self.device.empty(int(ends[-1]), np.uint64)
-        self.launch("read_rows", self.vertices, _WARP, ends - places, np.int64(self.vertices), keys)
+        self.launch("read_rows", self.vertices, _WARP, ends - slots, np.int64(self.vertices), keys)
         return xp.sort(keys[keys.astype(xp.uint32) != NONE])
 
     def launch(

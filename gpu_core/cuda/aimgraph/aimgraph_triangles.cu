@@ -3,7 +3,7 @@
 // Part of     `graphtide study triangles`, which compares them with ours
 // Caller      gpu_core/cuda/aimgraph/aimgraph_triangles.py
 // Source      M. Winter, Fully-dynamic aimGraph, thesis, 2017: section 7.2.1
-// Form        SORTED 1: rows are in the order of neighbors, and a search ends behind its place; 0: it
+// Form        SORTED 1: rows are in the order of neighbors, and a search ends at the first larger one; 0: it
 //             ends where it finds, or at the end of the row. LANES: as of aimgraph.cuh
 //
 // A graph has each edge in both rows, and a triangle is counted once: at its least vertex. No row is

@@ -39,7 +39,7 @@ _IN_PLACE_STEPS: Final = 5
 
 def iterate(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     *,
     alpha: float,
     beta: float,
@@ -53,24 +53,24 @@ def iterate(
     Parameters and what is returned are those of the host twin, the values float64[vertex_count] on
     the device. Waits for it.
     """
-    device, count = workspace.device, sides.out.count
+    device, count = workspace.device, adjacencies.out.count
     values = device.empty(count, np.float64)
-    if not sides.out.num_vertices:
+    if not adjacencies.out.num_vertices:
         values.fill(0)
         return values, 0, 0.0
     measuring, words = blocks_for(count, _MEASURED), words_of(_STATE)
-    ahead = _first_steps(sides.out, alpha, beta, threshold)
+    ahead = _first_steps(adjacencies.out, alpha, beta, threshold)
     # Entries of a row in place lie side by side.
-    is_spaced = sides.into is not None and sides.into.step > 1
+    is_spaced = adjacencies.into is not None and adjacencies.into.step > 1
     in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
-    need = in_slices_bytes(device, sides, weighted=weighted, in_place=in_place)
+    need = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
     need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
     with workspace.scratch(need) as scratch:
-        rows = in_slices(device, scratch, sides, weighted=weighted, in_place=in_place)
+        rows = in_slices(device, scratch, adjacencies, weighted=weighted, in_place=in_place)
         # Pulled steps leave absent vertices out, and the first two write all.
-        even, odd = zeros(scratch, count, np.float64), scratch.place(8 * count)
+        even, odd = zeros(scratch, count, np.float64), scratch.reserve(8 * count)
         vectors = address(even), odd
-        sums, state = scratch.place(16 * measuring), zeros(scratch, words, np.uint64)
+        sums, state = scratch.reserve(16 * measuring), zeros(scratch, words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
         kernel = "pull_in_place" if in_place else "pull_values"

@@ -297,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
     if (is_over(pull)) return;
     extern __shared__ double held[];
     __shared__ u32 taken;
-    Turns turns(&taken);
+    WorkQueue work_queue(&taken);
     const u32 count = hubs.count();
 #pragma unroll 8
     for (u32 slot = threadIdx.x; slot < count; slot += HUB_THREADS) held[slot] = hub_shares[slot];
@@ -319,13 +319,14 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
     };
     // Once its chunks are taken, the block takes slices; a warp asks for its next one ahead.
-    const i64 chunk_turns = slices.chunks_of_block(gridDim.x);
-    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - chunk_turns) * gridDim.x; };
+    const i64 own_chunks = slices.chunks_of_block(gridDim.x);
+    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - own_chunks) * gridDim.x; };
     i64 slice = slice_of(
-        sum_long_rows(slices, gridDim.x, turns, {chunk_sums, tickets}, load, value, prepare, finish));
+        sum_long_rows(slices, gridDim.x, work_queue, {chunk_sums, tickets}, load, value, prepare,
+                                    finish));
     SliceRow own = slices.open(slice);
     while (slice * WARP < rows) {
-        const i64 next_slice = slice_of(turns.take());
+        const i64 next_slice = slice_of(work_queue.take());
         const SliceRow next = slices.open(next_slice);
         sum_short_rows(own, load, value, prepare, finish);
         slice = next_slice;
