@@ -1,8 +1,8 @@
 """Memory of graphs that were built in one batch, beside what GraphVine's paper prints.
 
 Its table 5 (papers/001) has the megabytes by which a GPU's free memory shrinks (5.4), so what a
-build takes beside the graph is in its figures; both are divided by a CSR of the same graph. Ours are
-`MemoryReport.graph_bytes`, without the trees of free runs, which are as large as the arena asks
+build takes beside the graph is in its figures; both are divided by a CSR of the same graph. Ours
+are `MemoryReport.graph_bytes`, without the trees of free runs, which are as large as the arena asks
 for. The last column has pages by the rule of the paper: the mean degree of the first batch, which a
 bulk build is.
 """

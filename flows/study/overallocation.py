@@ -6,9 +6,8 @@ Layout `runs` has no such factor. How much room its rows have ahead follows from
 a run is 1, 2, 4, … pages, so larger pages are more room for short rows, and fewer rows that move to
 another run when edges come.
 
-Pages from the least to the largest that are sensible are compared, and all are measured alternately. *Ahead* is
-counted when the graph has its own edges; *moved* are the rows that an insert moves, of all that it
-changes.
+Graphs of all sizes of pages are measured alternately. *Ahead* is counted when the graph has its own
+edges; *moved* are the rows that an insert moves, of all that it changes.
 """
 
 from __future__ import annotations
