@@ -282,6 +282,15 @@ class Engine(Reader, Protocol):
     def received(self, batch: Any) -> ListedBatch:
         """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
 
+    def mean_degree(self, batch: Any) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean; None where it puts no edge.
+
+        See `batch.mean_degree`.
+        """
+
+    def size_pages(self, mean: float) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
+
     def apply(self, batch: Any) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.
 

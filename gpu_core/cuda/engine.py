@@ -23,6 +23,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ..batch.mean_degree import mean_degree
 from ..batch.update_batch import UpdateBatch
 from ..engine import HostTwin
 from ..errors import ArenaFullError, CorruptImageError, EngineError
@@ -217,6 +218,23 @@ class CudaEngine(UpdatableGraph):
             self.arena.pull_header()
             self.arena.header[BatchField.STATUS :] = 0
             self.arena.push_header()
+
+    def mean_degree(self, batch: UpdateBatch | DeviceBatch) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean (`batch.mean_degree`)."""
+        if isinstance(batch, UpdateBatch):
+            batch.ensure_valid()
+            return mean_degree(self.kind, batch.put_rows, batch.put_indices)
+        with self.lock:
+            self.check_whole()
+            return mean_degree(self.kind, batch.put_rows, batch.put_indices, self.device.xp)
+
+    def size_pages(self, mean: float) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
+        with self.lock:
+            self.check_whole()
+            self.forget_copies()
+            with self.committing():
+                self.arena.size_pages(self.kind, mean)
 
     def expired(self, until: int) -> DeviceBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before.
