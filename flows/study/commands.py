@@ -147,7 +147,7 @@ def study_triangles(workloads: tuple[str, ...], **shape: Any) -> None:
 @_plot_option
 @debug_option
 def study_small_world(vertices: int, degree: float, graphs: int, plot: str | None) -> None:
-    """Clustering and distances over alpha, of Watts' alpha model."""
+    """Clustering and distances over alpha, of Watts' model."""
     from .small_world import study_small_world as measure
 
     measure(vertices, degree, graphs=graphs, plot=plot)

@@ -190,9 +190,6 @@ class EmulatedDevice:
         """Nothing: g++ takes long, and a test launches few kernels."""
         self.ahead += files
 
-    def rehearse(self, work: Callable[[Any], None]) -> None:
-        """Nothing: there is no CuPy, whose kernels would be compiled."""
-
     def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
         named = source, kernel, defines
         if named not in self._kernels:
