@@ -190,6 +190,9 @@ class Reader(Protocol):
     def sorted_order(self) -> Int64s:
         """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
 
+    def indices_at(self, positions: Int64s) -> UInt32s:
+        """Vertex indices at some positions of that order, which is not brought to the host."""
+
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
 
@@ -278,6 +281,15 @@ class Engine(Reader, Protocol):
 
     def received(self, batch: Any) -> ListedBatch:
         """The batch that a feed has sent; others unchanged. ``batch_lock`` is held."""
+
+    def mean_degree(self, batch: Any) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean; None where it puts no edge.
+
+        See `batch.mean_degree`.
+        """
+
+    def size_pages(self, mean: float) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
 
     def apply(self, batch: Any) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.

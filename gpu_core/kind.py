@@ -11,6 +11,9 @@ from .id_kinds import are_names
 from .properties.kinds import Kinds
 from .records import Record
 
+#: Value of ``mean_degree``: that of the first batch, which also decides the size of a page.
+FIRST_BATCH = "first_batch"
+
 
 @dataclass(frozen=True)
 class RowMeaning:
@@ -67,8 +70,14 @@ class GraphKind(RowMeaning):
     storage: str = "soa"
     #: Size of a page; `None`: what suits ``mean_degree``, or else the layout.
     page_bytes: int | None = None
-    #: Entries of an adjacency on the mean, as far as that is known.
-    mean_degree: float | None = None
+    #: Entries of an adjacency on the mean, as far as that is known; or `FIRST_BATCH`, until there
+    #: was one.
+    mean_degree: float | str | None = None
+
+    @property
+    def known_mean_degree(self) -> float | None:
+        """``mean_degree`` where it is a number by now."""
+        return self.mean_degree if isinstance(self.mean_degree, int | float) else None
 
     @property
     def dense_ids(self) -> bool:

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..image.fields import NONE
+from ..jit.arrays import readonly
+from ..jit.compile import compiled
 from ..kind import RowMeaning
 from ..records import Record
 from . import edge_buckets, last_deletes, last_rows
@@ -74,16 +76,10 @@ def net_effect(
     if edges.folded is not None:
         fields.update(_combined(edges.folded, puts, fields["delete_vertices"]))
 
-    # Inserted in this batch, then deleted: the edge is gone, its end points are not.
-    if meaning.create_vertices and revoked.any():
-        sources = np.repeat(deletes.rows, np.diff(deletes.indptr))
-        ends = created, sources[revoked], deletes.indices[revoked]
-        created = np.concatenate(ends, dtype=np.int64)
-    if not meaning.create_vertices:
-        created = _NONE
     put_vertices = own_puts
-    if created.size:
-        put_vertices = distinct_ids(np.concatenate([own_puts, created]))
+    if meaning.create_vertices:
+        named = np.concatenate([own_puts, created, _ends_of(deletes, revoked)])
+        put_vertices = distinct_ids(named) if named.size > own_puts.size else own_puts
     put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
     own_at = np.searchsorted(put_vertices, own_puts)
     put_vertex_rows[own_at] = True
@@ -157,6 +153,32 @@ def _edge_effect(
         offset_type=offset_type,
     )
     return _EdgeEffect(lists, times, folded, kept)
+
+
+def _ends_of(deletes: last_rows.EdgeList, revoked: Flags) -> Ids:
+    """End points of edges that the batch inserts, then deletes: they stay, with repeats."""
+    if not revoked.any():
+        return _NONE
+    ends = np.empty(revoked.size + min(revoked.size, deletes.rows.size), np.int64)
+    rows, indptr, indices = map(readonly, deletes)
+    return ends[: write_ends(rows, indptr, indices, readonly(revoked), ends)]
+
+
+@compiled
+def write_ends(rows, indptr, indices, chosen, ends):
+    """Write the end points of chosen edges, a source once; return how many there are."""
+    count = np.uint64(0)
+    for row in range(np.uint64(rows.size)):
+        begin, end = np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])
+        before = count
+        for i in range(begin, end):
+            # The next one overwrites what is not chosen.
+            ends[count] = indices[i]
+            count += np.uint64(chosen[i])
+        if count > before:
+            ends[count] = rows[row]
+            count += np.uint64(1)
+    return np.int64(count)
 
 
 def _vertex_effect(

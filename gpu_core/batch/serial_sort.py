@@ -22,6 +22,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
 
 Ids = npt.NDArray[np.int64]
@@ -78,7 +79,7 @@ def distinct_ids(ids: Ids) -> Ids:
     low, high = (int(bound) for bound in smallest_and_largest(ids))
     if high - low < FLAGS_PER_ID * ids.size:
         flags = np.zeros(high - low + 1, dtype=np.bool_)
-        flags[ids - low] = True
+        mark_ids(readonly(ids), low, flags)
         return np.flatnonzero(flags) + low
     offsets = ids.view(np.uint64) - np.uint64(low % (1 << 64))
     offsets = sort_keys(offsets, 0, (high - low).bit_length())
@@ -94,6 +95,14 @@ def smallest_and_largest(ids):
     for i in range(ids.size):
         smallest, largest = min(smallest, ids[i]), max(largest, ids[i])
     return smallest, largest
+
+
+@compiled
+def mark_ids(ids, low, flags):
+    """Set the flag of each id; the first one is of ``low``."""
+    first = np.uint64(low)
+    for i in range(np.uint64(ids.size)):
+        flags[np.uint64(ids[i]) - first] = True
 
 
 @compiled

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -23,6 +24,7 @@ from ..batch.update_batch import UpdateBatch
 from ..effects import Effects, Touched
 from ..engine import SentBatch
 from ..errors import BatchError, PrecisionWarning, SettingsError
+from ..kind import FIRST_BATCH, GraphKind
 from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
 from ..report import BatchReport, rounded_text
@@ -220,6 +222,10 @@ class ChangingGraph(MaintainingGraph):
                 values.check(received)
             self._changes += 1
             touched = self._touched(received) if effects else None
+            begun = kind
+            if kind.mean_degree == FIRST_BATCH:
+                # Kept when the batch has been applied: one that is refused was none.
+                begun = self._begun(engine.mean_degree(received))
             try:
                 apply = partial(apply_followed, engine) if engine.maintained else engine.apply
                 if values is None:
@@ -229,6 +235,8 @@ class ChangingGraph(MaintainingGraph):
                         outcome = apply(received)
             except MissingEndPointError as error:
                 raise self._in_users_ids(error) from None
+            if begun is not kind:
+                self._kind = begun
             if received.time_unit and self._time_unit is None and kind.record.has_times:
                 self._time_unit = time_unit_named(received.time_unit)
             report = BatchReport(
@@ -246,6 +254,16 @@ class ChangingGraph(MaintainingGraph):
             self._has_warned = True
             warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
         return report
+
+    def _begun(self, mean: float | None) -> GraphKind:
+        """What the graph is once its first edges, of this mean degree, have decided on its pages.
+
+        As before where there are no edges yet, or vertices already.
+        """
+        if mean is None or self._engine.vertex_count:
+            return self._kind
+        self._engine.size_pages(mean)
+        return replace(self._kind, mean_degree=mean)
 
     def _in_own_terms(self, batch: UpdateBatch) -> UpdateBatch:
         """The batch with times in the graph's unit, and ids that are its keys of them."""

@@ -110,6 +110,10 @@ class BaseArena(GrowingTables):
         """Make an image of zeros as large as ``header`` says, and this its header."""
 
     @abstractmethod
+    def _drop_image(self) -> None:
+        """Release the memory of the image, before another one replaces it."""
+
+    @abstractmethod
     def _extend_image(self, image_words: int) -> None:
         """Replace the image by one with more scratch behind the same pages."""
 
@@ -150,6 +154,19 @@ class BaseArena(GrowingTables):
     def _open_image(self, header: Int64s, room: Room) -> None:
         """Make an empty image with this header and its table of free runs."""
         self._put_image(*arena_size.open_header(header, room))
+
+    def size_pages(self, kind: GraphKind, mean_degree: float) -> None:
+        """Replace an image without a vertex by one with pages that suit a mean degree."""
+        page_bytes = arena_size.page_size_of(self.header, kind, mean_degree)
+        if page_bytes == self[Field.PAGE_WORDS] * WORD_BYTES:
+            return
+        header, area = arena_size.new_header(kind, page_bytes), self[Field.PAGE_END]
+        header[Field.BATCHES] = self[Field.BATCHES]
+        room = Room(area, self[Field.IMAGE_WORDS] - area)
+        self.limit_bytes = min(self.limit_bytes, arena_size.reach_bytes(page_bytes))
+        # Two images of this size may be more than there is memory for.
+        self._drop_image()
+        self._open_image(header, room)
 
     # -- making sure of runs -----------------------------------------------------------------
 

@@ -12,7 +12,8 @@ that calls graphtide decides for itself.
 
 import os
 import sys
-from importlib.util import find_spec
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
 
 from ...gpu_core.trusted_folder import trusted_folder
 
@@ -21,10 +22,18 @@ def keep_bytecode() -> None:
     """Keep what this process compiles from now on, if else nobody does or did."""
     if not sys.dont_write_bytecode or sys.pycache_prefix is not None:
         return
-    largest = find_spec("numba")
-    if largest is None or (largest.cached and os.path.exists(largest.cached)):
-        return  # compiled when they were installed
+    if _is_compiled("numba"):
+        return  # when it was installed, and so were the others
     folder = trusted_folder("bytecode")
     if folder is not None:
         sys.pycache_prefix = str(folder)
         sys.dont_write_bytecode = False
+
+
+def _is_compiled(package: str) -> bool:
+    """Whether all modules in a package's folder are compiled; a few are where it was imported."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return True
+    modules = Path(spec.origin).parent.glob("*.py")
+    return all(os.path.exists(cache_from_source(str(module))) for module in modules)

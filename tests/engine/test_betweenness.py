@@ -1,6 +1,7 @@
 """Betweenness centrality against networkx; on every engine and shape."""
 
 import pickle
+from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
@@ -128,19 +129,41 @@ def test_threads_make_no_difference_to_any_bit(monkeypatch: pytest.MonkeyPatch) 
     assert len(set(found)) == 1
 
 
-@pytest.mark.parametrize("directed", [False, True])
+def fan(*, directed: bool) -> DynamicGraph:
+    """Many paths of two hops between vertices of large degree, then a path to another such one."""
+    leaves, ends = np.arange(10, 1_210), np.arange(2_000, 2_300)
+    graph = DynamicGraph(directed=directed, reverse=False, engine="host")
+    graph.insert_edges(np.zeros_like(leaves), leaves)
+    graph.insert_edges(leaves, np.ones_like(leaves))
+    graph.insert_edges(np.full_like(ends, 5), ends)
+    graph.insert_edges([1, 2, 3, 4, *leaves[:50:7]], [2, 3, 4, 5, *leaves[1:51:7]])
+    return graph
+
+
+@pytest.mark.everyday
+@pytest.mark.parametrize(("make", "k"), [(fan, 6), (changed_graph, 40)])
+@pytest.mark.parametrize("directed", [True, False])
 def test_the_same_bits_in_any_order_of_threads_and_batches_of_sources(
-    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch, directed: bool
+    emulated_device: EmulatedDevice,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[..., DynamicGraph],
+    directed: bool,
+    k: int,
 ) -> None:
-    graph = changed_graph(directed=directed, reverse=not directed, ids="any")
-    expected = graph.betweenness_centrality(k=6).betweenness_centrality
+    """Pushed or pulled, in large launches or by blocks that meet, with other sources or alone."""
+    stored = {} if make is fan else {"reverse": not directed, "ids": "any"}
+    graph = make(directed=directed, **stored)
+    expected = graph.betweenness_centrality(k=k).betweenness_centrality
     on_device = ImageEngine(emulated_device, graph)
     found = set()
-    for seed, (vertices, small) in enumerate([(1 << 20, 0), (1, 1 << 20), (1_500, 64)]):
+    for seed, (vertices, small, share) in enumerate(
+        [(1 << 20, 0, 8), (1, 1 << 20, 8), (20_000, 64, 0), (1 << 20, 0, 1 << 20)]
+    ):
         emulated_device.shuffle = seed
         monkeypatch.setattr(cuda_betweenness, "MOST_VERTICES", vertices)
-        monkeypatch.setattr(cuda_betweenness, "SMALL_ROWS", small)
-        values = betweenness_centrality(on_device, k=6).betweenness_centrality
+        monkeypatch.setattr(cuda_betweenness, "SMALL_COST", small)
+        monkeypatch.setattr(cuda_betweenness, "PULL_SHARE", share)
+        values = betweenness_centrality(on_device, k=k).betweenness_centrality
         np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
         found.add(values.tobytes())
     assert len(found) == 1

@@ -182,6 +182,10 @@ class EmulatedDevice:
             msg = f"kernel {kernel} of {source}: {message.value.decode()}"
             raise AssertionError(msg)
 
+    def rehearse(self, work: Callable[[Any], None]) -> None:
+        """Done at once; NumPy has nothing to compile."""
+        work(self)
+
     def compile_ahead(self, files: Iterable[tuple[str, tuple[tuple[str, int], ...]]]) -> None:
         """Nothing: g++ takes long, and a test launches few kernels."""
         self.ahead += files

@@ -1,5 +1,7 @@
 """Compiled Python modules are kept in a folder of ours, only where they would be kept nowhere."""
 
+import py_compile
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,13 +13,18 @@ from graphtide.pipeline.workers import kept_bytecode
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As in many containers; returns where Numba would have its compiled module."""
+    """As in many containers; returns a package like Numba, one module of which is compiled."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(sys, "pycache_prefix", None)
-    compiled = tmp_path / "numba.pyc"
-    monkeypatch.setattr(kept_bytecode, "find_spec", lambda _: SimpleNamespace(cached=str(compiled)))
-    return compiled
+    package = tmp_path / "numba"
+    package.mkdir()
+    for name in ("__init__", "core"):
+        (package / f"{name}.py").write_text("")
+    py_compile.compile(str(package / "__init__.py"))
+    origin = SimpleNamespace(origin=str(package / "__init__.py"))
+    monkeypatch.setattr(kept_bytecode, "find_spec", lambda _: origin)
+    return package
 
 
 @pytest.mark.usefixtures("nowhere")
@@ -36,9 +43,9 @@ def test_what_is_imported_is_kept_in_the_cache_folder_alone(
 def test_nothing_is_changed_where_they_are_kept_already(
     nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nowhere.write_bytes(b"")
+    py_compile.compile(str(nowhere / "core.py"))
     kept_bytecode.keep_bytecode()
-    nowhere.unlink()
+    shutil.rmtree(nowhere / "__pycache__")
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "of the user"))
     kept_bytecode.keep_bytecode()
     monkeypatch.setattr(sys, "pycache_prefix", None)

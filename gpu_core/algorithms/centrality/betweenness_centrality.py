@@ -109,10 +109,11 @@ def betweenness_centrality(
         if not is_whole or value < least:
             msg = f"{name}={value!r} is not a whole number, {least} or more"
             raise SettingsError(msg)
-    indices = reader.sorted_order().astype(np.uint32)
-    count = indices.size
+    count = reader.num_vertices
+    positions = np.arange(count)
     if k is not None and k < count:
-        indices = indices[random.Random(int(seed)).sample(range(count), int(k))]
+        positions = np.array(random.Random(int(seed)).sample(range(count), int(k)))
+    indices = reader.indices_at(positions)
     others, sampled = _scales(
         count,
         None if indices.size == count else indices.size,

@@ -388,6 +388,18 @@ class Device:
         """
         self._modules.compile_ahead(files)
 
+    def rehearse(self, work: "Callable[[Device], None]") -> None:
+        """Begin with work that has CuPy compile kernels of its own, in a thread and on a stream."""
+        cuda: Any = getattr(self.xp, "cuda", None)
+
+        def do() -> None:
+            self._enter()
+            with cuda.Stream(non_blocking=True):
+                work(self)
+
+        if cuda is not None:
+            self._modules.do_ahead(do)
+
     def _function(self, source: str, kernel: str, defines: Defines) -> int:
         """Handle of a kernel; its file is compiled where that is new."""
         with self.errors_named(f"compiling {source}"):

@@ -43,12 +43,20 @@ class Modules:
         Returns at once. An error is raised where the module is asked for.
         """
         with self._lock:
-            if self._threads is None:
-                count = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-                self._threads = ThreadPoolExecutor(count, thread_name_prefix="graphtide-nvrtc")
             for file in files:
                 if file not in self._modules:
-                    self._modules[file] = self._threads.submit(self._compile_file, file)
+                    self._modules[file] = self._pool().submit(self._compile_file, file)
+
+    def do_ahead(self, work: Callable[[], None]) -> None:
+        """Begin with something else that compiles; an error is met again by who needs it."""
+        with self._lock:
+            self._pool().submit(work)
+
+    def _pool(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            count = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+            self._threads = ThreadPoolExecutor(count, thread_name_prefix="graphtide-nvrtc")
+        return self._threads
 
     def module(self, file: KernelFile) -> Any:
         """Module of a file; waits until it is compiled.

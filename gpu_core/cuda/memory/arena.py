@@ -103,6 +103,10 @@ class DeviceArena(BaseArena):
         #: int64, on the device: `host/free_runs.tree_geometry`.
         self.geometry = self.device.to_device(geometry.ravel())
 
+    def _drop_image(self) -> None:
+        self._replaced_bytes += self.image.nbytes
+        del self.image, self.tree
+
     def _extend_image(self, image_words: int) -> None:
         self._replaced_bytes += self.image.nbytes
         image = self.device.empty(image_words, np.uint32)
@@ -130,8 +134,7 @@ class DeviceArena(BaseArena):
         """
         header = image[:HEADER_WORDS].view(np.int64).copy()
         pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
-        self._replaced_bytes += self.image.nbytes
-        del self.image, self.tree
+        self._drop_image()
         self._put_image(header, tree_geometry(pages)[0])
         for words in self._used_words():
             for start in range(words.start, words.stop, _PIECE_WORDS):

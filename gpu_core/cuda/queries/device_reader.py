@@ -35,6 +35,15 @@ UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 
+def rehearse(device: Device) -> None:
+    """Have CuPy compile the kernels of its own that the end of a run needs."""
+    _are_present(device.xp.zeros((2, STATE_WORD + 1), np.uint32)[:, STATE_WORD])
+
+
+def _are_present(states: Array) -> Array:
+    return states & np.uint32(PRESENT_BIT) != 0
+
+
 class DeviceReader(DeviceGraph):
     """A graph in device memory, to be read.
 
@@ -135,7 +144,7 @@ class DeviceReader(DeviceGraph):
         with self.lock:
             self.check_whole()
             states = self.arena.vertex_table()[:, STATE_WORD]
-            return self.device.to_host(states & np.uint32(PRESENT_BIT) != 0)
+            return self.device.to_host(_are_present(states))
 
     def user_ids(self) -> Int64s:
         """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
@@ -156,6 +165,15 @@ class DeviceReader(DeviceGraph):
                 else:
                     self._order = self.device.to_host(order).astype(np.int64)
             return self._order.copy()
+
+    def indices_at(self, positions: Int64s) -> UInt32s:
+        """Vertex indices at some positions of that order, which is not brought to the host."""
+        with self.lock:
+            self.check_whole()
+            order = self.order()
+            if order is None:
+                return positions.astype(np.uint32)
+            return self.device.to_host(order[self.device.to_device(positions)])
 
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""

@@ -52,6 +52,10 @@ class HostGraph(ImageGraph[Arena]):
         ids = self.user_ids()[indices]
         return indices if np.all(ids[:-1] < ids[1:]) else indices[order_of(ids)]
 
+    def indices_at(self, positions: Int64s) -> UInt32s:
+        """Vertex indices at some positions of that order."""
+        return self.sorted_order()[positions].astype(np.uint32)
+
     def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
         """int64: degree of each vertex index; 0 for `NONE`."""
         out = np.empty(indices.size, np.int64)

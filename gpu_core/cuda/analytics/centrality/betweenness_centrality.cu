@@ -3,219 +3,167 @@
 // Caller      gpu_core/cuda/analytics/centrality/betweenness_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/betweenness_centrality.py: what is counted, and why it is enough
 //
-// Positions    each source of a batch has arrays of its own: position `slot * rows + vertex` is that of a
-//             vertex for the source `slot`. All searches go on level by level, together
-// List        u32[positions]: positions in the order in which they were reached, level after level
-// Levels      where each level begins in the list
-// Stages      of a level forward: its vertices reach those of the next one; these then add up the paths of
-//             their in-neighbors. Back, from the last level on: vertices add up the shares of the
-//             out-neighbors behind them
-// Order       a sum is that of one row, by a warp or a block, entry by entry in a fixed way: there are no
-//             atomics of floating-point numbers, and scheduling makes no difference to any bit
+// Stages      of a level forward: its vertices reach those of the next one: they push to them, or all that
+//             have not been reached by all sources pull, and those that were are listed. These then add up the
+//             paths of their in-neighbors. Back, from the last level on: vertices add up the shares of the
+//             out-neighbors behind them. All sources of a batch go on level by level together, in bundles
+//             (betweenness_stages.cuh)
 //
 // Source      Brandes, "A Faster Algorithm for Betweenness Centrality", J. Math. Sociology 25, 2001; many
-//             sources at once: McLaughlin, Bader, "Scalable and High Performance Betweenness Centrality
-//             on the GPU", SC 2014
-#include "frontier.cuh"
+//             sources at once: Sarıyüce, Saule, Kaya, Çatalyürek, "Regularizing Graph Centrality Computations",
+//             JPDC 76, 2015; push or pull: Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First
+//             Search", SC 2012
+#include "betweenness_stages.cuh"
 
-constexpr u32 UNREACHED = 0xFFFFFFFFu;
 constexpr int ROW_THREADS = 256;
-constexpr u32 ROW_WARPS = ROW_THREADS / WARP;
-// Entries of a row that a warp walks; longer rows are for the block.
-constexpr u32 WARP_ENTRIES = 512;
+constexpr int PART_THREADS = 256;
+// Threads of a block of those that meet: with more, a thread has too few registers.
+constexpr int MEETING_THREADS = 512;
 
-constexpr u64 REACHES = 0, COUNTS = 1, ADDS = 2;
+// Whether the level is pulled that comes behind one of this cost.
+__device__ __forceinline__ bool pulls(u64 cost, const Batch& batch) {
+    const u64 entries = (cost & ~LONG_ROWS) * TEAM;
+    return (cost & ~LONG_ROWS) > batch.small &&
+           entries * batch.pull_share > batch.entries * bundles_of(batch.search->sources);
+}
 
-struct Search {
-    // End of the list.
-    u64 tail;
-    // What this stage works on: list[first … first + size - 1]; 0: the end.
-    u64 first;
-    u64 size;
-    u64 stage;
-    // Of the vertices of that range.
-    u64 level;
-    u64 ticket;
-};
-
-// What is worked on; by position but for `reached`.
-struct Batch {
-    Search* search;
-    u32* list;
-    u64* levels;
-    u32* distance;
-    double* paths;
-    double* share;
-    double* behind;   // what lies behind each vertex
-    u32* reached;     // by slot: vertices, without the source
-    u64 rows;         // vertices of a slot
-};
+// Make the vertices that were reached the level that is worked on. One thread calls.
+__device__ __forceinline__ void begin_level(const Batch& batch, u64 level, u64 first) {
+    Search* const search = batch.search;
+    search->level = level;
+    search->first = first;
+    search->size = __ldcg(&search->tail) - first;
+    search->cost = __ldcg(&search->next_cost);
+    search->next_cost = 0;
+    batch.levels[level] = first;
+    batch.costs[level] = search->cost;
+}
 
 // Make up the next stage. One thread calls, behind all others.
 __device__ __forceinline__ void end_stage(const Batch& batch) {
     Search* const search = batch.search;
-    if (search->stage == REACHES) {
-        const u64 end = search->first + search->size;
-        const u64 tail = __ldcg(&search->tail);
-        if (tail > end) {
-            search->level += 1;
-            search->first = end;
-            search->size = tail - end;
-            search->stage = COUNTS;
-            batch.levels[search->level] = end;
-        } else {
-            search->stage = ADDS;  // nothing lies behind the vertices of the last level
-        }
+    const u64 level = search->level;
+    if (search->stage == PULLS) {
+        search->stage = LISTS;
     } else if (search->stage == COUNTS) {
-        search->stage = REACHES;
-    } else if (search->level == 0) {
+        search->stage = pulls(search->cost, batch) ? PULLS : PUSHES;
+    } else if (search->stage != ADDS) {
+        const u64 end = search->first + search->size;
+        if (__ldcg(&search->tail) > end) {
+            begin_level(batch, level + 1, end);
+            search->stage = COUNTS;
+        } else {
+            batch.levels[level + 1] = end;
+            search->last = level;
+            search->stage = ADDS;
+        }
+    } else if (level == 0) {
         search->size = 0;
     } else {
-        search->level -= 1;
-        search->size = search->first - batch.levels[search->level];
-        search->first = batch.levels[search->level];
+        search->size = search->first - batch.levels[level - 1];
+        search->first = batch.levels[level - 1];
+        search->cost = batch.costs[level - 1];
+        search->level = level - 1;
     }
 }
 
-// The row of a position, and what is made of its entries.
-struct Walk {
-    const Rows& rows;
-    const Batch& batch;
-    u64 stage;
-    u32 level;
+// Do one stage of a kind.
+template <u64 STAGE, int SIZE, bool MEETS>
+__device__ __forceinline__ void do_stage(const Side& side, const Side& other_side, const Batch& batch) {
+    Stage<STAGE, MEETS> stage(side, other_side, batch);
+    stage.template work<SIZE>();
+    if (STAGE == PUSHES || STAGE == LISTS) stage.listed.template add_up<SIZE>(batch.search);
+}
 
-    // Look at an entry; returns what it adds to the sum of its row. All lanes of the warp call.
-    __device__ __forceinline__ double visit(bool has_entry, u64 position, u32 slot, i64 at) const {
-        const u64 other = has_entry ? slot * batch.rows + rows.columns[at] : 0;
-        if (stage == REACHES) {
-            const bool is_reached =
-                has_entry && __ldcg(&batch.distance[other]) == UNREACHED &&
-                atomicCAS(&batch.distance[other], UNREACHED, level + 1) == UNREACHED;
-            const u32 count = append_vertices(is_reached, static_cast<u32>(other), &batch.search->tail,
-                                              batch.list);
-            if (count && lane_of_thread() == 0) atomicAdd(&batch.reached[slot], count);
-            return 0;
-        }
-        if (!has_entry) return 0;
-        const u32 wanted = stage == COUNTS ? level - 1 : level + 1;
-        if (__ldcg(&batch.distance[other]) != wanted) return 0;
-        return __ldcg(stage == COUNTS ? &batch.paths[other] : &batch.share[other]);
-    }
-
-    // Keep the sum of a row. One thread calls.
-    __device__ __forceinline__ void keep(u64 position, double sum) const {
-        if (stage == COUNTS) {
-            batch.paths[position] = sum;
-        } else if (stage == ADDS) {
-            const double paths = __ldcg(&batch.paths[position]);
-            const double behind = paths * sum;
-            batch.behind[position] = behind;
-            batch.share[position] = (1.0 + behind) / paths;
-        }
-    }
-};
-
-// Walk the rows of this stage: short ones by a warp each, long ones by the block.
-__device__ __forceinline__ void walk_rows(const Rows& rows, const Batch& batch) {
-    __shared__ u32 long_positions[ROW_WARPS];
-    const Search* const search = batch.search;
-    const u64 first = __ldcg(&search->first), size = __ldcg(&search->size);
-    const Walk walk{rows, batch, __ldcg(&search->stage), static_cast<u32>(__ldcg(&search->level))};
-    const u32 warp = warp_of_thread(), lane = lane_of_thread();
-    for (u64 tile = static_cast<u64>(blockIdx.x) * ROW_WARPS; tile < size;
-         tile += static_cast<u64>(gridDim.x) * ROW_WARPS) {
-        const bool has_row = tile + warp < size;
-        const u32 position = has_row ? __ldcg(&batch.list[first + tile + warp]) : 0;
-        const u32 vertex = static_cast<u32>(position % batch.rows);
-        const u32 degree = has_row ? rows.degree[vertex] : 0;
-        const bool is_long = degree > WARP_ENTRIES;
-        if (lane == 0) long_positions[warp] = is_long ? position : UNREACHED;
-        if (has_row && !is_long) {
-            const u32 slot = static_cast<u32>(position / batch.rows);
-            const i64 begin = rows.begin[vertex];
-            double sum = 0;
-            for (u32 i = 0; i < degree; i += WARP) {
-                sum += walk.visit(i + lane < degree, position, slot, begin + (i + lane) * rows.step);
-            }
-            if (walk.stage != REACHES) sum = warp_sum(sum);
-            if (lane == 0) walk.keep(position, sum);
-        }
-        __syncthreads();
-        for (u32 other = 0; other < ROW_WARPS; ++other) {
-            const u32 long_position = long_positions[other];
-            if (long_position == UNREACHED) continue;
-            const u32 slot = static_cast<u32>(long_position / batch.rows);
-            const u32 row = static_cast<u32>(long_position % batch.rows);
-            const u32 length = rows.degree[row];
-            const i64 begin = rows.begin[row];
-            double sum = 0;
-            for (u32 i = 0; i < length; i += ROW_THREADS) {
-                const u32 at = i + threadIdx.x;
-                sum += walk.visit(at < length, long_position, slot, begin + at * rows.step);
-            }
-            sum = block_sum<double, ROW_THREADS>(sum);
-            if (threadIdx.x == 0) walk.keep(long_position, sum);
-        }
-        __syncthreads();  // the positions have been read: they may be written again
+// Do the stage that comes next. What is small is not pulled.
+template <int SIZE, bool MEETS>
+__device__ __forceinline__ void work(const Side& out, const Side& into, const Batch& batch) {
+    const u64 stage = __ldcg(&batch.search->stage);
+    if (stage == PUSHES) do_stage<PUSHES, SIZE, MEETS>(out, into, batch);
+    else if (stage == COUNTS) do_stage<COUNTS, SIZE, MEETS>(into, out, batch);
+    else if (stage == ADDS) do_stage<ADDS, SIZE, MEETS>(out, into, batch);
+    else if constexpr (!MEETS) {
+        if (stage == PULLS) do_stage<PULLS, SIZE, MEETS>(into, out, batch);
+        else do_stage<LISTS, SIZE, MEETS>(out, into, batch);
     }
 }
 
-// Rows of the stage: in-neighbors where paths are counted.
-__device__ __forceinline__ void work(const Rows& out, const Rows& back, const Batch& batch) {
-    if (__ldcg(&batch.search->stage) == COUNTS) {
-        walk_rows(back, batch);
-    } else {
-        walk_rows(out, batch);
-    }
+// List the parts of long rows.
+//
+// Launch      PART_THREADS threads, a thread a row
+// Writes      parts  of `Side`; those of a row one after the other, rows in any order
+//             part_count  grows from 0
+extern "C" __global__ void __launch_bounds__(PART_THREADS) list_parts(
+        const u32* __restrict__ degree, const u64 rows, u64* __restrict__ parts, u32* part_count) {
+    const u64 row = thread_of_grid();
+    const u32 length = row < rows ? degree[row] : 0;
+    const u32 own = length > PART_ENTRIES ? (length - 1) / PART_ENTRIES + 1 : 0;
+    u32 all;
+    u32 place = warp_exclusive_sum(own, all);
+    if (all == 0) return;
+    u32 first = 0;
+    if (lane_of_thread() == 0) first = atomicAdd(part_count, all);
+    place += __shfl_sync(FULL_WARP, first, 0);
+    for (u32 part = 0; part < own; ++part) parts[place + part] = static_cast<u64>(part) << 32 | row;
 }
 
 // Begin the searches of a batch.
 //
 // Launch      ROW_THREADS threads, a thread a source
 // Reads       sources   u32[count]
-//             batch     `distance` is UNREACHED, `search` and `reached` are 0
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(const u32* __restrict__ sources,
-                                                                      const u64 count,
-                                                                      const Batch batch) {
-    const u64 slot = thread_of_grid();
-    if (slot >= count) return;
-    const u64 position = slot * batch.rows + sources[slot];
-    batch.list[slot] = static_cast<u32>(position);
-    batch.distance[position] = 0;
-    batch.paths[position] = 1;
-    if (slot > 0) return;
-    batch.levels[0] = 0;
+//             batch     `search`, `seen` and `fronts` are 0
+extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(
+        const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
+        const u32* __restrict__ back_degree, const Batch batch) {
+    const u64 number = thread_of_grid();
+    Listed listed;
+    if (number < count) {
+        const u32 source = sources[number];
+        const u64 place = number / SLOTS * batch.rows + source;
+        const u32 slot = number % SLOTS;
+        batch.list[number] = static_cast<u32>(place);
+        batch.masks[number] = static_cast<u16>(1u << slot);
+        batch.seen[place] = batch.front(0)[place] = 1u << slot;
+        batch.paths[place * batch.slots + slot] = 1;
+        listed.count(degree[source], back_degree[source]);
+    }
+    listed.add_up<ROW_THREADS>(batch.search);
+    if (!ends_round(&batch.search->ticket)) return;
+    batch.search->sources = count;
     batch.search->tail = count;
-    batch.search->size = count;
+    begin_level(batch, 0, 0);
+    batch.search->stage = pulls(batch.search->cost, batch) ? PULLS : PUSHES;
 }
 
 // Do the next stage, if there is one.
 //
 // Launch      ROW_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, 4) batch_stage(
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 3) batch_stage(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
-        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
-        const i64 back_step, const Batch batch) {
+        const u32* __restrict__ columns, const i64 step, const u64* parts, const u32* part_count,
+        const i64* __restrict__ back_begin, const u32* __restrict__ back_degree,
+        const u32* __restrict__ back_columns, const i64 back_step, const u64* back_parts,
+        const u32* back_part_count, const Batch batch) {
     if (__ldcg(&batch.search->size) == 0) return;
-    work(Rows{begin, degree, columns, step}, Rows{back_begin, back_degree, back_columns, back_step},
-         batch);
+    work<ROW_THREADS, false>({{begin, degree, columns, step}, parts, part_count},
+                             {{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count},
+                             batch);
     if (ends_round(&batch.search->ticket)) end_stage(batch);
 }
 
-// Do one stage after the other, while each has few rows.
+// Do one stage after the other, while each is of a small level.
 //
-// Launch      ROW_THREADS threads, and as many blocks as can wait for one another
-// Parameters  most  rows of a stage that is done here
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) IN_CLUSTER small_batch_stages(
+// Launch      MEETING_THREADS threads, and as many blocks as can wait for one another
+extern "C" __global__ void __launch_bounds__(MEETING_THREADS, 1) IN_CLUSTER small_batch_stages(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
-        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
-        const i64 back_step, const Batch batch, const u64 most) {
-    const Rows out{begin, degree, columns, step};
-    const Rows back{back_begin, back_degree, back_columns, back_step};
-    meet_rounds([&] { return __ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->size) <= most; },
-                [&] { work(out, back, batch); }, [&] { end_stage(batch); });
+        const u32* __restrict__ columns, const i64 step, const u64* parts, const u32* part_count,
+        const i64* __restrict__ back_begin, const u32* __restrict__ back_degree,
+        const u32* __restrict__ back_columns, const i64 back_step, const u64* back_parts,
+        const u32* back_part_count, const Batch batch) {
+    const Side out{{begin, degree, columns, step}, parts, part_count};
+    const Side into{{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count};
+    meet_rounds([&] { return __ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->cost) <= batch.small; },
+                [&] { work<MEETING_THREADS, true>(out, into, batch); }, [&] { end_stage(batch); });
 }
 
 // Add what the sources of a batch give to every vertex, in their order.
@@ -229,13 +177,17 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_batch(
     const u64 vertex = thread_of_grid();
     if (vertex >= batch.rows) return;
     double sum = total[vertex];
-    for (u64 slot = 0; slot < count; ++slot) {
-        const u64 position = slot * batch.rows + vertex;
-        if (batch.distance[position] == UNREACHED) continue;
-        if (sources[slot] == vertex) {
-            if (endpoints) sum += batch.reached[slot];
-        } else {
-            sum += endpoints ? batch.behind[position] + 1.0 : batch.behind[position];
+    for (u64 first = 0; first < count; first += SLOTS) {
+        const u64 place = first / SLOTS * batch.rows + vertex;
+        const double* const behind = batch.paths + place * batch.slots;
+        for (u32 seen = batch.seen[place]; seen; seen &= seen - 1) {
+            const u32 slot = __ffs(seen) - 1;
+            if (sources[first + slot] != vertex) {
+                sum += endpoints ? behind[slot] + 1.0 : behind[slot];
+            } else if (endpoints) {
+                // Behind a source is one for every vertex that it reaches, but for rounding.
+                sum += rint(behind[slot]);
+            }
         }
     }
     total[vertex] = sum;

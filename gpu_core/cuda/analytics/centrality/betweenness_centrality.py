@@ -1,35 +1,46 @@
 """Betweenness centrality in CUDA (Brandes): searches from many sources run level by level together.
 
-How paths are counted, and in which order sums are taken: ``betweenness_centrality.cu``; how
-launches are started that do the stages of a batch of sources: `frontier.py`.
+Stages of a level, and their order: ``betweenness_centrality.cu``; how rows are walked once for 16
+sources, and in which order sums are taken: ``betweenness_stages.cuh``; how launches are started
+that do the stages of a batch of sources: `frontier.py`.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ....rows import Adjacencies
+from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, word_of, words_of
-from ...device.device import Array
+from ...device.device import Array, Device
 from ...device.packed_arguments import address
+from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import Groups
 
 _SOURCE: Final = "betweenness_centrality.cu"
 
-_UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
+_SLOTS: Final = constant(_SOURCE, "SLOTS")
+_FRONTS: Final = constant(_SOURCE, "FRONTS")
+_PART_ENTRIES: Final = constant(_SOURCE, "PART_ENTRIES")
 _SEARCH: Final = structure(_SOURCE, "Search")
 _BATCH: Final = structure(_SOURCE, "Batch")
 
-#: Positions of a batch, of 32 bytes each: sources are as many as fit, at least one.
+#: Vertices of a batch, one for each of its sources, of 24 bytes each: sources are as many as fit,
+#: at least one.
 MOST_VERTICES = 1 << 26
-#: Rows of a stage that is a small one: 32 for each warp of the launch on an H200.
-SMALL_ROWS = 2048
-_GROUPS: Final = Groups(first=2, most=16, large_levels=8, large_blocks=8, small_threads=THREADS)
+#: Entries by eight, and one a row, of a level that is a small one: a few short rows for each team
+#: of the blocks that meet.
+SMALL_COST = 1024
+#: A level is pulled whose rows have more than one of so many entries.
+PULL_SHARE = 8
+_GROUPS: Final = Groups(
+    first=3, most=16, large_levels=8, large_blocks=6,
+    small_threads=constant(_SOURCE, "MEETING_THREADS"),
+)  # fmt: skip
 
 
 def centrality(
@@ -62,31 +73,44 @@ def centrality(
     if not sources.size:
         return total
     batch = min(sources.size, max(1, MOST_VERTICES // count))
-    positions = batch * count
+    if _SLOTS < batch < sources.size:
+        batch -= batch % _SLOTS
+    slots, bundles = min(batch, _SLOTS), blocks_for(batch, _SLOTS)
+    places, items, room = bundles * count, batch * count, _most_parts(out)
+    numbers = places * slots
+    marks, sums = (_FRONTS + 1) * places, bundles * room * slots
     need = bytes_of(
-        (words_of(_SEARCH) + count + 1, np.uint64), (3 * positions, np.float64),
-        (2 * positions + batch, np.uint32), (count, np.bool_),
+        (words_of(_SEARCH) + 2 * (count + 1) + 2 * room, np.uint64),
+        (2 * numbers + sums, np.float64),
+        (items + marks + bundles * room + 2, np.uint32), (items, np.uint16), (count, np.bool_),
     )  # fmt: skip
     with workspace.scratch(need + in_rows_bytes(device, adjacencies)) as scratch:
         into = in_rows(device, scratch, adjacencies)
+        of_out = _parts(device, scratch, out, room)
+        of_in = of_out if into is out else _parts(device, scratch, into, room)
         search = scratch.take(words_of(_SEARCH), np.uint64)
-        levels = scratch.take(count + 1, np.uint64)
-        of_positions = [scratch.take(positions, np.float64) for _ in range(3)]
-        listed, distance = (scratch.take(positions, np.uint32) for _ in range(2))
-        reached = scratch.take(batch, np.uint32)
-        arrays = search, listed, levels, distance, *of_positions, reached
-        given = np.array((*map(address, arrays), count), dtype=_BATCH)
-        read = *out.walked, *into.walked, given
-        small, large = ("small_batch_stages", *read, np.uint64(SMALL_ROWS)), ("batch_stage", *read)
+        listed, masks = scratch.take(items, np.uint32), scratch.take(items, np.uint16)
+        levels, costs = (scratch.take(count + 1, np.uint64) for _ in range(2))
+        marked = scratch.take(marks, np.uint32)
+        paths, share = (scratch.take(numbers, np.float64) for _ in range(2))
+        of_parts = scratch.take(sums, np.float64), zeros(scratch, bundles * room, np.uint32)
+        arrays = (
+            search, listed, masks, levels, costs, marked[:places], marked[places:], paths, share,
+            *of_parts,
+        )  # fmt: skip
+        sizes = count, places, slots, room, out.num_entries, SMALL_COST, PULL_SHARE
+        given = np.array((*map(address, arrays), *sizes), dtype=_BATCH)
+        read = *out.walked, *of_out, *into.walked, *of_in, given
+        small, large = ("small_batch_stages", *read), ("batch_stage", *read)
         for first in range(0, sources.size, batch):
             some = device.to_device(sources[first : first + batch])
             number = np.uint64(some.size)
             search.fill(0)
-            reached.fill(0)
-            distance.fill(_UNREACHED)
+            marked.fill(0)
             device.launch(
-                _SOURCE, "begin_batch", blocks_for(some.size), THREADS, some, number, given
-            )
+                _SOURCE, "begin_batch", blocks_for(some.size), THREADS, some, number, out.degree,
+                into.degree, given,
+            )  # fmt: skip
             _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
             device.launch(
                 _SOURCE, "add_batch", blocks_for(count), THREADS, some, number, given,
@@ -100,3 +124,18 @@ def centrality(
             np.float64(scale), np.float64(scale_of_sources), total,
         )  # fmt: skip
     return total
+
+
+def _most_parts(rows: Rows) -> int:
+    """Parts of long rows at most: a row has less than twice the entries of whole ones."""
+    return rows.num_entries // (_PART_ENTRIES // 2)
+
+
+def _parts(device: Device, scratch: DeviceScratch, rows: Rows, room: int) -> tuple[Any, Array]:
+    """uint64[room], and how many there are: the parts of long rows."""
+    parts, count = scratch.take(room, np.uint64), zeros(scratch, 1, np.uint32)
+    device.launch(
+        _SOURCE, "list_parts", blocks_for(rows.count), THREADS, rows.degree,
+        np.uint64(rows.count), parts, count,
+    )  # fmt: skip
+    return parts, count

@@ -10,7 +10,7 @@ increasing order of the ids. Deletes that name unknown vertices are dropped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,13 @@ from .dangling import references_to
 from .mapped import Mapped
 from .vertices import is_present, mark_absent
 
+#: CuPy's count: from so many items on it scans with one kernel more.
+_LONG = 512 * 512 + 1
+
 if TYPE_CHECKING:
-    from ...device.device import Array
+    from collections.abc import Sequence
+
+    from ...device.device import Array, Device
     from ..state import UpdatableGraph
 
 
@@ -63,8 +68,7 @@ def _find_created(graph: UpdatableGraph, mapped: Mapped) -> None:
     flags = xp.zeros(mapped.vertex_count, np.uint8)
     for indices in (mapped.put_rows, mapped.put_columns, mapped.put_vertices):
         mark_absent(graph, indices, flags)
-    mapped.created = xp.flatnonzero(flags).astype(np.uint32)
-    mapped.created_ids = mapped.created.astype(np.int64)
+    mapped.created, mapped.created_ids = _flagged(xp, flags)
 
 
 def _number_created(graph: UpdatableGraph, mapped: Mapped) -> None:
@@ -75,19 +79,16 @@ def _number_created(graph: UpdatableGraph, mapped: Mapped) -> None:
         (batch.put_indices, mapped.put_columns),
         (batch.put_vertices, mapped.put_vertices),
     )
-    unknown = [xp.flatnonzero(out == np.uint32(NONE)) for _, out in lists]
-    if not any(at.size for at in unknown):
+    unknown, strangers, ids = _unknown(xp, lists)
+    if not ids.size:
         return
-    strangers = [ids[at] for (ids, _), at in zip(lists, unknown, strict=True)]
-    ids = xp.unique(xp.concatenate(strangers))
     before = arena[Field.VERTEX_COUNT]
     queued = arena.queued_vertices()[: ids.size]
     after = before + ids.size - queued.size
     check_vertex_count(batch.batch_id, after)
     created = xp.concatenate([queued, xp.arange(before, after, dtype=np.uint32)])
     for (_, out), at, stranger in zip(lists, unknown, strangers, strict=True):
-        if at.size:
-            out[at] = created[xp.searchsorted(ids, stranger)]
+        _enter_created(xp, out, at, created, ids, stranger)
     mapped.created, mapped.created_ids = created, ids
     mapped.recycled, mapped.vertex_count = queued.size, after
 
@@ -95,20 +96,15 @@ def _number_created(graph: UpdatableGraph, mapped: Mapped) -> None:
 def _drop_unknown_deletes(graph: UpdatableGraph, mapped: Mapped) -> None:
     """Keep the edge deletes whose end points both have a record, as a CSR."""
     xp, count = graph.device.xp, graph.arena[Field.VERTEX_COUNT]
-    known_rows, known_columns = mapped.delete_rows < count, mapped.delete_columns < count
-    if all_set(known_rows) and all_set(known_columns):
+    kept = _known_deletes(
+        xp, count, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns,
+        mapped.delete_entry_rows,
+    )  # fmt: skip
+    if kept is None:
         return
-    keep = known_rows[mapped.delete_entry_rows] & known_columns
-    sums = xp.concatenate([xp.zeros(1, np.uint32), xp.cumsum(keep, dtype=np.uint32)])
-    bounds = sums[mapped.delete_indptr]
-    full = bounds[1:] > bounds[:-1]
-    rows_at, entries_at = xp.flatnonzero(full), xp.flatnonzero(keep)
-    numbers = xp.cumsum(full, dtype=np.uint32) - np.uint32(1)
-    mapped.delete_rows = mapped.delete_rows[rows_at]
-    mapped.delete_indptr = xp.concatenate([bounds[:-1][rows_at], bounds[-1:]])
-    mapped.delete_columns = mapped.delete_columns[entries_at]
-    mapped.delete_entry_rows = numbers[mapped.delete_entry_rows[entries_at]]
-    mapped.delete_row_count = graph.device.to_device(np.array([rows_at.size], np.uint32))
+    mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns = kept[:3]
+    mapped.delete_entry_rows = kept[3]
+    mapped.delete_row_count = graph.device.to_device(np.array([kept[0].size], np.uint32))
 
 
 def _find_deleted(graph: UpdatableGraph, mapped: Mapped) -> Array:
@@ -162,3 +158,71 @@ def _find_fates(graph: UpdatableGraph, mapped: Mapped, there: Array) -> None:
         again = flags[mapped.deleted]
         mapped.recreated = mapped.deleted[xp.flatnonzero(again)]
         mapped.gone = mapped.deleted[xp.flatnonzero(~again)]
+
+
+# -- what CuPy computes
+
+
+def rehearse(device: Device) -> None:
+    """Have CuPy compile the kernels of its own that this module needs.
+
+    Where they were never compiled, each takes it 0.1 s, and the first batch would meet twenty. Long
+    arrays are summed up by others than short ones.
+    """
+    xp, nothing = device.xp, np.uint32(NONE)
+    for count in (1, _LONG):
+        _flagged(xp, xp.ones(count, np.uint8))
+    rows, indptr = xp.arange(2, dtype=np.uint32), xp.arange(3, dtype=np.uint32)
+    _known_deletes(xp, 1, rows, indptr, rows, rows)
+    lists = ((xp.arange(2, dtype=np.int64), xp.full(2, nothing, np.uint32)),)
+    unknown, strangers, ids = _unknown(xp, lists)
+    created = xp.concatenate([rows[:1], xp.arange(1, 2, dtype=np.uint32)])
+    _enter_created(xp, lists[0][1], unknown[0], created, ids, strangers[0])
+
+
+def _flagged(xp: Any, flags: Array) -> tuple[Array, Array]:
+    """uint32 and int64: where uint8[n] are not 0."""
+    indices = xp.flatnonzero(flags).astype(np.uint32)
+    return indices, indices.astype(np.int64)
+
+
+def _unknown(
+    xp: Any, lists: Sequence[tuple[Array, Array]]
+) -> tuple[list[Array], list[Array], Array]:
+    """Of ids, int64[n], and their indices, uint32[n]: those without an index.
+
+    Returns where they are in each list, which they are, and each id once, increasing.
+    """
+    unknown = [xp.flatnonzero(out == np.uint32(NONE)) for _, out in lists]
+    strangers = [ids[at] for (ids, _), at in zip(lists, unknown, strict=True)]
+    ids = xp.concatenate(strangers)
+    return unknown, strangers, xp.unique(ids) if ids.size else ids
+
+
+def _enter_created(
+    xp: Any, out: Array, at: Array, created: Array, ids: Array, stranger: Array
+) -> None:
+    """Write the indices, ``created``, of ``ids`` where they were unknown."""
+    if at.size:
+        out[at] = created[xp.searchsorted(ids, stranger)]
+
+
+def _known_deletes(
+    xp: Any, count: int, rows: Array, indptr: Array, columns: Array, entry_rows: Array
+) -> tuple[Array, Array, Array, Array] | None:
+    """Entries of a CSR, with the row of each, whose ids are both below ``count``; None: all are."""
+    known_rows, known_columns = rows < count, columns < count
+    if all_set(known_rows) and all_set(known_columns):
+        return None
+    keep = known_rows[entry_rows] & known_columns
+    sums = xp.concatenate([xp.zeros(1, np.uint32), xp.cumsum(keep, dtype=np.uint32)])
+    bounds = sums[indptr]
+    full = bounds[1:] > bounds[:-1]
+    rows_at, entries_at = xp.flatnonzero(full), xp.flatnonzero(keep)
+    numbers = xp.cumsum(full, dtype=np.uint32) - np.uint32(1)
+    return (
+        rows[rows_at],
+        xp.concatenate([bounds[:-1][rows_at], bounds[-1:]]),
+        columns[entries_at],
+        numbers[entry_rows[entries_at]],
+    )

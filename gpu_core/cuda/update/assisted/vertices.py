@@ -54,7 +54,8 @@ def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
 def _clear_records(graph: DeviceGraph, after: int) -> None:
     """Clear the records that the table gains."""
     arena, device, lines = graph.arena, graph.device, empty_list()
-    shape = np.frombuffer(arena.image_argument("out"), np.int64)
+    # A copy can be written, as the shape in a batch's facts: one type, compiled once.
+    shape = np.frombuffer(arena.image_argument("out"), np.int64).copy()
     kernel = device.kernel("vertices.cu", "clear_records")
     before = arena[Field.VERTEX_COUNT]
     write_clearing(lines, kernel, shape, before, after, device.multiprocessors)

@@ -270,7 +270,7 @@ class _DeltaForm(NamedTuple):
     is_merged: bool
 
 
-class _Keys(NamedTuple):
+class SortKeys(NamedTuple):
     """Layout of the keys of a delta, and the bits that they are sorted by."""
 
     #: Bits of a vertex index | bits of a kind << 32.
@@ -291,8 +291,8 @@ class _Keys(NamedTuple):
 
 
 @inlined
-def _keys_of(facts, count, form):
-    """`_Keys` of a delta of ``count`` entries."""
+def keys_of(facts, count, form):
+    """`SortKeys` of a delta of ``count`` entries."""
     call, kinds, is_merged = facts.call, form.kinds, form.is_merged
     bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
     number_bits, with_values = 0, False
@@ -313,14 +313,14 @@ def _keys_of(facts, count, form):
         if of_bucket > 0:
             buckets = buckets_of(call.after - 1, bits, of_bucket)
             partition_bit = top - of_bucket
-    return _Keys(
+    return SortKeys(
         bits | kind_bits << 32, kind_bits, number_bits, with_values, is_stable or by_column,
         low_bit, top, buckets, partition_bit,
     )  # fmt: skip
 
 
 @inlined
-def _reserve_sort(facts, keys, count, sorts, sort, end):
+def reserve_sort(facts, keys, count, sorts, sort, end):
     """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is after."""
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
     sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
@@ -342,9 +342,9 @@ def _reserve_sort(facts, keys, count, sorts, sort, end):
 def _write_delta(launches, facts, delta, form, steps, end):
     """Write the launches of a delta that is not a list as it is."""
     count, keeps_rows, is_merged = delta[ENTRIES], form.keeps_rows, form.is_merged
-    keys = _keys_of(facts, count, form)
+    keys = keys_of(facts, count, form)
     sort = np.zeros(_SORT_FIELDS, np.int64)
-    end = _reserve_sort(facts, keys, count, not is_merged, sort, end)
+    end = reserve_sort(facts, keys, count, not is_merged, sort, end)
     tiles = published = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
@@ -364,12 +364,12 @@ def _write_delta(launches, facts, delta, form, steps, end):
     if is_merged:
         _write_merging(launches, facts, count, keys, sort)
     else:
-        _write_packing(launches, facts, delta, keys, sort, keeps_rows, published)
+        write_packing(launches, facts, delta, keys, sort, keeps_rows, published)
         write_sort(launches, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
     if keys.buckets > 0:
-        _write_grouping(launches, facts, delta, keys, sort, published)
+        write_grouping(launches, facts, delta, keys, sort, published)
     else:
-        _write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles)
+        write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles)
     return end
 
 
@@ -386,7 +386,7 @@ def _write_merging(launches, facts, count, keys, sort):
 
 
 @inlined
-def _write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
+def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
     position = begin_launch(launches, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
@@ -413,7 +413,7 @@ def _write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
 
 
 @inlined
-def _write_grouping(launches, facts, delta, keys, sort, published):
+def write_grouping(launches, facts, delta, keys, sort, published):
     """Write the launch that sorts each bucket and groups its entries by row."""
     position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
     end_launch(launches, put_words(launches, position, (
@@ -425,7 +425,7 @@ def _write_grouping(launches, facts, delta, keys, sort, published):
 
 
 @inlined
-def _write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles):
+def write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles):
     """Write the launches that group sorted keys by row and unpack them."""
     kernels, count = facts.kernels.plain, delta[ENTRIES]
     if tiles:

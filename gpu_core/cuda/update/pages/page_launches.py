@@ -79,7 +79,7 @@ def queue_is_short(header, image):
 
 
 @inlined
-def _plans_of(facts, header, plans, end):
+def plans_of(facts, header, plans, end):
     """Allocate the plans from ``end`` on, and fill ``ListedPlan`` of each delta, its number first.
 
     Returns
@@ -130,7 +130,7 @@ def _entry_blocks(entries, multiprocessors):
 
 
 @inlined
-def _write_planning(launches, facts, plans, queued, queue_words):
+def write_planning(launches, facts, plans, queued, queue_words):
     """Write the launches that find out what becomes of each row."""
     call, image = facts.call, facts.image
     for number in range(call.deltas):
@@ -151,7 +151,7 @@ def _write_planning(launches, facts, plans, queued, queue_words):
 
 
 @inlined
-def _write_committing(launches, facts, plans, pages, ring):
+def write_committing(launches, facts, plans, pages, ring):
     """Write the launches that write rows, records and links, and queue the pages that rows leave.
 
     Parameters
@@ -211,7 +211,7 @@ def write_pages(launches, facts, header, steps, end):
     ring = (image.page_queue, slots - 1, header[_QUEUE_BACK], 0)
     pages = (call.recycled, -1, 0, call.recycled_pages, call.allocation, call.taken)
     if call.deltas > 0:
-        most, end = _plans_of(facts, header, plans, end)
+        most, end = plans_of(facts, header, plans, end)
         allocation = taken = 0
         if steps & ALLOCATE:
             allocation, taken, end = reserve_allocation(facts, most, end)
@@ -223,14 +223,14 @@ def write_pages(launches, facts, header, steps, end):
             return end
         if steps & PLAN:
             if steps & ALLOCATE:
-                _write_planning(launches, facts, plans, queued, slots)
+                write_planning(launches, facts, plans, queued, slots)
                 write_allocating(launches, facts, most, allocation, taken)
             else:
-                _write_planning(launches, facts, plans, 0, _ENDLESS)
+                write_planning(launches, facts, plans, 0, _ENDLESS)
         if steps & ENTER:
             write_entering(launches, facts)
         if steps & COMMIT:
-            _write_committing(launches, facts, plans, pages, ring)
+            write_committing(launches, facts, plans, pages, ring)
     if steps & COMMIT and call.report != 0:
         write_finishing(launches, facts)
     return end

@@ -168,7 +168,7 @@ def provide_long_rows(facts, header):
 
 
 @inlined
-def _plans_of(call, deltas, plans, end):
+def plans_of(call, deltas, plans, end):
     """Allocate the plans from ``end`` on, and fill ``Plan`` of each delta, its number before it.
 
     Returns
@@ -230,7 +230,7 @@ def _put_delta(launches, position, facts, plans, number, vertex_count):
 
 
 @inlined
-def _write_planning(launches, facts, plans):
+def write_planning(launches, facts, plans):
     """Write the launches that find out what becomes of each row."""
     call, kernels = facts.call, facts.kernels.directed
     deltas, before = facts.deltas.each, call.before
@@ -254,7 +254,7 @@ def _write_planning(launches, facts, plans):
 
 
 @inlined
-def _write_committing(launches, facts, plans, allocation, taken, steps):
+def write_committing(launches, facts, plans, allocation, taken, steps):
     """Write the launches that write rows, records and freed runs, and a report where one is due.
 
     Rows are written beside the launch before, if that enters vertices, or writes long rows or those
@@ -313,7 +313,7 @@ def _is_few(facts, steps):
 
 
 @inlined
-def _write_whole(launches, facts, plans, allocation, taken):
+def write_whole(launches, facts, plans, allocation, taken):
     """Write the launch that does a whole batch."""
     call, image, direction = facts.call, facts.image, facts.deltas.each[0, 0]
     position = begin_launch(launches, facts.kernels.directed[direction, FEW_ROWS], 1, BLOCK)
@@ -350,21 +350,21 @@ def write_rows(launches, facts, steps, end):
             write_finishing(launches, facts)
         return end
     plans = np.empty((2, PLAN_WORDS), np.int64)
-    most, end = _plans_of(call, facts.deltas.each, plans, end)
+    most, end = plans_of(call, facts.deltas.each, plans, end)
     allocation, taken = call.allocation, call.taken
     if steps & ALLOCATE:
         allocation, taken, end = reserve_allocation(facts, most, end)
     if end > call.scratch_end:
         return end
     if _is_few(facts, steps):
-        _write_whole(launches, facts, plans, allocation, taken)
+        write_whole(launches, facts, plans, allocation, taken)
         return end
     if steps & PLAN:
-        _write_planning(launches, facts, plans)
+        write_planning(launches, facts, plans)
     if steps & ALLOCATE:
         write_allocating(launches, facts, most, allocation, taken)
     if steps & ENTER:
         write_entering(launches, facts)
     if steps & COMMIT:
-        _write_committing(launches, facts, plans, allocation, taken, steps)
+        write_committing(launches, facts, plans, allocation, taken, steps)
     return end

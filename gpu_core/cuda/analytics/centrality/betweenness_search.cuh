@@ -1,0 +1,105 @@
+// betweenness_search.cuh -- what searches from many sources at once write: bundles, places, levels.
+//
+// Part of     betweenness_stages.cuh
+//
+// Bundle      up to SLOTS sources that are searched from together: a row is walked once for all of them, and
+//             a mask of bits says for which
+// Places      arrays of masks have a place for each vertex of a bundle, `bundle * rows + vertex`; those of
+//             numbers have one for each source there, `place * slots + slot`: one or two lines of the cache
+// List        u32: places that were reached in a level, level after level, and the sources that reached them.
+//             Sources reach a vertex in different levels: it is listed in each of them
+// Fronts      u32[FRONTS][places]: which sources have reached a place in level l, in array l % FRONTS; empty
+//             but for levels that are worked on
+#pragma once
+#include "frontier.cuh"
+
+typedef unsigned short u16;
+
+constexpr u32 SLOTS = 16;
+// Lanes that walk a row together.
+constexpr u32 TEAM = 8;
+// Entries of a part of a long row.
+constexpr u32 PART_ENTRIES = 256;
+constexpr u32 FRONTS = 4;
+
+constexpr u64 PUSHES = 0, PULLS = 1, LISTS = 2, COUNTS = 3, ADDS = 4;
+// Bit of a level's cost: it has rows of several parts.
+constexpr u64 LONG_ROWS = u64(1) << 63;
+
+struct Search {
+    u64 sources;
+    // End of the list.
+    u64 tail;
+    // What this stage works on: list[first … first + size - 1]; size 0: the end.
+    u64 first;
+    u64 size;
+    u64 stage;
+    // Of the vertices of that range; and the last one, once it is known.
+    u64 level;
+    u64 last;
+    // Of that level, and of the one that is being reached: entries by TEAM, and one a row; LONG_ROWS.
+    u64 cost;
+    u64 next_cost;
+    u64 ticket;
+};
+
+// What is worked on.
+struct Batch {
+    Search* search;
+    u32* list;
+    u16* masks;      // by item of the list: sources
+    u64* levels;     // where each begins in the list
+    u64* costs;      // of each
+    u32* seen;       // by place: sources that have reached it
+    u32* fronts;
+    double* paths;   // by place and slot; after the way back what lies behind the vertex
+    double* share;
+    double* sums;    // by bundle, part and slot
+    u32* tickets;    // by bundle and part, 0 between two stages: parts of the row that are summed up
+    u64 rows;        // vertices of a bundle
+    u64 places;
+    u64 slots;       // sources of a bundle
+    u64 parts;       // room for parts of a bundle
+    u64 entries;     // of all rows
+    u64 small;       // cost of a level up to which it is a small one
+    u64 pull_share;  // a level is pulled whose rows have more than one of so many entries of all bundles
+
+    __device__ __forceinline__ u32* front(u32 level) const { return fronts + level % FRONTS * places; }
+    __device__ __forceinline__ u32 vertex_of(u32 place) const { return place % static_cast<u32>(rows); }
+};
+
+__device__ __forceinline__ u64 bundles_of(u64 sources) { return (sources + SLOTS - 1) / SLOTS; }
+
+// Rows of one direction, and the parts of the long ones: part << 32 | vertex, those of a row one after the other.
+struct Side {
+    Rows rows;
+    const u64* parts;
+    const u32* part_count;
+};
+
+// A row of a stage, and the sources that it is walked for; 0: there is none.
+struct Row {
+    u32 place = 0;
+    u32 sources = 0;
+};
+
+// What a thread has listed.
+struct Listed {
+    u64 cost = 0;
+    bool has_long = false;
+
+    __device__ __forceinline__ void count(u32 out_degree, u32 in_degree) {
+        const u32 degree = max(out_degree, in_degree);
+        cost += degree / TEAM + 1;
+        has_long |= degree > PART_ENTRIES;
+    }
+    // All threads of the block call.
+    template <int SIZE>
+    __device__ __forceinline__ void add_up(Search* search) const {
+        const u64 total = block_sum<u64, SIZE>(cost);
+        const bool any_long = __syncthreads_or(has_long);
+        if (threadIdx.x > 0) return;
+        if (total) atomicAdd(&search->next_cost, total);
+        if (any_long) atomicOr(&search->next_cost, LONG_ROWS);
+    }
+};
