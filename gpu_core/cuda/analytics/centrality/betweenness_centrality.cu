@@ -6,7 +6,7 @@
 // Stages      of a level forward: its vertices reach those of the next one: they push to them, or all that
 //             have not been reached by all sources pull, and those that were are listed. These then add up the
 //             paths of their in-neighbors. Back, from the last level on: vertices add up the shares of the
-//             out-neighbors behind them. All sources of a batch go on level by level together, in bundles
+//             out-neighbors after them. All sources of a batch go on level by level together, in bundles
 //             (betweenness_stages.cuh)
 //
 // Source      Brandes, "A Faster Algorithm for Betweenness Centrality", J. Math. Sociology 25, 2001; many
@@ -20,7 +20,7 @@ constexpr int PART_THREADS = 256;
 // Threads of a block of those that meet: with more, a thread has too few registers.
 constexpr int MEETING_THREADS = 512;
 
-// Whether the level is pulled that comes behind one of this cost.
+// Whether the level is pulled after one of this cost.
 __device__ __forceinline__ bool pulls(u64 cost, const Batch& batch) {
     const u64 entries = (cost & ~LONG_ROWS) * TEAM;
     return (cost & ~LONG_ROWS) > batch.small &&
@@ -39,7 +39,7 @@ __device__ __forceinline__ void begin_level(const Batch& batch, u64 level, u64 f
     batch.costs[level] = search->cost;
 }
 
-// Make up the next stage. One thread calls, behind all others.
+// Make up the next stage. One thread calls, after all others.
 __device__ __forceinline__ void end_stage(const Batch& batch) {
     Search* const search = batch.search;
     const u64 level = search->level;
@@ -69,15 +69,15 @@ __device__ __forceinline__ void end_stage(const Batch& batch) {
 
 // Do one stage of a kind.
 template <u64 STAGE, int SIZE, bool MEETS>
-__device__ __forceinline__ void do_stage(const Side& side, const Side& other_side, const Batch& batch) {
-    Stage<STAGE, MEETS> stage(side, other_side, batch);
+__device__ __forceinline__ void do_stage(const Direction& direction, const Direction& opposite, const Batch& batch) {
+    Stage<STAGE, MEETS> stage(direction, opposite, batch);
     stage.template work<SIZE>();
     if (STAGE == PUSHES || STAGE == LISTS) stage.listed.template add_up<SIZE>(batch.search);
 }
 
 // Do the stage that comes next. What is small is not pulled.
 template <int SIZE, bool MEETS>
-__device__ __forceinline__ void work(const Side& out, const Side& into, const Batch& batch) {
+__device__ __forceinline__ void work(const Direction& out, const Direction& into, const Batch& batch) {
     const u64 stage = __ldcg(&batch.search->stage);
     if (stage == PUSHES) do_stage<PUSHES, SIZE, MEETS>(out, into, batch);
     else if (stage == COUNTS) do_stage<COUNTS, SIZE, MEETS>(into, out, batch);
@@ -91,7 +91,7 @@ __device__ __forceinline__ void work(const Side& out, const Side& into, const Ba
 // List the parts of long rows.
 //
 // Launch      PART_THREADS threads, a thread a row
-// Writes      parts  of `Side`; those of a row one after the other, rows in any order
+// Writes      parts  of `Direction`; those of a row one after the other, rows in any order
 //             part_count  grows from 0
 extern "C" __global__ void __launch_bounds__(PART_THREADS) list_parts(
         const u32* __restrict__ degree, const u64 rows, u64* __restrict__ parts, u32* part_count) {
@@ -99,12 +99,12 @@ extern "C" __global__ void __launch_bounds__(PART_THREADS) list_parts(
     const u32 length = row < rows ? degree[row] : 0;
     const u32 own = length > PART_ENTRIES ? (length - 1) / PART_ENTRIES + 1 : 0;
     u32 all;
-    u32 place = warp_exclusive_sum(own, all);
+    u32 position = warp_exclusive_sum(own, all);
     if (all == 0) return;
     u32 first = 0;
     if (lane_of_thread() == 0) first = atomicAdd(part_count, all);
-    place += __shfl_sync(FULL_WARP, first, 0);
-    for (u32 part = 0; part < own; ++part) parts[place + part] = static_cast<u64>(part) << 32 | row;
+    position += __shfl_sync(FULL_WARP, first, 0);
+    for (u32 part = 0; part < own; ++part) parts[position + part] = static_cast<u64>(part) << 32 | row;
 }
 
 // Begin the searches of a batch.
@@ -119,12 +119,12 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(
     Listed listed;
     if (number < count) {
         const u32 source = sources[number];
-        const u64 place = number / SLOTS * batch.rows + source;
+        const u64 cell = number / SLOTS * batch.rows + source;
         const u32 slot = number % SLOTS;
-        batch.list[number] = static_cast<u32>(place);
+        batch.list[number] = static_cast<u32>(cell);
         batch.masks[number] = static_cast<u16>(1u << slot);
-        batch.seen[place] = batch.front(0)[place] = 1u << slot;
-        batch.paths[place * batch.slots + slot] = 1;
+        batch.seen[cell] = batch.front(0)[cell] = 1u << slot;
+        batch.paths[cell * batch.slots + slot] = 1;
         listed.count(degree[source], back_degree[source]);
     }
     listed.add_up<ROW_THREADS>(batch.search);
@@ -160,8 +160,8 @@ extern "C" __global__ void __launch_bounds__(MEETING_THREADS, 1) IN_CLUSTER smal
         const i64* __restrict__ back_begin, const u32* __restrict__ back_degree,
         const u32* __restrict__ back_columns, const i64 back_step, const u64* back_parts,
         const u32* back_part_count, const Batch batch) {
-    const Side out{{begin, degree, columns, step}, parts, part_count};
-    const Side into{{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count};
+    const Direction out{{begin, degree, columns, step}, parts, part_count};
+    const Direction into{{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count};
     meet_rounds([&] { return __ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->cost) <= batch.small; },
                 [&] { work<MEETING_THREADS, true>(out, into, batch); }, [&] { end_stage(batch); });
 }
@@ -178,15 +178,15 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_batch(
     if (vertex >= batch.rows) return;
     double sum = total[vertex];
     for (u64 first = 0; first < count; first += SLOTS) {
-        const u64 place = first / SLOTS * batch.rows + vertex;
-        const double* const behind = batch.paths + place * batch.slots;
-        for (u32 seen = batch.seen[place]; seen; seen &= seen - 1) {
+        const u64 cell = first / SLOTS * batch.rows + vertex;
+        const double* const dependencies = batch.paths + cell * batch.slots;
+        for (u32 seen = batch.seen[cell]; seen; seen &= seen - 1) {
             const u32 slot = __ffs(seen) - 1;
             if (sources[first + slot] != vertex) {
-                sum += endpoints ? behind[slot] + 1.0 : behind[slot];
+                sum += endpoints ? dependencies[slot] + 1.0 : dependencies[slot];
             } else if (endpoints) {
                 // Behind a source is one for every vertex that it reaches, but for rounding.
-                sum += rint(behind[slot]);
+                sum += rint(dependencies[slot]);
             }
         }
     }

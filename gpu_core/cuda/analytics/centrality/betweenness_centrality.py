@@ -76,9 +76,9 @@ def centrality(
     if _SLOTS < batch < sources.size:
         batch -= batch % _SLOTS
     slots, bundles = min(batch, _SLOTS), blocks_for(batch, _SLOTS)
-    places, items, room = bundles * count, batch * count, _most_parts(out)
-    numbers = places * slots
-    marks, sums = (_FRONTS + 1) * places, bundles * room * slots
+    cells, items, room = bundles * count, batch * count, _most_parts(out)
+    numbers = cells * slots
+    marks, sums = (_FRONTS + 1) * cells, bundles * room * slots
     need = bytes_of(
         (words_of(_SEARCH) + 2 * (count + 1) + 2 * room, np.uint64),
         (2 * numbers + sums, np.float64),
@@ -95,10 +95,10 @@ def centrality(
         paths, share = (scratch.take(numbers, np.float64) for _ in range(2))
         of_parts = scratch.take(sums, np.float64), zeros(scratch, bundles * room, np.uint32)
         arrays = (
-            search, listed, masks, levels, costs, marked[:places], marked[places:], paths, share,
+            search, listed, masks, levels, costs, marked[:cells], marked[cells:], paths, share,
             *of_parts,
         )  # fmt: skip
-        sizes = count, places, slots, room, out.num_entries, SMALL_COST, PULL_SHARE
+        sizes = count, cells, slots, room, out.num_entries, SMALL_COST, PULL_SHARE
         given = np.array((*map(address, arrays), *sizes), dtype=_BATCH)
         read = *out.walked, *of_out, *into.walked, *of_in, given
         small, large = ("small_batch_stages", *read), ("batch_stage", *read)

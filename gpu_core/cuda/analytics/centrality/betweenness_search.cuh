@@ -1,14 +1,14 @@
-// betweenness_search.cuh -- what searches from many sources at once write: bundles, places, levels.
+// betweenness_search.cuh -- what searches from many sources at once write: bundles, cells, levels.
 //
 // Part of     betweenness_stages.cuh
 //
 // Bundle      up to SLOTS sources that are searched from together: a row is walked once for all of them, and
 //             a mask of bits says for which
-// Places      arrays of masks have a place for each vertex of a bundle, `bundle * rows + vertex`; those of
-//             numbers have one for each source there, `place * slots + slot`: one or two lines of the cache
-// List        u32: places that were reached in a level, level after level, and the sources that reached them.
+// Cells       arrays of masks have a cell for each vertex of a bundle, `bundle * rows + vertex`; those of
+//             numbers have one for each source there, `cell * slots + slot`: one or two lines of the cache
+// List        u32: cells that were reached in a level, level after level, and the sources that reached them.
 //             Sources reach a vertex in different levels: it is listed in each of them
-// Fronts      u32[FRONTS][places]: which sources have reached a place in level l, in array l % FRONTS; empty
+// Fronts      u32[FRONTS][cells]: which sources have reached a cell in level l, in array l % FRONTS; empty
 //             but for levels that are worked on
 #pragma once
 #include "frontier.cuh"
@@ -50,28 +50,28 @@ struct Batch {
     u16* masks;      // by item of the list: sources
     u64* levels;     // where each begins in the list
     u64* costs;      // of each
-    u32* seen;       // by place: sources that have reached it
+    u32* seen;       // by cell: sources that have reached it
     u32* fronts;
-    double* paths;   // by place and slot; after the way back what lies behind the vertex
+    double* paths;   // by cell and slot; after the backward pass, the dependency of the vertex
     double* share;
     double* sums;    // by bundle, part and slot
     u32* tickets;    // by bundle and part, 0 between two stages: parts of the row that are summed up
     u64 rows;        // vertices of a bundle
-    u64 places;
+    u64 cells;
     u64 slots;       // sources of a bundle
     u64 parts;       // room for parts of a bundle
     u64 entries;     // of all rows
     u64 small;       // cost of a level up to which it is a small one
     u64 pull_share;  // a level is pulled whose rows have more than one of so many entries of all bundles
 
-    __device__ __forceinline__ u32* front(u32 level) const { return fronts + level % FRONTS * places; }
-    __device__ __forceinline__ u32 vertex_of(u32 place) const { return place % static_cast<u32>(rows); }
+    __device__ __forceinline__ u32* front(u32 level) const { return fronts + level % FRONTS * cells; }
+    __device__ __forceinline__ u32 vertex_of(u32 cell) const { return cell % static_cast<u32>(rows); }
 };
 
 __device__ __forceinline__ u64 bundles_of(u64 sources) { return (sources + SLOTS - 1) / SLOTS; }
 
 // Rows of one direction, and the parts of the long ones: part << 32 | vertex, those of a row one after the other.
-struct Side {
+struct Direction {
     Rows rows;
     const u64* parts;
     const u32* part_count;
@@ -79,7 +79,7 @@ struct Side {
 
 // A row of a stage, and the sources that it is walked for; 0: there is none.
 struct Row {
-    u32 place = 0;
+    u32 cell = 0;
     u32 sources = 0;
 };
 

@@ -1,7 +1,7 @@
-// betweenness_stages.cuh -- a level of searches from many sources, or of the way back: rows, walked for bundles.
+// betweenness_stages.cuh -- one level of the searches, forward or backward: walk rows for bundles of sources.
 //
 // Part of     betweenness_centrality.cu, which says what the stages are and in which order they come. Bundles
-//             of sources, and places: betweenness_search.cuh
+//             of sources, and cells: betweenness_search.cuh
 //
 // Rows        a short one is walked by a *team* of TEAM lanes, each of which has two sources of a bundle; a
 //             longer one by a warp, four teams; parts of PART_ENTRIES of still longer ones by a warp each
@@ -40,14 +40,14 @@ __device__ __forceinline__ T read(const T* address) {
     else return *address;
 }
 
-// A stage of a level, over rows of one side. All threads of the launch call what is public.
+// A stage of a level, over rows of one direction. All threads of the launch call what is public.
 template <u64 STAGE, bool MEETS>
 class Stage {
   public:
-    __device__ __forceinline__ Stage(const Side& side, const Side& other_side, const Batch& batch)
-        : side_(side), degree_(side.rows.degree), other_degree_(other_side.rows.degree), batch_(batch),
+    __device__ __forceinline__ Stage(const Direction& direction, const Direction& opposite, const Batch& batch)
+        : direction_(direction), degree_(direction.rows.degree), other_degree_(opposite.rows.degree), batch_(batch),
           search_(batch.search), level_(static_cast<u32>(__ldcg(&search_->level))) {
-        // Arrays of levels that are not worked on any more are emptied; on the way back the next one is made.
+        // Arrays of levels that are not worked on any more are emptied; in the backward pass the next one is made.
         if (STAGE == PUSHES || STAGE == PULLS) {
             if (level_ > 0) set_front(level_ - 1, false);
         } else if (STAGE == ADDS) {
@@ -59,29 +59,29 @@ class Stage {
     // Long rows first: they take longest.
     template <int SIZE>
     __device__ __forceinline__ void work() {
-        const u64 places = bundles_of(__ldcg(&search_->sources)) * batch_.rows;
+        const u64 cells = bundles_of(__ldcg(&search_->sources)) * batch_.rows;
         if (STAGE == LISTS) {
-            for_vertices<SIZE>(places, [&](bool has_place, u64 place) {
-                list(has_place && next()[place], static_cast<u32>(place));
+            for_vertices<SIZE>(cells, [&](bool has_cell, u64 cell) {
+                list(has_cell && next()[cell], static_cast<u32>(cell));
             });
             return;
         }
         const bool has_long = STAGE == PULLS || __ldcg(&search_->cost) & LONG_ROWS;
         if (!MEETS && has_long) walk_parts();
-        walk_rows(STAGE == PULLS ? places : __ldcg(&search_->size));
+        walk_rows(STAGE == PULLS ? cells : __ldcg(&search_->size));
     }
 
     Listed listed;
 
   private:
-    const Side& side_;
+    const Direction& direction_;
     const u32* degree_;
     const u32* other_degree_;
     const Batch& batch_;
     Search* const search_;
     const u32 level_;
 
-    // By place: sources of the rows of this stage; those that are reached next; sources that neighbors have or,
+    // By cell: sources of the rows of this stage; those that are reached next; sources that neighbors have or,
     // where they are pushed to, do not need.
     __device__ __forceinline__ u32* own() const { return batch_.front(level_); }
     __device__ __forceinline__ u32* next() const { return batch_.front(level_ + 1); }
@@ -90,7 +90,7 @@ class Stage {
         return STAGE == PULLS ? own() : STAGE == COUNTS ? batch_.front(level_ - 1) : next();
     }
 
-    // A thread an item of the level: say which sources have reached its place, or that none have.
+    // A thread an item of the level: say which sources have reached its cell, or that none have.
     __device__ __forceinline__ void set_front(u32 level, bool is_set) {
         const u64 end = __ldcg(&batch_.levels[level + 1]);
         u32* const front = batch_.front(level);
@@ -99,29 +99,29 @@ class Stage {
         }
     }
 
-    // Sources that have not reached a place.
-    __device__ __forceinline__ u32 missing(u32 place) const {
-        const u64 bundle = place / static_cast<u32>(batch_.rows);
+    // Sources that have not reached a cell.
+    __device__ __forceinline__ u32 missing(u32 cell) const {
+        const u64 bundle = cell / static_cast<u32>(batch_.rows);
         const u64 sources = min(__ldcg(&search_->sources) - bundle * SLOTS, u64(SLOTS));
-        return ((1u << sources) - 1) & ~read<MEETS>(&batch_.seen[place]);
+        return ((1u << sources) - 1) & ~read<MEETS>(&batch_.seen[cell]);
     }
 
-    // The row of item `at` of the list, or of place `at` where places pull. All lanes of its team call.
+    // The row of item `at` of the list, or of cell `at` where cells pull. All lanes of its team call.
     __device__ __forceinline__ Row row_at(u64 at) const {
         if (STAGE == PULLS) return {static_cast<u32>(at), missing(static_cast<u32>(at))};
-        const u32 place = read<MEETS>(&batch_.list[at]);
-        const Row row{place, read<MEETS>(&own()[place])};
+        const u32 cell = read<MEETS>(&batch_.list[at]);
+        const Row row{cell, read<MEETS>(&own()[cell])};
         if (STAGE == COUNTS && lane_of_thread() % TEAM == 0) {
             batch_.masks[at] = static_cast<u16>(row.sources);
-            batch_.seen[place] |= row.sources;
+            batch_.seen[cell] |= row.sources;
         }
         return row;
     }
 
-    // The row of a place, if it is one of this stage, for a part of it.
-    __device__ __forceinline__ Row row_of(u32 place) const {
-        if (STAGE == PULLS) return {place, missing(place) & ~__ldcg(&next()[place])};
-        return {place, own()[place]};
+    // The row of a cell, if it is one of this stage, for a part of it.
+    __device__ __forceinline__ Row row_of(u32 cell) const {
+        if (STAGE == PULLS) return {cell, missing(cell) & ~__ldcg(&next()[cell])};
+        return {cell, own()[cell]};
     }
 
     // Walk the rows 0 … count - 1 of the stage, but for long ones.
@@ -131,19 +131,19 @@ class Stage {
         for (u64 tile = thread_of_grid() / WARP * TEAMS; tile < count; tile += warps * TEAMS) {
             const u64 at = tile + lane / TEAM;
             const Row row = at < count ? row_at(STAGE == PULLS ? at : first + at) : Row{};
-            const u32 vertex = batch_.vertex_of(row.place);
+            const u32 vertex = batch_.vertex_of(row.cell);
             const u32 degree = row.sources ? degree_[vertex] : 0;
-            const i64 begin = row.sources ? side_.rows.begin[vertex] : 0;
+            const i64 begin = row.sources ? direction_.rows.begin[vertex] : 0;
             const bool is_short = degree <= TEAM_ENTRIES;
             u32 waiting = __ballot_sync(FULL_WARP, !is_short && degree <= PART_ENTRIES && lane % TEAM == 0);
             // Each team its own; then those that wait, by the warp.
-            Piece piece{{row.place, is_short ? row.sources : 0}, begin, is_short ? degree : 0, TEAM};
+            Piece piece{{row.cell, is_short ? row.sources : 0}, begin, is_short ? degree : 0, TEAM};
             while (true) {
                 keep(piece, walk_piece(piece));
                 if (!waiting) break;
                 const int owner = __ffs(waiting) - 1;
                 waiting &= waiting - 1;
-                piece = {{__shfl_sync(FULL_WARP, row.place, owner), __shfl_sync(FULL_WARP, row.sources, owner)},
+                piece = {{__shfl_sync(FULL_WARP, row.cell, owner), __shfl_sync(FULL_WARP, row.sources, owner)},
                          __shfl_sync(FULL_WARP, begin, owner), __shfl_sync(FULL_WARP, degree, owner), WARP};
             }
         }
@@ -151,7 +151,7 @@ class Stage {
 
     // Walk the parts of long rows. Adjacent ones, which may be of one row, are for different warps.
     __device__ __forceinline__ void walk_parts() {
-        const u64 of_bundle = *side_.part_count;
+        const u64 of_bundle = *direction_.part_count;
         const u64 count = of_bundle * bundles_of(__ldcg(&search_->sources));
         const u64 warps = threads_of_grid() / WARP;
         for (u64 tile = thread_of_grid() / WARP; tile < count; tile += warps * WARP) {
@@ -159,13 +159,13 @@ class Stage {
             u64 item = 0;
             Row row;
             if (at < count) {
-                item = side_.parts[at % of_bundle];
+                item = direction_.parts[at % of_bundle];
                 row = row_of(static_cast<u32>(at / of_bundle * batch_.rows + static_cast<u32>(item)));
             }
             u32 waiting = __ballot_sync(FULL_WARP, row.sources != 0);
             for (; waiting; waiting &= waiting - 1) {
                 const int owner = __ffs(waiting) - 1;
-                walk_part({__shfl_sync(FULL_WARP, row.place, owner), __shfl_sync(FULL_WARP, row.sources, owner)},
+                walk_part({__shfl_sync(FULL_WARP, row.cell, owner), __shfl_sync(FULL_WARP, row.sources, owner)},
                           static_cast<u32>(__shfl_sync(FULL_WARP, item, owner) >> 32), tile + warps * owner,
                           of_bundle);
             }
@@ -174,10 +174,10 @@ class Stage {
 
     // Part number `part` of a row, number `at` of all bundles. All lanes of the warp call.
     __device__ __forceinline__ void walk_part(const Row& row, u32 part, u64 at, u64 of_bundle) {
-        const u32 vertex = batch_.vertex_of(row.place);
+        const u32 vertex = batch_.vertex_of(row.cell);
         const u32 skipped = part * PART_ENTRIES;
         const u32 degree = degree_[vertex];
-        const Piece piece{row, side_.rows.begin[vertex] + skipped * side_.rows.step,
+        const Piece piece{row, direction_.rows.begin[vertex] + skipped * direction_.rows.step,
                           min(degree - skipped, PART_ENTRIES), WARP};
         Made made = walk_piece(piece);
         if (STAGE == PUSHES || STAGE == PULLS) {
@@ -214,50 +214,50 @@ class Stage {
     // Walk a piece of a row. All lanes of the warp call, for pieces of the same lanes.
     __device__ __forceinline__ Made walk_piece(const Piece& piece) {
         const u32 lane = lane_of_thread() & (piece.lanes - 1);
-        const u32 before = piece.row.place - batch_.vertex_of(piece.row.place);
+        const u32 before = piece.row.cell - batch_.vertex_of(piece.row.cell);
         const u32 longest = warp_max(piece.entries);
-        const u32* const columns = side_.rows.columns + piece.begin;
-        const u32 stride = static_cast<u32>(side_.rows.step);
+        const u32* const columns = direction_.rows.columns + piece.begin;
+        const u32 stride = static_cast<u32>(direction_.rows.step);
         Made made;
         for (u32 tile = 0; tile < longest; tile += piece.lanes * ROUNDS) {
-            u32 places[ROUNDS], sources[ROUNDS];
+            u32 cells[ROUNDS], sources[ROUNDS];
             u32 at = tile + lane;
 #pragma unroll
             for (u32 i = 0; i < ROUNDS; ++i, at += piece.lanes) {
                 sources[i] = at < piece.entries ? piece.row.sources : 0;
-                places[i] = sources[i] ? before + columns[at * stride] : 0;
+                cells[i] = sources[i] ? before + columns[at * stride] : 0;
             }
 #pragma unroll
             for (u32 i = 0; i < ROUNDS; ++i) {
-                const u32 bits = sources[i] ? read<MEETS>(&theirs()[places[i]]) : 0;
+                const u32 bits = sources[i] ? read<MEETS>(&theirs()[cells[i]]) : 0;
                 sources[i] &= STAGE == PUSHES ? ~bits : bits;
             }
 #pragma unroll
             for (u32 i = 0; i < ROUNDS; ++i) {
                 if (STAGE == PULLS) made.sources |= sources[i];
-                else if (STAGE == PUSHES) push_to(places[i], sources[i]);
-                else add_values(places[i], sources[i], made);
+                else if (STAGE == PUSHES) push_to(cells[i], sources[i]);
+                else add_values(cells[i], sources[i], made);
             }
         }
         return made;
     }
 
     // A neighbor of each lane is reached by sources of its row, 0 where there is none. All lanes call.
-    __device__ __forceinline__ void push_to(u32 place, u32 sources) {
-        if (sources) sources &= ~__ldcg(&next()[place]);
-        list(sources && atomicOr(&next()[place], sources) == 0, place);
+    __device__ __forceinline__ void push_to(u32 cell, u32 sources) {
+        if (sources) sources &= ~__ldcg(&next()[cell]);
+        list(sources && atomicOr(&next()[cell], sources) == 0, cell);
     }
 
-    // List a place of each lane. All lanes call.
-    __device__ __forceinline__ void list(bool is_listed, u32 place) {
-        append_vertices(is_listed, place, &search_->tail, batch_.list);
+    // List a cell of each lane. All lanes call.
+    __device__ __forceinline__ void list(bool is_listed, u32 cell) {
+        append_vertices(is_listed, cell, &search_->tail, batch_.list);
         if (!is_listed) return;
-        const u32 vertex = batch_.vertex_of(place);
+        const u32 vertex = batch_.vertex_of(cell);
         listed.count(degree_[vertex], other_degree_[vertex]);
     }
 
     // Add what neighbors have, one of each lane, for these sources of its team's row.
-    __device__ __forceinline__ void add_values(u32 place, u32 sources, Made& made) const {
+    __device__ __forceinline__ void add_values(u32 cell, u32 sources, Made& made) const {
         const u32 wanted = __ballot_sync(FULL_WARP, sources != 0);
         const u32 slot = lane_of_thread() % TEAM, team = lane_of_thread() - slot;
         constexpr u32 AT_ONCE = TEAM / 2;
@@ -268,7 +268,7 @@ class Stage {
             double low[AT_ONCE], high[AT_ONCE];
 #pragma unroll
             for (u32 i = 0; i < AT_ONCE; ++i) {
-                const u32 neighbor = __shfl_sync(FULL_WARP, place, team + first + i);
+                const u32 neighbor = __shfl_sync(FULL_WARP, cell, team + first + i);
                 const u32 bits = __shfl_sync(FULL_WARP, sources, team + first + i) >> slot;
                 const double* const of_slot =
                     (STAGE == COUNTS ? batch_.paths : batch_.share) + static_cast<u64>(neighbor) * static_cast<u32>(batch_.slots) + slot;
@@ -302,12 +302,12 @@ class Stage {
             for (u32 distance = 1; distance < piece.lanes; distance *= 2) {
                 made.sources |= __shfl_xor_sync(FULL_WARP, made.sources, distance);
             }
-            if (lane == 0 && made.sources) atomicOr(&next()[row.place], made.sources);
+            if (lane == 0 && made.sources) atomicOr(&next()[row.cell], made.sources);
             return;
         }
         if (piece.lanes == WARP) made = sum_of_teams(made);
         if (lane >= TEAM) return;
-        const u64 at = static_cast<u64>(row.place) * static_cast<u32>(batch_.slots) + lane;
+        const u64 at = static_cast<u64>(row.cell) * static_cast<u32>(batch_.slots) + lane;
         if (row.sources >> lane & 1) keep_sum(at, made.low);
         if (row.sources >> lane >> TEAM & 1) keep_sum(at + TEAM, made.high);
     }
@@ -317,9 +317,9 @@ class Stage {
             batch_.paths[at] = sum;
         } else {
             const double paths = read<MEETS>(&batch_.paths[at]);
-            const double behind = paths * sum;
-            batch_.paths[at] = behind;
-            batch_.share[at] = (1.0 + behind) / paths;
+            const double dependency = paths * sum;
+            batch_.paths[at] = dependency;
+            batch_.share[at] = (1.0 + dependency) / paths;
         }
     }
 };
