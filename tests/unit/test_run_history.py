@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphtide.pipeline.monitoring import page_words, run_history
+from graphtide.pipeline.monitoring import page_text, run_history
 from graphtide.pipeline.monitoring.busy import busiest, busy_shares
 from graphtide.pipeline.monitoring.run_history import RunHistory, series
 
@@ -66,7 +66,7 @@ def test_the_first_line_names_what_is_busiest(
 ) -> None:
     history = history_of(told(0, 0), told(10, 20, **seconds))
     assert history.limit()[0] == limit
-    assert words in page_words.headline(history)
+    assert words in page_text.headline(history)
 
 
 def test_what_limited_the_run_long_ago_is_not_what_does_now() -> None:
@@ -110,7 +110,7 @@ def test_a_graph_that_was_lost_leaves_a_gap() -> None:
     rates = series(history.samples)["rate"]
     assert [math.isnan(rate) for rate in rates] == [True, False, True, False]
     assert rates[3] == 400
-    assert "the graph was lost: &lt;killed&gt;" in page_words.troubles(history)
+    assert "the graph was lost: &lt;killed&gt;" in page_text.troubles(history)
 
 
 def test_what_happens_now_is_of_this_life_of_the_graph() -> None:
@@ -146,39 +146,39 @@ def test_results_are_drawn_by_batch_and_the_later_of_two_counts() -> None:
     )  # fmt: skip
     assert history.over_batches("iterations") == ([3, 8], [5.0, 7.0])
     assert history.over_batches("triangles") == ([], [])
-    assert "&lt;b&gt;" in page_words.results(history)
+    assert "&lt;b&gt;" in page_text.results(history)
 
 
 def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     history = history_of(told(0, 0))
-    assert "Just begun" in page_words.headline(history)
+    assert "Just begun" in page_text.headline(history)
     history.add(told(1, 3, stage="recover"))
-    assert "Recovering" in page_words.headline(history)
+    assert "Recovering" in page_text.headline(history)
     history.add({**told(2, 3, stage="failed"), "error": "no room on <disk>"})
-    assert "no room on &lt;disk&gt;" in page_words.headline(history)
+    assert "no room on &lt;disk&gt;" in page_text.headline(history)
     silent = history_of(told(0, 0))
     monkeypatch.setattr(run_history, "_SILENT_SECONDS", 0.0)
-    assert "No word" in page_words.headline(silent)
+    assert "No word" in page_text.headline(silent)
     assert history.silent_seconds is None
 
 
 def test_a_graph_counts_as_brought_back_when_it_is_there() -> None:
     lost = [(1.0, "the graph was lost: <why>")]
     history = history_of(told(0, 3), told(1, 0, recoveries=1, stage="recover", troubles=lost))
-    assert "lost: &lt;why&gt;" in page_words.troubles(history)
-    assert "brought back" not in page_words.troubles(history)
+    assert "lost: &lt;why&gt;" in page_text.troubles(history)
+    assert "brought back" not in page_text.troubles(history)
     history = history_of(told(0, 3), told(2, 0, recoveries=1, troubles=lost))
-    assert "brought back 1 time" in page_words.troubles(history)
-    assert "Just recovered" in page_words.headline(history)
+    assert "brought back 1 time" in page_text.troubles(history)
+    assert "Just recovered" in page_text.headline(history)
 
 
 def test_waits_for_epochs_are_told_where_there_were_some() -> None:
     message = told(1.0, 4)
-    assert "<td>1 of 2 kept for results and checkpoints</td>" in page_words.facts(
+    assert "<td>1 of 2 kept for results and checkpoints</td>" in page_text.facts(
         history_of(message)
     )
     waited = {**message["picture"], "epochs": 2, "waits": 3, "wait_seconds": 4.56}
-    facts = page_words.facts(history_of({**message, "picture": waited}))
+    facts = page_text.facts(history_of({**message, "picture": waited}))
     assert (
         "<td>2 of 2 kept for results and checkpoints; batches waited 3 times, 4.6 s</td>" in facts
     )
@@ -188,12 +188,12 @@ def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
     message = told(1.0, 4)
     regions = {"header": 100, "adjacencies": 800, "unused": 100}
     picture = {**message["picture"], "regions": regions, "pinned_bytes": 50}
-    bars = page_words.regions(history_of({**message, "picture": picture}))
+    bars = page_text.regions(history_of({**message, "picture": picture}))
     assert [(name, size) for name, size, _ in bars] == [
         ("pinned epochs (beside)", 50), ("unused", 100), ("adjacencies", 800), ("header", 100),
     ]  # fmt: skip
     picture["adjacency_bytes"] = [(1, 300), (2, 100), (8, 50), (16, 150), (4096, 200)]
-    bars = page_words.regions(history_of({**message, "picture": picture}))
+    bars = page_text.regions(history_of({**message, "picture": picture}))
     assert [(name, size) for name, size, _ in bars[2:]] == [
         ("of 1,024 pages or more", 200), ("of 128 to 512 pages", 0), ("of 16 to 64 pages", 150),
         ("of 2 to 8 pages", 150), ("adjacencies of 1 page", 300), ("header", 100),
@@ -201,7 +201,7 @@ def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
     assert bars[-2][2] == "300 B, 30.0% of the arena"
     # A size that nothing has is left out behind the largest alone.
     picture["adjacency_bytes"] = [(16, 800)]
-    bars = page_words.regions(history_of({**message, "picture": picture}))
+    bars = page_text.regions(history_of({**message, "picture": picture}))
     assert [(name, size) for name, size, _ in bars[2:-1]] == [
         ("of 16 to 64 pages", 800), ("of 2 to 8 pages", 0), ("adjacencies of 1 page", 0),
     ]  # fmt: skip
@@ -209,11 +209,11 @@ def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
 
 def test_no_rate_of_now_is_told_where_nothing_is_applied() -> None:
     history = history_of(told(0, 0), told(1, 3))
-    assert "300 rows/s now" in page_words.facts(history)
+    assert "300 rows/s now" in page_text.facts(history)
     for stage in ("waiting", "end"):
         history.add(told(2, 3, stage=stage))
-        assert "now" not in page_words.facts(history)
-        assert "rows/s in all" in page_words.facts(history)
+        assert "now" not in page_text.facts(history)
+        assert "rows/s in all" in page_text.facts(history)
 
 
 def test_a_line_is_drawn_when_it_has_two_points() -> None:
