@@ -1,6 +1,6 @@
 """Changed edges: what one batch adds and removes, by vertex index, where its engine works.
 
-What is maintained with every batch goes by these. They are what `effects.py` tells users, without
+What is maintained with every batch goes by these. They are what `effects.py` reports, without
 users' ids and weights, and never leave the engine's memory.
 
 A batch is followed in two steps: its removed edges in the graph before it, its added edges in the

@@ -135,7 +135,7 @@ def pinned(engine: Engine, *, settles: bool) -> dict[str, Maintained]:
         try:
             each.settle(engine)
         except (ConvergenceError, SettingsError):
-            # Who asks the epoch for it is told.
+            # A query of the epoch for it raises.
             each.forget()
     return {name: each.frozen() for name, each in engine.maintained.items()}
 

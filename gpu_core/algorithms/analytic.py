@@ -76,7 +76,7 @@ class Parameter:
     def check(self, value: object) -> None:
         """Refuse what is of none of its types, of a parameter that is a number or a yes or no.
 
-        What is too large or too small, those tell who compute with it.
+        Ranges are checked by the code that computes with the value.
 
         Raises
         ------

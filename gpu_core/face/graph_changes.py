@@ -61,7 +61,7 @@ class ChangingGraph(MaintainingGraph):
             ``on_repeat``; the ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its
             `feed` has sent.
         effects
-            Tell what the batch changed, as ``BatchReport.effects``. Costs two look-ups of all that
+            Report what changed, as ``BatchReport.effects``. Costs two look-ups of all that
             the batch names, before and after it.
 
         Raises
@@ -133,7 +133,7 @@ class ChangingGraph(MaintainingGraph):
         before
             An integer in the graph's unit of time, or a datetime or datetime64.
         effects
-            Tell what was removed, as `apply`.
+            Report what was removed, as `apply`.
 
         Returns
         -------

@@ -5,7 +5,7 @@ of whole numbers, too, so the graph is the same wherever it is made. Vertices ar
 cells, line by line, and within a cell as the points are: neighbors have near numbers.
 
 Cells are as wide as the radius at least, so that all neighbors of a point are in its cell and the
-eight around. Which edges there are cannot be told from a few points; a process makes the list once
+eight around. Edges do not follow from a few points; a process makes the list once
 and keeps it (`geometric_edges`), and each process makes the same.
 
 Source: Gilbert, "Random Plane Networks", Journal of SIAM 9, 1961.

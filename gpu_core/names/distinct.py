@@ -283,7 +283,7 @@ def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
 
     A slot of ``table`` is a word: 32 bits of the key below those of the bucket, above the position
     of its first name in the bucket. So the words of a table are in order, and it takes half of what
-    keys would; where two keys agree in these bits, which is rare, the names' own words tell.
+    keys would; where two keys agree in these bits, which is rare, the names' own words decide.
 
     Parameters
     ----------

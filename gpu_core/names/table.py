@@ -345,7 +345,7 @@ def _holds(heap, position, data, begin, end):
 
 @compiled
 def look_up(low, high, keys, starts, data, slots, heap, states):
-    """Tell of the names ``low … high - 1`` whether they are new, known, or their key is taken."""
+    """Classify the names ``low … high - 1``: new, known, or their key is taken."""
     for i in range(low, high):
         if i + 2 * _AHEAD < high:
             prefetch(slots, _slot_of(keys[i + 2 * _AHEAD], slots.size))

@@ -8,7 +8,7 @@ looked up before the batch is applied.
 
 A batch is applied to both or to neither: memory is taken and edges are looked up before the engine
 begins. If something cuts the call off between the two (Ctrl-C), the number of batches that the
-engine has applied tells, and all later calls are refused.
+engine has applied shows it, and all later calls are refused.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class GraphValues:
         self._batches = engine.arena[Field.BATCHES]
 
 
-#: Arrays of a checkpoint that tell which edges there are.
+#: Arrays of a checkpoint that define which edges there are.
 _ENGINE_ARRAYS = ("vertex_ids", "out_degree", "dst_index")
 
 

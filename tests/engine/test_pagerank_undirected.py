@@ -201,7 +201,7 @@ def test_three_residuals_of_one_factor_tell_it() -> None:
     residual, before, beyond, last = 1.0, 0.0, 0.0, 0.0
     for _ in range(12):
         last, beyond = beyond, steps.next_step(0.0, is_last=False)
-        steps.tell(residual)
+        steps.record(residual)
         residual, before = (1 + beyond) * factor * residual - beyond * before, residual
     assert 1 + beyond == pytest.approx(1 / (1 - factor**2 * (1 + last) / 4), rel=1e-12)
 
@@ -218,7 +218,7 @@ def test_vectors_on_the_way_are_negative_where_ranks_are_not() -> None:
     iteration = twin.Iteration(adjacencies, strengths, even, one, one, alpha=0.85, weighted=True)
     steps, least = Chebyshev(0.85, 101, iteration.entries), 0.0
     for _ in range(40):
-        steps.tell(iteration.step(steps.next_step(0.0, is_last=False)))
+        steps.record(iteration.step(steps.next_step(0.0, is_last=False)))
         least = min(least, iteration.x.min())
     assert least < -1e-6
     for tol in np.logspace(-1, -8, 15):

@@ -59,8 +59,8 @@ Array = Any
 
 #: What is maintained by these, as `registry.py` names it.
 NAME: Final = "clustering"
-#: Names of the counts among the arrays of a checkpoint: int64 by vertex index. Those of a directed
-#: graph tell by which definition they are counted.
+#: Names of the counts among the arrays of a checkpoint: int64 by vertex index. `LINKS`: those of
+#: a directed graph, by the definition that they are counted by.
 COUNTS: Final = "triangles"
 NEIGHBORS: Final = "neighbors"
 LINKS: Final = {"networkx": "directed_triangles", "ldbc": "neighbor_edges"}

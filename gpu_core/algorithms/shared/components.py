@@ -2,7 +2,7 @@
 
 A component is called by the first of its vertices in the order of `DynamicGraph.vertices`: by the
 smallest id where ids are numbers. Twins name it by the position of that vertex in the order, so
-that it can be told in ids of any kind.
+that it can be reported in ids of any kind.
 """
 
 from __future__ import annotations

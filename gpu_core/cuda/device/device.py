@@ -432,12 +432,12 @@ class Device:
 
     def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
         """Raise an error of CUDA or CuPy as one of this package; others unchanged."""
-        told = translated(error, doing, asked, self._memory_text)
-        if told is error:
+        named = translated(error, doing, asked, self._memory_text)
+        if named is error:
             raise error
-        if isinstance(told, BrokenDeviceError):
-            self.broken = str(told)
-        raise told from error
+        if isinstance(named, BrokenDeviceError):
+            self.broken = str(named)
+        raise named from error
 
     def _memory_text(self) -> str:
         try:

@@ -68,7 +68,7 @@ def _has_driver() -> bool:
 
 
 def _current_ordinal() -> int:
-    """Ordinal of the current device; 0 where CUDA cannot tell."""
+    """Ordinal of the current device; 0 where CUDA does not answer."""
     if _devices and not any(hasattr(each.xp, "cuda") for each in _devices.values()):
         # No CUDA at all, as in tests.
         return min(_devices)

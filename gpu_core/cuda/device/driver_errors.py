@@ -31,7 +31,7 @@ def translated(
     asked
         Bytes that were asked for, if any were.
     memory
-        Tells how much memory the device has.
+        Text about the memory of the device, for the message.
     """
     name = type(error).__name__
     text = str(error).strip()

@@ -6,7 +6,7 @@
 // Host twin   gpu_core/image/free_runs.py: same runs, in the same order
 // Order       no order of threads shows: each word of a tree has one owner, ranks are prefix sums
 //
-// `ledger.cuh` tells the method, and what lies in `allocation` and `taken`. Here the lowest runs of
+// `ledger.cuh` describes the method, and what lies in `allocation` and `taken`. Here the lowest runs of
 // each tree are found. Few: one block a tree goes down its levels (lowest_runs.cuh). Many: all groups
 // of all trees are counted, and those that hold the lowest runs are taken, by as many blocks.
 #include "lowest_runs.cuh"

@@ -84,7 +84,7 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
     Returns
     -------
     mode, status
-        ``ASSISTED``: nothing was started; else the report is valid, and tells the status.
+        ``ASSISTED``: nothing was started; else the report is valid, and has the status.
     outcome : Outcome or None
         What the batch came to, where the status is ``OK``.
 

@@ -5,7 +5,7 @@
     COMMON     every id that the batch puts is there, every edge delete names vertices with a
                record, and no vertex is deleted. Kernels map the batch, check that this is so, and
                set the status to UNKNOWN_IDS where it is not
-    ENTERING   dense ids that may be new, in a batch whose vertex rows need not be told what they
+    ENTERING   dense ids that may be new, in a batch whose vertex rows need not report what they
                found: kernels enter them, once the batch has its runs
     ASSISTED   everything else. The host learns how many vertices are new or go, grows the tables,
                and has the batch allocated

@@ -57,7 +57,7 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
 def begin_whole() -> None:
     """Begin to compile the whole, or to load it, in a thread: NVRTC, beside it, leaves it the lock.
 
-    An error is met again, and told, by the first batch.
+    An error is met again, and raised, by the first batch.
     """
     whole: Any = start_batch
 

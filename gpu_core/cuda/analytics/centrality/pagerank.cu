@@ -113,7 +113,7 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
 // Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
 // Writes      x  f64[n], ABSENT where the vertex is. Nothing else is negative: no rank of the solution is, so
 //                0 is nearer to it than what is below
-//             report  `Report` of the last step, unless a step has told it
+//             report  `Report` of the last step, unless a step has written it
 extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
                                      const u32* __restrict__ degrees,
                                      const double* __restrict__ strengths,
@@ -123,7 +123,7 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
     const State* state = state_in(words);
     const i64 vertex = thread_of_grid();
     if (vertex == 0 && !state->ended) {
-        tell(report, state->steps, state->residual[step_slot(state->steps)], false);
+        write_report(report, state->steps, state->residual[step_slot(state->steps)], false);
     }
     if (vertex >= count) return;
     const u32 length = lengths[vertex];

@@ -339,18 +339,18 @@ class Iteration:
                 self._launch_step(step, stopping if step == max_iter else going_on)
             return max(first - 1, last)
 
-        launched, told = 0, min(_FIRST_STEPS, max_iter)
+        launched, aim = 0, min(_FIRST_STEPS, max_iter)
         # Whether the step that is looked at may be the last one.
         is_end = True
         while True:
-            launched = launch(launched + 1, min(told + 1, max_iter))
+            launched = launch(launched + 1, min(aim + 1, max_iter))
             is_last = launched == max_iter
             if is_last:
                 self._launch_end()
             look = PendingReport(self._device, self._report)
             if not is_last:
                 # While the host looks, the device has something to do: one more step, or the end.
-                launched = launch(launched + 1, min(told + 2, max_iter))
+                launched = launch(launched + 1, min(aim + 2, max_iter))
                 if is_end:
                     self._launch_end()
             report = look.wait().view(_REPORT)[0]
@@ -365,7 +365,7 @@ class Iteration:
                 return made, residual
             steps = steps_to(threshold, residual, previous, unknown=_FIRST_STEPS)
             is_end = steps <= _MOST_STEPS
-            told = min(max(made + min(steps, _MOST_STEPS), told + 1), max_iter)
+            aim = min(max(made + min(steps, _MOST_STEPS), aim + 1), max_iter)
 
     def rounding(self, out_degree: Array | None) -> Array:
         """uint64[2]: entries times rank over all vertices, and whether a strength is extreme.

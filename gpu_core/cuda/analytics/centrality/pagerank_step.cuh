@@ -40,7 +40,7 @@ struct Report {
     i64 last_step;  // 0: not known yet
 };
 
-__device__ __forceinline__ void tell(u64* report_words, i64 steps, u64 residual, bool is_last) {
+__device__ __forceinline__ void write_report(u64* report_words, i64 steps, u64 residual, bool is_last) {
     volatile Report* report = reinterpret_cast<Report*>(report_words);
     report->residual[step_slot(steps)] = residual;
     if (is_last) report->last_step = steps;
@@ -87,7 +87,7 @@ struct Row {
     double share;
 };
 
-// Look whether the step before was the last one; the first thread of the grid tells the host of it.
+// Look whether the step before was the last one; the first thread of the grid reports it to the host.
 __device__ __forceinline__ bool is_over(const Pull& pull) {
     State* state = pull.state;
     const u64 last = pull.residual_before(1);
@@ -96,7 +96,7 @@ __device__ __forceinline__ bool is_over(const Pull& pull) {
         was_over || (pull.step > 1 && unfixed(last) <= pull.threshold &&
                      was_plain(state->chebyshev, pull.step - 1));
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        if (!was_over && pull.step > 1) tell(pull.report, pull.step - 1, last, has_ended);
+        if (!was_over && pull.step > 1) write_report(pull.report, pull.step - 1, last, has_ended);
         if (has_ended) {
             state->ended = 1;
         } else {

@@ -80,7 +80,7 @@ __device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u
     return true;
 }
 
-// Tell the neighbors after the frontier its colors.
+// Send the colors of the frontier to the neighbors after it.
 template <int SIZE>
 __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& graph) {
     u64 entries = 0;

@@ -26,7 +26,7 @@ _TRIMS, _GOES_FORWARD, _GOES_BACK = (
     np.uint32(constant(_SOURCE, name)) for name in ("TRIMS", "GOES_FORWARD", "GOES_BACK")
 )
 _ROUNDS: Final = structure(_SOURCE, "Rounds")
-#: The word that tells that there is more.
+#: The word that is set while there is more to do.
 _HEAVY: Final = word_of(_ROUNDS, "heavy")
 _GRAPH: Final = structure(_SOURCE, "Graph")
 

@@ -6,7 +6,7 @@
 // Parent      u32 by vertex index: a vertex of the same tree with a smaller index; a root has its own.
 //             Threads hook roots by compare-and-swap, and no vertex is ever hooked under a larger one:
 //             the root of a tree is its smallest index, however threads are scheduled. Parents are read
-//             past the L1 cache, which would go on telling what they were.
+//             past the L1 cache, which would keep their old values.
 // State       u64[3]: the root of most of the vertices that were asked, and the ends of two queues
 //
 // Source      Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph

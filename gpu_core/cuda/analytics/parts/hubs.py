@@ -30,7 +30,7 @@ OTHER_BYTES: Final = 2048
 _CHOOSE_BLOCKS: Final = 2
 #: Most entries for each that names a hub; with more, no vertex counts as a hub.
 LEAST_SHARE: Final = 4
-#: A vertex beyond could not be told from a slot.
+#: Vertices below are distinguished from slots by the uppermost bit.
 _MOST_VERTICES: Final = 1 << 31
 
 

@@ -13,7 +13,7 @@ fall at least about as fast as by plain steps. One that is too large costs steps
 - It begins as that of a random graph of as many vertices and edges, which hardly any has less of:
   ``alpha 2 sqrt(d - 1) / d sqrt(1 - d / (n - 1))``, d the mean degree.
 - An error of one factor ``f`` alone has residuals ``r' = (1 + b) f r - b r_before``, so three of
-  them tell ``f``, whatever steps were made. The radius is the least of the last three such
+  them give ``f``, whatever steps were made. The radius is the least of the last three such
   estimates: while a change still spreads over the graph, its L1 residual falls slowly, on
   any graph, but not for long.
 
@@ -84,12 +84,12 @@ class Chebyshev:
         self._beyond = beyond, *self._beyond[:2]
         return beyond
 
-    def tell(self, residual: float) -> None:
-        """Take down the residual of the step that was made."""
+    def record(self, residual: float) -> None:
+        """Record the residual of the step that was made."""
         self._residuals = residual, *self._residuals[:2]
 
     def _plan(self, beyond: float) -> float:
-        """How far the step after the next one goes, which itself goes so far ``beyond``."""
+        """Extrapolation of the step after the next one; the next one's is ``beyond``."""
         last, before, oldest = self._residuals
         if last == 0.0:
             # The step after the first: the method begins.

@@ -107,7 +107,7 @@ def iterate(
     while iterations < max_iter and not (residual <= threshold and steps.is_plain):
         iterations += 1
         residual = iteration.step(steps.next_step(threshold, is_last=iterations == max_iter))
-        steps.tell(residual)
+        steps.record(residual)
     # No rank of the solution is negative, so 0 is nearer to it than what is below.
     ranks = np.maximum(iteration.x, 0.0)
     rounding = iteration.rounding(ranks, adjacencies.out.degree if weighted else None)

@@ -5,7 +5,7 @@ of those whose component is not known yet. One that has not come to know a small
 is the first of its component; the others are those reached since that are left on the stack.
 
 Numbers of components are counted down from the largest number there is, and beside them no vertex'
-number ever is as large: so one comparison tells that a neighbor's component is known already, and
+number ever is as large: so one comparison shows that a neighbor's component is known already, and
 one array of 4 bytes a vertex is all that edges look at. Rows of in-neighbors are not needed.
 
 Source: Pearce, "A Space-Efficient Algorithm for Finding Strongly Connected Components", Information
