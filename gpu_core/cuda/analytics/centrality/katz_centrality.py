@@ -109,12 +109,12 @@ def iterate(
                     address(values),
                 ),
             )  # fmt: skip
-            [read] = device.read_words(state).view(_STATE)
-            residual = float(read["residual"])
-            if read["ended"] or launched == max_iter:
-                return values, int(read["steps"]), residual
+            [told] = device.read_words(state).view(_STATE)
+            residual = float(told["residual"])
+            if told["ended"] or launched == max_iter:
+                return values, int(told["steps"]), residual
             ahead = _at_most(
-                steps_to(threshold, residual, float(read["previous"]), unknown=_UNKNOWN_STEPS)
+                steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
             )
 
 
