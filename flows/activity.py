@@ -1,4 +1,4 @@
-"""What a command that works in this process tells meanwhile: what it does, and what it compiles.
+"""Progress messages of a command that works in this process: its step, and what it compiles.
 
 `ProgressLine` on a terminal; elsewhere a line each 10 s with the time of the day, as of a run. A
 thread tells, for the first command of an environment compiles kernels for many seconds before
@@ -41,15 +41,15 @@ class Activity:
         self._due = clock() + EVERY_SECONDS
         self._doing = doing
         self._kernels = CompiledKernels()
-        #: Held while something is told: the thread and the command may want to at once.
+        #: Held while something is reported: the thread and the command may want to at once.
         self._lock = threading.Lock()
         self._is_over = threading.Event()
         self._thread = threading.Thread(
-            target=self._keep_telling, name="graphtide-activity", daemon=True
+            target=self._keep_reporting, name="graphtide-activity", daemon=True
         )
 
     def __enter__(self) -> "Activity":
-        self._tell()
+        self._report()
         self._thread.start()
         return self
 
@@ -61,14 +61,14 @@ class Activity:
     def now(self, doing: str) -> None:
         """Tell what is done from now on."""
         self._doing = doing
-        self._tell()
+        self._report()
 
-    def _keep_telling(self) -> None:
+    def _keep_reporting(self) -> None:
         while not self._is_over.wait(TICK_SECONDS):
             self._kernels.look()
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         with self._lock:
             parts = [self._doing, *self._kernels.texts()]
             self._line.write("   ".join(parts))

@@ -37,7 +37,7 @@ class CompiledKernels:
             self.count, self._newest_seconds = count, self._clock()
 
     def texts(self) -> list[str]:
-        """What is to be told while a command starts: nothing, unless something is compiled."""
+        """Message for the time while a command starts: none, unless something is compiled."""
         if self.count:
             return [f"compiling kernels, once in this environment: {self.count:,} so far"]
         return [] if self._before else ["kernels are compiled once in each environment"]

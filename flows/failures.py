@@ -75,7 +75,7 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def failures_told(command: str) -> Iterator[None]:
+def failures_reported(command: str) -> Iterator[None]:
     """Turn whatever is raised inside into a `Failure`, or let Click end the command its own way."""
     try:
         yield
@@ -184,7 +184,7 @@ def set_log_format(context: click.Context, _parameter: click.Parameter, value: s
 
 
 def _wants_events() -> bool:
-    """Whether an error is to be told as JSON."""
+    """Whether an error is to be reported as JSON."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(_EVENTS))
 

@@ -28,7 +28,7 @@ class LimitWarnings:
     """Warnings of a run, each given once."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
 
     def new(self, limits: "Iterable[Limit]") -> Iterator[tuple[str, str]]:
         """``(resource, sentence)`` of each warning that was not given yet."""
@@ -39,8 +39,8 @@ class LimitWarnings:
             elif limit.is_likely_short:
                 texts["short"] = short_text(limit)
             for kind, text in texts.items():
-                if (limit.resource, kind) not in self._told:
-                    self._told.add((limit.resource, kind))
+                if (limit.resource, kind) not in self._reported:
+                    self._reported.add((limit.resource, kind))
                     yield limit.resource, text
 
 

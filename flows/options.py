@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from .failures import failures_told, set_debugging, set_log_format
+from .failures import failures_reported, set_debugging, set_log_format
 from .interrupts import raised_once
 
 Command = Callable[..., Any]
@@ -16,24 +16,24 @@ class ToldCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with failures_told(ctx.command_path), raised_once():
+        with failures_reported(ctx.command_path), raised_once():
             return super().invoke(ctx)
 
 
 class ToldGroup(click.Group):
-    """A group of such commands, whose own options are told likewise."""
+    """A group of such commands, whose own options are reported likewise."""
 
     command_class = ToldCommand
     group_class = type
 
     def make_context(self, info_name: str | None, *args: Any, **extra: Any) -> click.Context:
         """Read the options before the command's name."""
-        with failures_told(info_name or "graphtide"):
+        with failures_reported(info_name or "graphtide"):
             return super().make_context(info_name, *args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Find the command and run it."""
-        with failures_told(ctx.command_path):
+        with failures_reported(ctx.command_path):
             return super().invoke(ctx)
 
 

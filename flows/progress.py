@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Seconds between two lines, or two events, where there is no terminal.
 EVERY_SECONDS = 10.0
 
-#: Seconds between two looks at the clock, of what tells by a thread.
+#: Seconds between two looks at the clock, of what reports by a thread.
 TICK_SECONDS = 0.5
 
 #: Seconds between two writings of the line.
@@ -32,7 +32,7 @@ _CLEAR = "\x1b[K"
 
 
 class ProgressLine:
-    """One line that tells how far a command is; nothing in a pipe or a log file.
+    """Progress line of a command; nothing in a pipe or a log file.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Tables of ``docs/analytics.md`` and ``docs/maintained.md``, from the registry of analytics.
 
 ``python -m graphtide.flows.reference docs/analytics.md docs/maintained.md`` writes them into the
-files, between two lines that mark where they belong; a test tells when that was forgotten.
+files, between two lines that mark where they belong; a test fails when that was forgotten.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""What a run tells while it goes on, by who listens.
+"""Progress of a run, for each kind of listener.
 
 ==================  ===============================================================================
-listener            what is told, on standard error
+listener            what is reported, on standard error
 ==================  ===============================================================================
 a terminal          one line, written over
 a pipe, a log file  a line each 10 s, and each 10 min while a run waits for files
@@ -10,8 +10,8 @@ a pipe, a log file  a line each 10 s, and each 10 min while a run waits for file
 ==================  ===============================================================================
 
 A run begins with seconds of silence, while workers start and the first run of an environment
-compiles kernels; a thread keeps telling meanwhile. Kernels of what is first computed in mid-run are
-compiled then, and told of likewise.
+compiles kernels; a thread keeps reporting meanwhile. Kernels of what is first computed in mid-run
+are compiled then, and reported likewise.
 """
 
 import json
@@ -51,7 +51,7 @@ class RunReporter:
     """
 
     def __init__(self) -> None:
-        #: Held while something is told: a thread and the run may want to at once.
+        #: Held while something is reported: a thread and the run may want to at once.
         self._lock = threading.Lock()
         self._newest: Progress | None = None
         self._start_seconds = time.monotonic()
@@ -61,7 +61,7 @@ class RunReporter:
         self._recoveries = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(
-            target=self._keep_telling, name="graphtide-reporter", daemon=True
+            target=self._keep_reporting, name="graphtide-reporter", daemon=True
         )
 
     def __enter__(self) -> "RunReporter":
@@ -106,7 +106,7 @@ class RunReporter:
         with self._lock:
             self._finished(values)
 
-    def _keep_telling(self) -> None:
+    def _keep_reporting(self) -> None:
         for tick in count():
             if self._is_over.wait(TICK_SECONDS):
                 return
@@ -209,19 +209,19 @@ class _Pace:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._told_seconds = clock()
-        #: Batches that were applied when it was told last that the run waits.
+        self._reported_seconds = clock()
+        #: Batches that were applied when it was reported last that the run waits.
         self._waiting_at: int | None = None
 
     def is_due(self, progress: "Progress | None") -> bool:
-        """Whether it is time now; then it is taken for told."""
+        """Whether it is time now; then it counts as reported."""
         waits = progress is not None and progress.stage == "waiting"
         waiting_at = progress.batches_done if progress is not None and waits else None
-        is_told = waiting_at is not None and waiting_at == self._waiting_at
+        is_reported = waiting_at is not None and waiting_at == self._waiting_at
         now = self._clock()
-        if now < self._told_seconds + (_WAITING_SECONDS if is_told else EVERY_SECONDS):
+        if now < self._reported_seconds + (_WAITING_SECONDS if is_reported else EVERY_SECONDS):
             return False
-        self._told_seconds, self._waiting_at = now, waiting_at
+        self._reported_seconds, self._waiting_at = now, waiting_at
         return True
 
 
@@ -291,7 +291,7 @@ class JsonEvents(RunReporter):
         super().__init__()
         self._stream = stream
         self._pace = _Pace(clock)
-        #: Tenths of the batches that were told of, and the boundary of the newest checkpoint.
+        #: Tenths of the batches that were reported, and the boundary of the newest checkpoint.
         self._tenths: int | None = None
         self._checkpointed = -1
 

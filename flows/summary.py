@@ -117,8 +117,8 @@ def speed_text(summary: "RunSummary") -> str:
 def fates(totals: Mapping[str, int]) -> str:
     """What became of the rows; the counts add up to the rows, those of 0 are left out."""
     counts = [(totals[name], text) for name, text in FATES]
-    told = [f"{count:,} {text}".replace(" ", TIED) for count, text in counts if count]
-    return ", ".join(told) or "none"
+    parts = [f"{count:,} {text}".replace(" ", TIED) for count, text in counts if count]
+    return ", ".join(parts) or "none"
 
 
 def expired_lines(totals: Mapping[str, int]) -> Iterable[str]:
@@ -197,7 +197,7 @@ def result_lines(paths: Sequence[Path], summaries: Mapping[str, Summary]) -> Ite
 
 
 def source_of(paths: Sequence[Path]) -> BatchSource | None:
-    """Rows that the batch of these results was, as far as one of them tells it."""
+    """Rows that the batch of these results was, as far as one of them has it."""
     sources = (result_facts(path).source for path in paths)
     return next((each for each in sources if each is not None), None)
 
@@ -207,8 +207,8 @@ def _result_line(name: str, summary: Summary) -> str:
     analytic = ANALYTICS[summary["analytic"]]
     text = analytic.text(summary)
     # Some texts say themselves what a parameter was.
-    told = {key: each for key, each in summary["parameters"].items() if key not in summary}
-    if changed := analytic.changed(told):
+    shown = {key: each for key, each in summary["parameters"].items() if key not in summary}
+    if changed := analytic.changed(shown):
         text += f"; {parameters_text(changed)}"
     if name == analytic.name:
         return line(analytic.label or name, text)
@@ -216,7 +216,7 @@ def _result_line(name: str, summary: Summary) -> str:
 
 
 def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summary]:
-    """Name of a result -> the few values that tell what is in its file; files are read whole.
+    """Name of a result -> the few values that sum up its file; files are read whole.
 
     Among them are its ``analytic``, its ``parameters`` and its figures. ``notes`` gets a sentence
     for each damaged file, which is left out.
@@ -234,7 +234,7 @@ def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summa
                 )
                 continue
             parameters = found.parameters or {}
-            told = ANALYTICS[kind].summary(found.columns, parameters)
+            values = ANALYTICS[kind].summary(found.columns, parameters)
             about = {"analytic": kind, "parameters": parameters}
-            summaries[path.stem] = {**about, **told, **found.figures}
+            summaries[path.stem] = {**about, **values, **found.figures}
     return summaries

@@ -31,7 +31,7 @@ DIGEST_KEY = b"graphtide.digest"
 #: What pyarrow writes into each file.
 _ARROW_KEY = b"ARROW:schema"
 
-#: Values of a column that tell whether they repeat.
+#: Values of a column that show whether they repeat.
 _LOOKED_AT = 1 << 12
 
 

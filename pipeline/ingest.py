@@ -64,18 +64,18 @@ def run(
         running = RunningFile(files.state)
         stage = ""
 
-        def tell(progress: Progress) -> None:
+        def publish(progress: Progress) -> None:
             nonlocal stage
-            # Nothing more is told until the graph is there again.
+            # Nothing more is published until the graph is there again.
             is_last_word = progress.stage == "recover" != stage
             stage = progress.stage
             if running.is_due or is_last_word:
-                running.tell(progress.values(), at_once=is_last_word)
+                running.publish(progress.values(), at_once=is_last_word)
             if on_progress is not None:
                 on_progress(progress)
 
         try:
-            return _run(files, settings, tell, follow)
+            return _run(files, settings, publish, follow)
         finally:
             running.remove()
 
@@ -147,11 +147,11 @@ def _run(
         about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
         feed = stack.enter_context(run_feed(cluster, about))
 
-        def tell(progress: Progress) -> None:
-            feed.tell(progress)
+        def publish(progress: Progress) -> None:
+            feed.publish(progress)
             on_progress(progress)
 
-        loop = RunLoop(cluster, machine, files, settings, tell, follow)
+        loop = RunLoop(cluster, machine, files, settings, publish, follow)
         stack.enter_context(graph_metrics(cluster.client))
         loop.run()
     return files.summary(

@@ -99,7 +99,7 @@ class Replay:
             own=graph.own_columns(),
         )
         read = ReadRecord.of_state(state) if read is None else read
-        # Whoever compares reports tells which are damaged; here the state's policy stands in.
+        # The code that compares reports finds those damaged; here the state's policy stands in.
         reports = read_reports(state, notes=[])
         return cls(
             update_log,
@@ -210,7 +210,7 @@ def restored(
     Raises
     ------
     StateError
-        The checkpoint cannot be read, or its graph is not the one that its manifest tells of.
+        The checkpoint cannot be read, or its graph is not the one that its manifest describes.
     """
     edges = int(checkpoint.manifest.get("num_edges", 0))
     made = DynamicGraph.from_checkpoint_arrays(

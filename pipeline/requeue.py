@@ -10,7 +10,7 @@ be, and is refused.
 What cannot be corrected, as a file that its owner has deleted, is given up if somebody says so by
 its name: it stays left out, and is not spoken of again.
 
-The name of a new file tells what it was made of. A call that was killed between the new file and
+The name of a new file shows what it was made of. A call that was killed between the new file and
 its mark finds it, and does not make a second one.
 
 Not here: what is left out, and when (``io/log/bad_rows.py``, ``io/state/quarantine.py``).
@@ -67,7 +67,7 @@ class Requeued:
 
 
 def requeue(state: StateDirectory, forget: Collection[str] = ()) -> list[Requeued]:
-    """Take in what is corrected; tells of each thing that was left out, in order.
+    """Take in what is corrected; yields each thing that was left out, in order.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ class RunFiles:
         Raises
         ------
         UpdateLogError
-            One comes before a file that is planned, or nothing tells which comes first.
+            One comes before a file that is planned, or there is no order between them.
         """
         before = self._plan
         joined = self.listing.joined(listing)
@@ -347,7 +347,7 @@ class RunFiles:
         return BatchSource(batch.file, batch.first_row, batch.rows)
 
     def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
-        """Write what is told of the batches since the checkpoint before, then the checkpoint."""
+        """Write the reports of the batches since the checkpoint before, then the checkpoint."""
         reports = [batch.report for batch in copy.batches]
         left_out = {batch.report.batch_id: batch.left_out for batch in copy.batches}
         Quarantine(self._state).write({at: rows for at, rows in left_out.items() if rows})

@@ -95,7 +95,7 @@ class RunLoop:
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         #: Of the generation that there is; None: there is no graph.
         self._tasks: TasksInFlight | None = None
-        self._loads = Loads(self._tell)
+        self._loads = Loads(self._report)
         self._applies = Applies(machine.applied)
         #: What Analyse brought, by boundary, and Capture, until it is given to the writer.
         self._findings: dict[int, Findings] = {}
@@ -109,7 +109,7 @@ class RunLoop:
         #: Where this run began.
         self._first = machine.applied
         self._exit_reasons = ExitReasons(cluster.client)
-        self._writer = Writer(self._tell)
+        self._writer = Writer(self._report)
         self._stage = "start"
         self._run_id = uuid.uuid4().hex[:12]
         self._annotation = span_of_run(files.state.name)
@@ -142,7 +142,7 @@ class RunLoop:
             self._cluster.hurry()
             raise finish.error
 
-    def _tell(self, event: Event) -> None:
+    def _report(self, event: Event) -> None:
         self._ended.put(lambda: event)
 
     # -- a log that is followed; the first two are called by its thread
@@ -151,7 +151,7 @@ class RunLoop:
         self._ended.put(partial(self._plan_more, listing))
 
     def _log_failed(self, error: UpdateLogError) -> None:
-        self._tell(events.LogFailed(error))
+        self._report(events.LogFailed(error))
 
     def _plan_more(self, listing: LogListing) -> Event:
         try:
@@ -172,7 +172,7 @@ class RunLoop:
         return event or events.ClockTicked()
 
     def _look_after(self, generation: Generation) -> Finish | None:
-        """Notice what nobody tells: that the graph is gone, or the workers that tasks wait for."""
+        """Notice the loss of the graph, or of workers that tasks wait for: no event reports it."""
         reason = None
         if not generation.is_alive:
             reason = self._why_lost(f"worker {generation.roles.graph_name} died")
@@ -209,7 +209,7 @@ class RunLoop:
     def _perform(self, instruction: Instruction, event: Event) -> None:
         match instruction:
             case StartGraph(generation):
-                self._tell(self._start_graph(generation))
+                self._report(self._start_graph(generation))
             case Pin(_, boundary, results, checkpoint, epoch):
                 pin = partial(
                     tasks.pin_graph, results=bool(results), checkpoint=checkpoint, epoch=epoch
@@ -410,7 +410,7 @@ class RunLoop:
         assert notice.failed_batch is not None
         if notice.is_broken:
             return events.GraphFailed(generation, notice.error)
-        self._tell(events.BatchFailed(generation, notice.failed_batch, notice.error))
+        self._report(events.BatchFailed(generation, notice.failed_batch, notice.error))
         return events.BatchesApplied(generation, notice.boundary)
 
     def _copied(

@@ -28,7 +28,7 @@ from ..io.state.directory import StateDirectory
 from ..io.state.result_changes import Columns
 from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
-from .graph_worker.findings import Asked, Finding, Findings, Written, metrics, told
+from .graph_worker.findings import Asked, Finding, Findings, Written, metrics, result_texts
 
 #: Files that are written at once.
 _FILES_AT_ONCE = 4
@@ -52,7 +52,7 @@ class RunResults:
     ) -> None:
         #: Name of each result -> what is computed.
         self.analyses = analyses
-        #: The newest results, for those who watch: see `findings.told`.
+        #: The newest results, for those who watch: see `findings.result_texts`.
         self.newest: dict[str, Any] = {}
         #: Name -> how often it failed in this run, of those that did.
         self.failures: dict[str, Failures] = {}
@@ -95,7 +95,7 @@ class RunResults:
             for batch_id in self._newest_with(name, 2):
                 facts = results.result_facts(results.result_file(self._state, batch_id, name))
                 if not facts.is_like(analysis.facts):
-                    was, now = facts.told_from(analysis.facts)
+                    was, now = facts.distinction_from(analysis.facts)
                     notes.append(
                         f"{name} was computed {was} up to batch {batch_id}; this run computes it "
                         f"{now}"
@@ -157,7 +157,7 @@ class RunResults:
             **metrics(findings, self._kinds),
             batch_summary.ANALYTICS_SECONDS: findings.seconds,
         }
-        self.newest = told(batch_id, findings, self._kinds)
+        self.newest = result_texts(batch_id, findings, self._kinds)
 
     def _write(self, batch_id: int, source: BatchSource, name: str, found: Finding) -> Written:
         """Write one result; gives what was written of it."""

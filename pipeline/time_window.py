@@ -72,7 +72,7 @@ class TimeWindow:
     def slide(
         self, graph: DynamicGraph, report: BatchReport, times: TimeRange | None
     ) -> BatchReport:
-        """Have edges leave after a batch, and tell of it in the report.
+        """Have edges leave after a batch, and say so in the report.
 
         Parameters
         ----------

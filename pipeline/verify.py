@@ -5,8 +5,8 @@ or layout have done wrong does not repeat itself. Compared are the counts in the
 batch, and counts and state hash of every checkpoint that is kept. The first batch that differs ends
 it: all later ones differ because of that one.
 
-Where rows of the log cannot be had as they were planned, that is told, and the replay goes on from
-the next checkpoint after which they can: what lies between is not proven.
+Where rows of the log cannot be had as they were planned, that is reported, and the replay goes on
+from the next checkpoint after which they can: what lies between is not proven.
 
 The state is read, and nothing is written.
 """
@@ -84,7 +84,7 @@ def verify_state(
     Raises
     ------
     StateError
-        The state is damaged beyond what can be told as unproven, or no batch is applied.
+        The state is damaged beyond what can be reported as unproven, or no batch is applied.
     """
     return _Verification(state, engine, layout).run(on_batch)
 

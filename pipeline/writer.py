@@ -13,12 +13,12 @@ class Writer:
 
     Parameters
     ----------
-    tell
+    report
         Called on the writer's thread when a write has ended, well or not.
     """
 
-    def __init__(self, tell: Callable[[Written | WriteFailed], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[Written | WriteFailed], None]) -> None:
+        self._report = report
         self._has_failed = False
         self._thread = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
@@ -38,9 +38,9 @@ class Writer:
             job()
         except Exception as error:
             self._has_failed = True
-            self._tell(WriteFailed(error))
+            self._report(WriteFailed(error))
         else:
-            self._tell(Written())
+            self._report(Written())
 
     def close(self) -> None:
         """Finish the write in progress, and drop all others."""

@@ -138,9 +138,9 @@ def bench_ageing(
     table = Table(["stream", "what"], ["fresh", "aged", "aged over fresh"])
     for bench in selection.benches(Ageing, arm):
         name = bench.name
-        for told, stream in STREAMS.items():
+        for stream_name, stream in STREAMS.items():
             ageing = replace(bench)  # its keys become others
             aged = ageing.aged(stream, batches)
             fresh = ageing.graph()
-            _print_memory(table, f"{name}, {told}", fresh, aged)
-            _print_laps(table, f"{name}, {told}", ageing.compare(aged, fresh))
+            _print_memory(table, f"{name}, {stream_name}", fresh, aged)
+            _print_laps(table, f"{name}, {stream_name}", ageing.compare(aged, fresh))

@@ -199,16 +199,16 @@ def bench_pipeline(
             checked.add(settings.graph.directed)
     measured: dict[str, list[Figures]] = {name: [] for name in cases}
     with tempfile.TemporaryDirectory(dir=folder, prefix="graphtide-bench-") as made:
-        _tell("generating and replaying the log")
+        _report("generating and replaying the log")
         bench = Bench(Path(made), shape, is_cold=is_cold, checked=checked)
         for name, settings in cases.items():
-            _tell(f"warming up, {name}")
+            _report(f"warming up, {name}")
             bench.warm_up(settings)
         for repeat in range(1, repeats + 1):
             for name, settings in cases.items():
                 found = bench.measure(settings)
                 first = "" if found.later_passes is None else f", first pass {found.first_pass:.1f}"
-                _tell(f"round {repeat} of {repeats}, {name}: {found.all:.1f} M updates/s{first}")
+                _report(f"round {repeat} of {repeats}, {name}: {found.all:.1f} M updates/s{first}")
                 measured[name].append(found)
     engine = next(iter(cases.values())).graph.engine
     _print_conditions(shape, engine, bench.log_bytes, repeats, is_cold, is_checked)
@@ -242,6 +242,6 @@ def _print_conditions(
     )
 
 
-def _tell(what: str) -> None:
+def _report(what: str) -> None:
     """Tell who waits how far it is."""
     click.echo(f"{what} …", err=True)

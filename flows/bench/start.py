@@ -98,7 +98,7 @@ def stages_of_run(
     for assignment in assignments:
         command += ["--set", assignment]
     ended: dict[str, float] = {}
-    told = []
+    output = []
     begin = time.perf_counter()
     with subprocess.Popen(
         command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL,
@@ -106,12 +106,12 @@ def stages_of_run(
     ) as process:  # fmt: skip
         assert process.stderr is not None
         for line in process.stderr:
-            told.append(line)
+            output.append(line)
             if line.startswith("{"):
                 ended.setdefault(json.loads(line)["event"], time.perf_counter() - begin)
         status = process.wait()
     if status != 0:
-        msg = f"a run ended with status {status}: {''.join(told).strip()}"
+        msg = f"a run ended with status {status}: {''.join(output).strip()}"
         raise GraphtideError(msg)
     times = [time.perf_counter() - begin]
     for event in reversed(list(STAGES.values())[:-1]):

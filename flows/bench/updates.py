@@ -116,11 +116,11 @@ class Updates(Bench):
         def both(repeat: int) -> Keys:
             return xp.unique(xp.concatenate([others(repeat), some(repeat)]))
 
-        told = f"a hub of {neighbors:,}"
-        yield bench.insert_and_delete(f"{size - extra:,} beside {told}", others)
-        yield bench.insert_and_delete(f"the same and {extra:,} of {told}", both)
+        label = f"a hub of {neighbors:,}"
+        yield bench.insert_and_delete(f"{size - extra:,} beside {label}", others)
+        yield bench.insert_and_delete(f"the same and {extra:,} of {label}", both)
         yield bench.insert_and_delete(
-            f"{many:,}, all of {told}",
+            f"{many:,}, all of {label}",
             lambda repeat: draws.hub_keys(xp, keys, self.scale, 0, many, repeat),
         )
 
@@ -145,9 +145,9 @@ def rows_of(bench: Updates, *, smaller: int) -> Iterator[Row]:
     if bench.name == "G4":
         yield from bench.hub(million)
         for settings in _OTHERS:
-            told = ", ".join(f"{key}={value}" for key, value in settings.items())
+            label = ", ".join(f"{key}={value}" for key, value in settings.items())
             draw = partial(bench.fresh, million)
-            yield bench.insert_and_delete(f"{million:,}, {told}", draw, **settings)
+            yield bench.insert_and_delete(f"{million:,}, {label}", draw, **settings)
 
 
 def _print_small_batches(bench: Bench, smaller: int) -> None:

@@ -21,7 +21,7 @@ from ...pipeline.monitoring.needs import Need, sizes_to_come
 from ..text import TIED, amount, line
 from .run import settings_from_options
 
-#: Operations that have a column of the table; all others are told in the lines above it.
+#: Operations that have a column of the table; all others are in the lines above it.
 _OPERATIONS = ("insert", "delete")
 
 
@@ -85,17 +85,17 @@ def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int |
 
 
 def _needs_text(needs: Mapping[str, int | None]) -> str:
-    told = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
-    of = "" if needs["arena_limit"] is None else f", of {told['arena_limit']} there are"
+    texts = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
+    of = "" if needs["arena_limit"] is None else f", of {texts['arena_limit']} there are"
     own = ""
     if needs["properties_at_most"]:
         own = (
-            f"properties {told['properties_likely']}, at most {told['properties_at_most']} of host "
-            f"memory; "
+            f"properties {texts['properties_likely']}, at most {texts['properties_at_most']} of "
+            f"host memory; "
         )
     return (
-        f"arena {told['arena_likely']}, at most {told['arena_at_most']}{of}; {own}a checkpoint "
-        f"{told['checkpoint_likely']}, at most {told['checkpoint_at_most']}: "
+        f"arena {texts['arena_likely']}, at most {texts['arena_at_most']}{of}; {own}a checkpoint "
+        f"{texts['checkpoint_likely']}, at most {texts['checkpoint_at_most']}: "
         f"if each insert is a new edge"
     )
 

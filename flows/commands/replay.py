@@ -102,8 +102,8 @@ def _of_state(log: tuple[str, ...], options: Mapping[str, Any], state: str) -> R
     for name in (*kept, "batch_rows"):
         given = options.get(name)
         if given is not None and given != kept.get(name):
-            told = kept.get(name, "its plan")
-            msg = f"{name}={given} contradicts state {state}, which has {told}; leave it out"
+            recorded = kept.get(name, "its plan")
+            msg = f"{name}={given} contradicts state {state}, which has {recorded}; leave it out"
             raise SettingsError(msg)
     settings = settings_from_options({**options, **kept})
     return Replay.of_state(directory, settings.graph, log=log)

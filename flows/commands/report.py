@@ -1,8 +1,8 @@
 """``graphtide report``: one HTML file on a state, for people who were not there.
 
 It is made of what the state holds, as ``graphtide status`` is (`Status`): no run, cluster or log is
-needed, no lock is taken, and what is damaged is told on the page. It is one file without scripts
-and links, so that it can be mailed, printed and kept.
+needed, no lock is taken, and what is damaged is reported on the page. It is one file without
+scripts and links, so that it can be mailed, printed and kept.
 
 A state has no clock of its runs: seconds are those that batches took in each stage, and dates are
 those of files. Results are read from at most `_RESULTS` batches, evenly spread.
@@ -339,7 +339,7 @@ class Report:
             left -= sum(path.stat().st_size for path in paths)
             if left < 0:
                 break
-            # What is damaged is told already.
+            # What is damaged is reported already.
             for name, summary in result_summaries(paths, []).items():
                 for value in ANALYTICS[summary["analytic"]].plotted or ():
                     if summary.get(value) is not None:
@@ -369,12 +369,12 @@ class Report:
             f"{counted(rows, 'row')} against the log's contract, and so not in the graph; those of "
             f"{counted(len(waiting), 'batch')} are in {quarantine.path}, to be corrected."
         ]
-        told = [(why, f"{count:,}") for why, count in reasons.most_common(_ROWS)]
+        most = [(why, f"{count:,}") for why, count in reasons.most_common(_ROWS)]
         listed = [(file.name, file.reason, "yes" if file.done else "no") for file in files[:_ROWS]]
         tables = []
-        if told:
+        if most:
             more = "" if len(waiting) <= _READ else f"Of the first {_READ} batches."
-            tables.append(_Table(told, "why", ("reason", "rows"), (1,), more))
+            tables.append(_Table(most, "why", ("reason", "rows"), (1,), more))
         if listed:
             head = ("file", "why it could not be used", "in the log again, or given up")
             tables.append(_Table(listed, "files", head, more=_more(len(files), "file")))

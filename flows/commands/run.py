@@ -59,7 +59,7 @@ def run_log(
     notes = order_notes(log)
     follow = Follow(waits=schedule.follow)
     failures: dict[str, Failures] = {}
-    is_told = not quiet and log_format == "text"
+    is_reported = not quiet and log_format == "text"
 
     def once() -> None:
         reporter = reporter_for(quiet=quiet, log_format=log_format, is_output_data=as_json)
@@ -73,7 +73,7 @@ def run_log(
         reporter.finished(values)
         if as_json:
             click.echo(json.dumps(values, indent=1))
-        elif is_told:
+        elif is_reported:
             for text in run_lines(summary, " ".join(log), state, settings.graph):
                 click.echo(text)
         failures.update(summary.failures)
@@ -81,14 +81,14 @@ def run_log(
     with ExitStack() as stack:
         stack.enter_context(stopped_cleanly(state, _GO_ON))
         if schedule.is_lasting:
-            stack.enter_context(stopped_in_order(follow, tell=is_told))
+            stack.enter_context(stopped_in_order(follow, report=is_reported))
         for _ in schedule.turns(follow):
             try:
                 once()
             except EmptyLogError as error:
                 if not schedule.is_lasting:
                     raise
-                if is_told:
+                if is_reported:
                     click.echo(line("applied", f"nothing: {error}"))
     if failures:
         raise GraphtideError(failure_text(failures))

@@ -127,10 +127,10 @@ def _cron_times(text: str) -> Iterator[float]:
 
 
 @contextmanager
-def stopped_in_order(follow: "Follow", *, tell: bool) -> Iterator[None]:
+def stopped_in_order(follow: "Follow", *, report: bool) -> Iterator[None]:
     """Have the first Ctrl-C or termination signal stop a run in order, and the next one at once.
 
-    A process that ignores Ctrl-C goes on ignoring it. ``tell``: say so on standard error.
+    A process that ignores Ctrl-C goes on ignoring it. ``report``: say so on standard error.
     """
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     heeded = {each: handler for each, handler in before.items() if handler != signal.SIG_IGN}
@@ -142,7 +142,7 @@ def stopped_in_order(follow: "Follow", *, tell: bool) -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         restore()
         follow.stop()
-        if tell:
+        if report:
             os.write(2, _STOPPING)
 
     for number in heeded:
@@ -161,14 +161,14 @@ def when_free(run: Callable[[], _Result], follow: "Follow", *, wait: bool) -> _R
     StateInUseError
         One has it, and is not to be waited for.
     """
-    is_told = False
+    is_reported = False
     while True:
         try:
             return run()
         except StateInUseError as error:
             if not wait or follow.is_stopped:
                 raise
-            if not is_told:
+            if not is_reported:
                 click.echo(line("waiting", str(error).partition(";")[0]), err=True)
-                is_told = True
+                is_reported = True
         follow.sleep(_LOOK_SECONDS)

@@ -2,7 +2,7 @@
 
 Reads the state as it lies on the disk and takes no lock, so it can be asked at any time: while a
 run goes on, after one was killed, before the first checkpoint. *Applied* means what a run would go
-on from: the newest whole checkpoint. What is damaged or missing is told as a note, and all else
+on from: the newest whole checkpoint. What is damaged or missing is a note, and all else
 nevertheless.
 """
 
@@ -39,7 +39,7 @@ from ...io.state.results import (
     written_results,
 )
 from ...io.state.running import read_running
-from ...pipeline.monitoring.limits import limits_told
+from ...pipeline.monitoring.limits import reported_limits
 from ..limits import LimitWarnings, limits_text
 from ..summary import (
     FATES,
@@ -58,7 +58,7 @@ from ..text import TIED, amount, command, duration, line, rate
 #: Of results that are read to see whether they are whole, the newest first.
 CHECKED_BYTES = 1 << 30
 
-#: Seconds between two looks of ``--watch``; a run tells of itself as often (`RunningFile`).
+#: Seconds between two looks of ``--watch``; a run publishes its progress as often (`RunningFile`).
 _WATCH_SECONDS = 2.0
 
 #: To the top left of a terminal, which is cleared from there.
@@ -127,7 +127,7 @@ class Status:
             "batches": [each for each in quarantine.waiting() if each < self.boundary],
             "files": [each.name for each in quarantine.files() if not each.done],
         }
-        #: What the run that goes on tells of itself.
+        #: Progress of the run that goes on.
         self._run = None if self._holder is None else read_running(state.path)
         self._read = ReadRecord()
         try:
@@ -140,7 +140,7 @@ class Status:
         if missing:
             self.notes.append(
                 f"{self.state.batches} lacks reports of {counted(len(missing), 'batch')}, from "
-                f"batch {missing[0]} to {missing[-1]}: what became of their rows is not told; "
+                f"batch {missing[0]} to {missing[-1]}: what became of their rows is unknown; "
                 f"the graph has them all"
             )
 
@@ -170,7 +170,7 @@ class Status:
         for path in missing_summaries(self.state):
             self.notes.append(f"{path} is missing; it is not needed to go on")
         left = CHECKED_BYTES
-        #: Name -> what the newest result says of itself; none once an older one was told of.
+        #: Name -> what the newest result says of itself; none once an older one was reported.
         newest: dict[str, ResultFacts | None] = {}
         for batch_id in reversed(ids):
             files = result_files(self.state, batch_id).values()
@@ -191,7 +191,7 @@ class Status:
                 facts = result_facts(path)
                 like = newest.setdefault(path.stem, facts)
                 if like is not None and not facts.is_like(like):
-                    was, now = facts.told_from(like)
+                    was, now = facts.distinction_from(like)
                     self.notes.append(
                         f"{path.stem} was computed {was} up to batch {batch_id}, and {now} after it"
                     )
@@ -321,28 +321,28 @@ class Status:
         return lines
 
 
-def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterator[str]:
-    """Lines on the run that goes on, if one does, by what it tells of itself (`RunningFile`)."""
-    if holder is None or told is None:
+def running_lines(holder: str | None, values: Mapping[str, Any] | None) -> Iterator[str]:
+    """Lines on the run that goes on, if one does, by its progress (`RunningFile`)."""
+    if holder is None or values is None:
         yield line("running", holder or "no")
         return
-    yield line("running", f"{holder}, for {duration(max(time.time() - told['started'], 0))}")
-    done, total = told["batches_done"], told["batches_total"]
+    yield line("running", f"{holder}, for {duration(max(time.time() - values['started'], 0))}")
+    done, total = values["batches_done"], values["batches_total"]
     at = f"batch {min(done + 1, total):,} of {total:,}"
-    parts = [f"{told['stage']}, {at}"]
-    if told["rows_done"]:
+    parts = [f"{values['stage']}, {at}"]
+    if values["rows_done"]:
         parts += [
-            f"{told['rows_done']:,} of {counted(told['rows_total'], 'row')} in this run",
-            f"{rate(told['rows_per_second'])} rows/s",
+            f"{values['rows_done']:,} of {counted(values['rows_total'], 'row')} in this run",
+            f"{rate(values['rows_per_second'])} rows/s",
         ]
-    if told["seconds_left"]:
-        parts.append(f"{duration(told['seconds_left'])} left")
+    if values["seconds_left"]:
+        parts.append(f"{duration(values['seconds_left'])} left")
     yield line("", ", ".join(part.replace(" ", TIED) for part in parts))
-    if picture := told["picture"]:
+    if picture := values["picture"]:
         yield from wait_lines(picture["waits"], picture["wait_seconds"])
-    if told["dashboard"]:
-        yield line("dashboard", told["dashboard"])
-    limits = limits_told(told)
+    if values["dashboard"]:
+        yield line("dashboard", values["dashboard"])
+    limits = reported_limits(values)
     if limits:
         yield line("limits", limits_text(limits))
     for _, text in LimitWarnings().new(limits):
@@ -359,8 +359,8 @@ def unchecked_text(files: int) -> str:
 
 def handover_text(ways: Mapping[str, int]) -> str:
     """How the batches since the checkpoint before came to the graph worker."""
-    told = [f"{counted(count, 'batch')} by {way}" for way, count in sorted(ways.items())]
-    return ", ".join(told)
+    values = [f"{counted(count, 'batch')} by {way}" for way, count in sorted(ways.items())]
+    return ", ".join(values)
 
 
 def memory_values(report: BatchReport) -> dict[str, int]:

@@ -180,10 +180,10 @@ def _print_ratios(
     """How many times as fast as one core each way is at the largest sizes; the paper's beside."""
     sizes = [(_VERTICES[-1] // smaller, _DEGREE), (_COUNT // smaller, _DEGREES[-1])]
     columns = [f"{count:,} of degree {degree}" for count, degree in sizes]
-    told = [
+    reported = [
         (column, f"paper ({n:,})") for column, n in zip(columns, (100_000, 20_000), strict=True)
     ]
-    table = Table(["over one core"], [name for pair in told for name in pair])
+    table = Table(["over one core"], [name for pair in reported for name in pair])
     for name, way in ways.items():
         cells = []
         for axis, seconds in enumerate((over_vertices, over_degrees)):

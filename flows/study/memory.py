@@ -51,7 +51,7 @@ _ROWS_A_VERTEX = 10
 #: Parts of the vertices that a sweep goes through, and rounds that it stays in one.
 _PARTS = 10
 #: Rounds of the table: so many, the last among them.
-_TOLD = 5
+_REPORTED = 5
 #: Bits by which graphs that are built in one batch have more vertices, and their largest scale.
 _BULK_BITS, _BULK_SCALE = 6, 20
 #: Sizes that take seconds to minutes.
@@ -91,15 +91,15 @@ def study_memory(
         f"adjacencies after rounds; in brackets what they were if rows kept their pages.\n"
         f"Papers: aimGraph, figures 4.1 to 4.3 (no numbers); {SLIDES['memory']}."
     )
-    told = sorted({round(rounds * part / (_TOLD - 1)) for part in range(_TOLD)})
+    reported = sorted({round(rounds * part / (_REPORTED - 1)) for part in range(_REPORTED)})
     table = Table(
-        ["stream", "layout"], [*(f"round {number}" for number in told), "memory over CSR"]
+        ["stream", "layout"], [*(f"round {number}" for number in reported), "memory over CSR"]
     )
     panels, accounts = {}, {}
     for stream in STREAMS:
         counts = run_stream(arm.engine, stream, scale, rounds, page_bytes)
         for layout, each in counts.items():
-            cells = (f"{each.used[n]:,} ({each.kept[n]:,})" for n in told)
+            cells = (f"{each.used[n]:,} ({each.kept[n]:,})" for n in reported)
             table.row(stream, layout, *cells, f"{each.over_csr:.2f}")
         panels[stream] = {
             name: (range(rounds + 1), [1e3 * n / pages[0] / 1e3 for n in pages])
@@ -117,7 +117,7 @@ def study_memory(
         "\nVertex tables as vertices come, and go from half of the rounds on; bytes. GraphVine's "
         "(4.1, 4.4) by our counts, an id and a pointer of 8 bytes each."
     )
-    print_vertices(arm.engine, scale, rounds, told)
+    print_vertices(arm.engine, scale, rounds, reported)
     bulk = min(scale + _BULK_BITS, _BULK_SCALE)
     click.echo(
         f"\nMemory over CSR of graphs built in one batch, of {1 << bulk:,} vertices; GraphVine's "

@@ -219,8 +219,8 @@ def study_stress(engine: str, layouts: Sequence[str], stress: Stress) -> None:
             each.engine, each.layout, f"{each.most_edges:,}", f"{each.longest:,}",
             f"{each.most_pages:,}", len(each.arenas), f"{each.seconds:.1f}",
         )  # fmt: skip
-    told = ("rows", "edges_added", "edges_removed", "expired", "vertices_removed")
-    sums = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in told)
+    reported = ("rows", "edges_added", "edges_removed", "expired", "vertices_removed")
+    sums = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in reported)
     click.echo(
         f"\n{sums}.\n"
         f"Exact after each batch, all compared {counts['compared']} times, verify() clean, no page "
@@ -229,7 +229,7 @@ def study_stress(engine: str, layouts: Sequence[str], stress: Stress) -> None:
 
 
 def run_stress(
-    stress: Stress, graphs: Sequence[StressedGraph], tell: Callable[[str], None]
+    stress: Stress, graphs: Sequence[StressedGraph], report: Callable[[str], None]
 ) -> Counter[str]:
     """Apply all batches to all graphs; sums of their counts, and how often all was compared."""
     oracle, ids = RowByRow(directed=stress.directed), stress.vertex_ids()
@@ -237,7 +237,7 @@ def run_stress(
     for number, columns in enumerate(mixed_batches(stress.batches, stress.rows, ids, stress.seed)):
         sums.update(_apply(stress, graphs, oracle, number, columns))
         if (number + 1) % _CHECKS == 0:
-            tell(f"batch {number + 1:,} of {stress.batches:,}")
+            report(f"batch {number + 1:,} of {stress.batches:,}")
             sums["expired"] += _expire(stress, graphs, oracle, number)
             sums["compared"] += _compare_all(graphs, oracle, number)
     sums["compared"] += _compare_all(graphs, oracle, stress.batches)

@@ -84,7 +84,7 @@ def run_vertices(engine: str, scale: int, rounds: int) -> list[Tables]:
     return tables
 
 
-def print_vertices(engine: str, scale: int, rounds: int, told: list[int]) -> None:
+def print_vertices(engine: str, scale: int, rounds: int, reported: list[int]) -> None:
     """Print the tables after the rounds ``told``."""
     table = Table(
         ["round"],
@@ -94,6 +94,6 @@ def print_vertices(engine: str, scale: int, rounds: int, told: list[int]) -> Non
         ],
     )  # fmt: skip
     tables = run_vertices(engine, scale, rounds)
-    for number in told:
+    for number in reported:
         if number:
             table.row(number, *(f"{value:,}" for value in tables[number - 1]))

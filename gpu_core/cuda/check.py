@@ -29,7 +29,7 @@ ARCHITECTURES: Final = ("sm_80", "sm_90")
 UNBOUND_REGISTERS: Final = 64
 
 #: Say what kernels take; say nothing of constants of a header that a kernel does not use.
-_TELLING = ("--ptxas-options=-v", "-diag-suppress=177")
+_REPORTING = ("--ptxas-options=-v", "-diag-suppress=177")
 
 _PROPERTIES = re.compile(
     r"Function properties for (?P<kernel>\w+)\n"
@@ -75,7 +75,7 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
     nvrtc = _nvrtc()
     program = nvrtc.createProgram(source, name, (), ())
     try:
-        options = (f"-arch={architecture}", *OPTIONS, *_TELLING)
+        options = (f"-arch={architecture}", *OPTIONS, *_REPORTING)
         try:
             nvrtc.compileProgram(program, options)
         except nvrtc.NVRTCError as error:

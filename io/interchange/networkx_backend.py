@@ -6,7 +6,7 @@ with the graph until that is changed (`networkx_graph.py`). What is not served (
 to networkx: it runs its own function, or raises where it was told to use this backend.
 
 The engine is that of ``nx.config.backends.graphtide.engine``: ``"auto"``, ``"host"``, ``"cuda"``.
-What networkx is told before: `networkx_info`.
+Entry point for networkx's list of backends: `networkx_info`.
 """
 
 import inspect

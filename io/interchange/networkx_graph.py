@@ -6,7 +6,7 @@ compared with what was read before, row by row. What differs is applied as a bat
 compared as lists and arrays, which Python does by itself; nothing is looked up that is as it was.
 
 All rows and all weights are compared, so it does not matter how the graph was changed:
-``G[u][v]["weight"] = 2``, of which networkx is not told, is found as well. (Where nothing else was
+``G[u][v]["weight"] = 2``, which networkx does not notice, is found as well. (Where nothing else was
 changed networkx does not ask; with ``nx.config.cache_converted_graphs = False`` it always does.)
 
 Converted anew is what changes the order of nodes, much at once, or edges to weighted ones.
@@ -88,7 +88,7 @@ class NodesGraph:
         return [self.numbers[node] for node in nodes], [given[node] for node in nodes]
 
     def weight(self, attribute: str | None) -> str | None:
-        """What algorithms are told of weights that networkx is asked to take from an attribute.
+        """Parameter of algorithms for weights that networkx is to take from an attribute.
 
         A graph that was made with weights is also passed where none are asked for.
         """

@@ -29,7 +29,7 @@ class VertexValues(NamedTuple):
 
     #: Ids [n] as their graph has them and float64[n]: vertices, and the value of each.
     arrays: tuple[npt.NDArray[Any], npt.NDArray[np.float64]]
-    #: What is told of them, fit for JSON.
+    #: Their description, fit for JSON.
     shown: dict[str, Any]
 
 

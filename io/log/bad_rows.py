@@ -89,7 +89,7 @@ class PlannedRows:
     def convert(
         self, found: ReadRows, convert: Callable[..., Batch], **arguments: Any
     ) -> tuple[Batch, LeftOut | None]:
-        """Convert rows that were read, and tell which of them were left out.
+        """Convert rows that were read, and report which of them were left out.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class TimeRange(NamedTuple):
 class InsertTimes:
     """Sees the times of the rows of a batch that insert an edge, while they are converted.
 
-    Dropped self loops count, for they tell the time as well. Rows that are left out do not, nor
+    Dropped self loops count, for they have a time as well. Rows that are left out do not, nor
     deletes and rows about vertices, whose times mean nothing.
     """
 

@@ -1,6 +1,6 @@
 """One file of a log, of any format: the common interface, and how it is opened.
 
-The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and ``.json`` are text
+The format follows from the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and ``.json`` are text
 (``text_files.py``), packed (``.gz``, ``.zst``, ``.bz2``) or not; all else must be Parquet
 (``parquet_files.py``). Rows of a table's file may be rows that go, or be some of them only
 (``table_files.py``). Where a file lies in folders such as ``date=2026-01-01``, these are columns
@@ -43,7 +43,7 @@ class LogFileReader(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells the file from a changed one."""
+        """Fingerprint that differs once the file has changed."""
 
     @property
     def group_rows(self) -> tuple[int, ...]:

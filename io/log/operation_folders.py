@@ -1,7 +1,7 @@
 """Logs that are partitioned by their operations, which therefore have lost their order.
 
 Of ``op=delete/0.parquet`` and ``op=insert/0.parquet`` in one folder, or in one version of a table,
-nothing tells which rows came first: files would be read in the order of the words.
+there is no order of the rows: files would be read in the order of the words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,7 +3,7 @@
 The log is its addresses, a column mapping and the kind of records, and holds no open file: it
 pickles in a few bytes and is shipped to the workers that read. Any fsspec address will do; local
 Parquet files are memory-mapped, and what need not be decoded is not copied. Which files it has, and
-in which order, is told by ``log_paths.py``; what a file is and how it is opened by
+in which order, is in ``log_paths.py``; what a file is and how it is opened by
 ``log_files.py``.
 
 A file's *fingerprint* is its size and the SHA-256 of its footer, which names the place, the size
@@ -50,7 +50,7 @@ ORDER_KEY = "order key"
 
 @dataclass(frozen=True)
 class LogFile:
-    """One file of a log, as its footer tells it."""
+    """One file of a log, as its footer describes it."""
 
     #: Name within the log, see ``log_paths.py``.
     name: str

@@ -97,7 +97,7 @@ def check_chunk(data: memoryview, num_values: int, encodings: Collection[str]) -
     Raises
     ------
     PageError
-        A page is damaged; the text tells which and how.
+        A page is damaged; the text says which and how.
     """
     at = seen = number = crc = 0
     has_checksums, is_numbered = True, num_values > 0

@@ -1,6 +1,6 @@
 """One Parquet file of a log: its footer, its rows, its encodings.
 
-The footer is read on its own, and metadata are made of it: one short read tells what a file holds
+The footer is read on its own, and metadata are made of it: one short read shows what a file holds
 and whether it is still the same, on a local disk as in an object store. Rows are read from the
 open file that the footer was read from, and all pages are checked (``page_checks.py``) before any
 of them is used.
@@ -121,7 +121,7 @@ def _check_names(metadata: Any) -> None:
 
 
 def fingerprint_of(size: int, footer: bytes) -> str:
-    """What tells a file from a changed one: ``<size>-<SHA-256 of the footer>``."""
+    """Fingerprint of a file, by which a change is found: ``<size>-<SHA-256 of the footer>``."""
     return f"{size}-{hashlib.sha256(footer).hexdigest()}"
 
 
@@ -135,7 +135,7 @@ def has_checksums(file: Any, metadata: Any) -> bool:
         file.seek(start)
         return read_header(memoryview(file.read(_HEADER_BYTES))).crc is not None
     except (OSError, ValueError):
-        # The page is read again when its rows are, which tells what is wrong with it.
+        # The page is read again when its rows are, which finds what is wrong with it.
         return False
 
 

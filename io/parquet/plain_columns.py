@@ -6,7 +6,7 @@ and an array. The header is read, to be sure that there is but one page. `write_
 
 A view lasts as long as the mapping, which it keeps. A file of a log does not change; one that is
 cut short while a batch is made of it ends the process (SIGBUS). The batch is then read anew, which
-tells that the file has changed.
+shows that the file has changed.
 
 Not here: whether the values are as they were written (``page_checks.py``).
 

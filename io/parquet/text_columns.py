@@ -4,8 +4,8 @@ Pages are decompressed one by one, so that a page is in the cache when its strin
 (``gpu_core/names/text_pages.py``). A column chunk that a writer begins with a dictionary and goes
 on plainly, as Arrow's does with names that are mostly different, is read in one pass.
 
-Only what is certain is decoded here: pages of the first kind, of the codecs that tell a wrong size.
-Whatever else is found, and whatever is odd, is left to Arrow, with its errors.
+Only what is certain is decoded here: pages of the first kind, of the codecs that detect a wrong
+size. Whatever else is found, and whatever is odd, is left to Arrow, with its errors.
 
 Not here: whether pages are as they were written (``page_checks.py``), whether text is UTF-8
 (``io/log/name_columns.py``), and columns that are numbers of a dictionary throughout.

@@ -98,7 +98,7 @@ def amend_summary(
             try:
                 table = _read(path, first, last)
             except DamagedTableError:
-                return  # told where it is read
+                return  # reported where it is read
             rows = [
                 {**row, **found} if row["batch"] == batch_id else row for row in table.to_pylist()
             ]

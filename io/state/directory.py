@@ -11,7 +11,7 @@
     STATE/results/batch=<id>/…                  results of the analytics after a batch
     STATE/checkpoints/batch=<id>/…              the graph after a batch
     STATE/leftovers.json                        what a run has on the machine, until it ends
-    STATE/running.json                          what a run tells of itself, until it ends
+    STATE/running.json                          progress of a run, until it ends
     STATE/quarantine/…                          rows and files that were left out (quarantine.py)
 
 Ids are padded to 12 digits. Parquet and JSON only; everything is written beside and renamed

@@ -17,7 +17,7 @@ analytic needs no line here. An array that nobody has declared is refused: it wo
 It holds vertex indices, not only users' ids, and the order in which freed ones are taken: the graph
 read back gives the next batch the same indices that the one written would have given.
 
-Edges are kept as a CSR: ``out_degree`` tells how many of them each vertex has as source, so an edge
+Edges are kept as a CSR: ``out_degree`` is how many of them each vertex has as source, so an edge
 takes the bytes of its destination alone, on disk and on the way there.
 
 The folder is whole if it has this format, a manifest with the right hash of itself
@@ -192,7 +192,7 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
 def check_graph(
     path: Path, facts: Mapping[str, Any], *, must_have_hash: bool = True
 ) -> tuple[dict[str, Any], str]:
-    """Read the manifest, and tell what is wrong with the folder; nothing where it is whole.
+    """Read the manifest, and say what is wrong with the folder; nothing where it is whole.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
 
 
 def _counts(path: Path) -> dict[str, int]:
-    """Vertices and edges, as the vertices tell."""
+    """Numbers of vertices and edges, by the columns of the vertices."""
     table = pq.read_table(path / "vertices.parquet", columns=["present", "out_degree"])
     present, degrees = (pc.sum(table[name]).as_py() or 0 for name in ("present", "out_degree"))
     return {"num_vertices": int(present), "num_edges": int(degrees)}

@@ -65,8 +65,8 @@ class ResultFacts:
         names = [name for name in mine if mine[name] != others.get(name)]
         return {name: mine[name] for name in names}, {name: others.get(name) for name in names}
 
-    def told_from(self, other: "ResultFacts") -> tuple[str, str]:
-        """How this one was computed, and how another, in words."""
+    def distinction_from(self, other: "ResultFacts") -> tuple[str, str]:
+        """Texts that distinguish how this one and another were computed."""
         if self.kind != other.kind:
             return f"as {self.kind}", f"as {other.kind}"
         mine, others = map(parameters_text, self.differing(other))
@@ -84,7 +84,7 @@ class FailedResult(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What those are told who asked for it."""
+        """The sentence that is reported where the result was asked for."""
         return f"result {self.name} after batch {self.batch_id} failed: {self.reason}"
 
 

@@ -39,10 +39,10 @@ class RunningFile:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to tell again."""
+        """Whether it is time to publish again."""
         return time.monotonic() >= self._due
 
-    def tell(self, values: Mapping[str, Any], *, at_once: bool = False) -> None:
+    def publish(self, values: Mapping[str, Any], *, at_once: bool = False) -> None:
         """Write these values, unless others were written a moment ago or it is to be ``at_once``.
 
         A disk that is full ends a run where it keeps something, not here.
@@ -64,9 +64,9 @@ class RunningFile:
 
 
 def read_running(state: Path) -> dict[str, Any] | None:
-    """What the run of a state tells of itself; None where none goes on, or tells nothing.
+    """Progress of the run of a state; None where none goes on, or none was published.
 
-    Has ``started`` and ``written`` in seconds since 1970, and the values of `RunningFile.tell`.
+    Has ``started`` and ``written`` in seconds since 1970, and the values of `RunningFile.publish`.
     """
     try:
         values = read_json(state / _NAME, must_have_hash=True)

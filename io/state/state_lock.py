@@ -2,7 +2,7 @@
 
 It is a ``flock`` on a file: the kernel releases it when the process is gone, however it went. A run
 writes its name into the file and takes it out at its end, so a name that is left is of a run that
-goes on, or of one that was killed: then the lock itself tells.
+goes on, or of one that was killed: then the lock itself decides.
 
 Not here: what is locked, and until when (``state.py``).
 """

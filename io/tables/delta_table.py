@@ -8,7 +8,7 @@ protocol says of readers of changes:
 * nothing of what it only moves (``dataChange: false``: OPTIMIZE, compaction)
 
 A version of a table without a change data feed that removes some files and adds others is refused:
-it has rewritten them, maybe for one row, and which one is not told.
+it has rewritten them, maybe for one row, and which one is not recorded.
 
 A table begins with version 0, or where it is asked for, as ``TABLE@v12``: with all rows that it had
 as of version 12, and the changes after it. This is how a table is read whose older files were
@@ -281,7 +281,7 @@ def _changes(table: _Table, commit: _Commit, *, is_known: bool) -> Iterator[Tabl
             by = f" ({commit.operation})" if commit.operation else ""
             msg = (
                 f"{table.shown}: version {version}{by} rewrites files, and which of their rows it "
-                f"changes is not told, as the table has no change data feed; set {_FEED}=true for "
+                f"changes is not recorded: it has no change data feed; set {_FEED}=true for "
                 f"versions to come, and begin with the rows of this one, as "
                 f"{table.shown}@v{version}, and another --state"
             )

@@ -9,9 +9,9 @@ number. What is read of a snapshot:
 * nothing of what it only moves (``replace``: compaction)
 
 Iceberg has no feed of changed rows. So a snapshot that rewrites some files, or that deletes rows by
-position or by value, is refused: which rows changed is not told. A table may be read from a later
-snapshot on, as ``TABLE@v12``: with all rows as of the one with sequence number 12, which have no
-order among them, and the changes after it.
+position or by value, is refused: which rows changed is not recorded. A table may be read from a
+later snapshot on, as ``TABLE@v12``: with all rows as of the one with sequence number 12, which have
+no order among them, and the changes after it.
 
 What is read is what lies below the table's folder, also where that was moved as a whole. A catalog
 is not asked.
@@ -137,7 +137,7 @@ def _newest_metadata(folder: _Folder) -> tuple[_Folder, Any]:
     if len(newest) != 1:
         what = " and ".join(sorted(newest)) or "none that is numbered"
         msg = (
-            f"{folder.shown}: which metadata are the newest is not told: there is {what}; remove "
+            f"{folder.shown}: which metadata are the newest is unknown: there is {what}; remove "
             f"what the catalog does not name"
         )
         raise UpdateLogError(msg)
@@ -214,12 +214,12 @@ def _changes(folder: _Folder, before: Any, snapshot: Any, cure: str) -> Iterator
     live = None if before is None or not removed else set(_live(folder, before))
     if live is not None:
         # Some writers (pyiceberg 0.11) leave the id of the snapshot that added a file in the entry
-        # that deletes it, so that id does not tell which deletes are of this snapshot.
+        # that deletes it, so that id does not show which deletes are of this snapshot.
         removed = [path for path in removed if path in live]
     if added and removed and (live is None or set(removed) != live):
         msg = (
             f"{folder.shown}: snapshot {version} ({operation}) rewrites files, and which of their "
-            f"rows it changes is not told; {cure}"
+            f"rows it changes is not recorded; {cure}"
         )
         raise UpdateLogError(msg)
     for change, paths in ((DELETE, removed), (INSERT, added)):

@@ -1,9 +1,9 @@
 """Data files of a versioned table (Delta, Iceberg) as files of a log.
 
 Such a table is a folder of data files and a log of *versions*: each adds files, and removes some.
-What its files are is told by that log alone; in the folder there are also files that were removed,
-and files that others were merged into. So a table is read version by version, and a file of it is
-known in the log by the version and by what that does with its rows::
+Which files it has is recorded in that log alone; in the folder there are also files that were
+removed, and files that others were merged into. So a table is read version by version, and a file
+of it is known in the log by the version and by what that does with its rows::
 
     _table/<version>/<change>.<number>/<path within the table>
 
@@ -73,7 +73,7 @@ class TableFile:
 
 
 def planned_before(first: int, planned: Collection[TableFile]) -> list[TableFile]:
-    """Files that a plan has of versions before the first one that a table still tells of, in order.
+    """Files that a plan has of versions before the first one that a table still lists, in order.
 
     None, unless it also has some of that version or later ones: else there could be versions in
     between, of which neither knows.

@@ -1,7 +1,7 @@
 """Detection of versioned tables and their format, and what reading one requires.
 
-A folder is told by what its format keeps there: ``_delta_log`` of Delta, ``metadata`` with files
-``*.metadata.json`` of Iceberg, ``.hoodie`` of Hudi, which is refused.
+The format of a folder is known by what it keeps there: ``_delta_log`` of Delta, ``metadata`` with
+files ``*.metadata.json`` of Iceberg, ``.hoodie`` of Hudi, which is refused.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ def format_of(filesystem: Any, folder: str) -> str | None:
 
 
 def format_of_entries(filesystem: Any, entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """The same, of what ``ls`` tells of a folder."""
+    """The same, by the listing of a folder that ``ls`` gives."""
     names = {str(entry["name"]).rstrip("/").rsplit("/", 1)[-1]: entry for entry in entries}
     if COMMITS in names:
         return DELTA

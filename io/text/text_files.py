@@ -85,7 +85,7 @@ class TextIndex:
 
     #: Bytes of the file as it is stored.
     size: int
-    #: What its file system tells it from a changed one by, without reading it.
+    #: Fingerprint by its file system: finds a change without reading the file.
     stamp: str
     fingerprint: str
     rows: int
@@ -128,7 +128,7 @@ def text_format(path: str) -> str | None:
 
 
 def stamp_of(path: LogPath) -> str:
-    """What tells a file from a changed one without reading it; empty where nothing does."""
+    """Fingerprint that finds a change without reading the file; empty where there is none."""
     try:
         if is_local(path.filesystem):
             found = os.stat(path.path)

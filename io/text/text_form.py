@@ -4,7 +4,8 @@ Fields are apart by ``;``, ``,``, tabs or white space, whichever the first line 
 comes from the caller; else from a header, whose names are known by `NAMES` in capitals or not; else
 from the number of fields: two are ``src dst``, three ``src dst weight``, four ``src dst weight ts``
 (as KONECT has it). Of three or four, the third is ``ts`` if it looks like times: dates, or whole
-numbers that all lie in the range of unix times. What was decided is told in sentences, never asked.
+numbers that all lie in the range of unix times. What was decided is reported in sentences, never
+asked.
 
 Ids are numbers, unsigned where one of the first is beyond int64, or names where most of the first
 sources or targets are words: then a number among them is a name too, while a word among numbers is

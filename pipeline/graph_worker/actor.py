@@ -143,7 +143,7 @@ class GraphActor:
                     maintain={name: maintain[name] for name in self._graph.maintained},
                 )
         self._boundary = boundary
-        #: Held where the graph goes on, and where it is pinned; told when the boundary is another.
+        #: Held where the graph goes on or is pinned; notified when the boundary changes.
         self._stands = Condition()
         self._is_closed = False
         self._window = window or TimeWindow()
@@ -223,7 +223,7 @@ class GraphActor:
             source=done.source,
         )
         self._applied.append(AppliedBatch(report, done.reader, done.sums, done.left_out))
-        monitoring.tell_batch(report, done.reader)
+        monitoring.count_batch(report, done.reader)
         self._boundary += 1
         self._inbox.advance(self._boundary, done.parcel)
 
@@ -232,7 +232,7 @@ class GraphActor:
             self._opened[batch_id] = self._inbox.open(self._early[batch_id].parcel)
 
     def _open_ahead(self) -> None:
-        # What goes wrong is told when it is the batch's turn, which opens it again.
+        # An error is raised when the batch is due, which opens it again.
         with suppress(Exception):
             for ahead in range(1, _AHEAD + 1):
                 self._open(self._boundary + ahead)
@@ -267,7 +267,7 @@ class GraphActor:
         self._host_free_bytes = free_memory_bytes()
 
     def _notice_between_batches(self) -> Notice | None:
-        """How the graph and its memory stand now; None: a batch is being applied, which will tell.
+        """State of the graph and its memory; None: a batch is being applied, whose report has it.
 
         For other threads than that of the batches. After the last batch nobody else looks.
         """

@@ -25,7 +25,7 @@ TOPIC = "graphtide-last-words"
 #: Seconds that the event has to leave the process.
 _FAREWELL_SECONDS = 0.25
 
-#: Seconds that the scheduler has to tell them.
+#: Seconds that the scheduler has to send them.
 _HEAR_SECONDS = 10.0
 
 

@@ -110,8 +110,8 @@ def metrics(findings: Findings, kinds: Mapping[str, str]) -> dict[str, float | N
     }
 
 
-def told(batch_id: int, findings: Findings, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """What those see who watch a run: ``batch``, and ``results``: name -> ``text`` and values.
+def result_texts(batch_id: int, findings: Findings, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Results as a run publishes them: ``batch``, and ``results``: name -> ``text`` and values.
 
     ``text`` is a sentence. ``kinds`` as of `metrics`.
     """

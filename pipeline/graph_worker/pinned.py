@@ -32,7 +32,7 @@ class Copy:
     arrays: Arrays | ArraysAddress
     #: Since the copy before, or since the start.
     batches: list[AppliedBatch]
-    #: None where the arrays tell it (`checkpoint_hash`): then the graph goes on meanwhile.
+    #: None where the arrays give it (`checkpoint_hash`): then the graph goes on meanwhile.
     state_hash: str | None
     num_vertices: int
     num_edges: int
@@ -58,12 +58,12 @@ class CopiedGraph:
     @classmethod
     def of(cls, graph: GraphReader) -> Self:
         """Copy a graph, which is not changed meanwhile."""
-        state_hash = None if tells_hash(graph) else graph.state_hash()
+        state_hash = None if reports_hash(graph) else graph.state_hash()
         arrays: Arrays = graph.checkpoint_arrays()
         return cls(arrays, state_hash, int(graph.num_vertices), int(graph.num_edges))
 
 
-def tells_hash(graph: GraphReader) -> bool:
+def reports_hash(graph: GraphReader) -> bool:
     """Whether the client works the state hash out, of the copy, while it writes the files.
 
     A GPU has the rows in order sooner than cores have.
@@ -80,12 +80,12 @@ def is_copied_at_once(graph: DynamicGraph) -> bool:
     what is maintained an epoch shares with the graph.
     """
     shares = are_names(graph.ids) or graph.properties or graph.vertex_properties or graph.maintained
-    return graph.engine == "host" and not shares and tells_hash(graph)
+    return graph.engine == "host" and not shares and reports_hash(graph)
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """The graph of a boundary, and what is told of it in its copy."""
+    """The graph of a boundary, and the facts that its copy has."""
 
     boundary: int
     #: An epoch; or the graph itself, to which no batch is applied meanwhile; or its copy.

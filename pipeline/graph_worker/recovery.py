@@ -52,7 +52,7 @@ class Generation:
     number: int
     #: Where tasks find it.
     actor_key: str
-    #: Keeps the actor alive, and tells when it is not.
+    #: Keeps the actor alive, and reports when it is not.
     future: Future
     roles: Roles
     #: Where CPU workers put its batches.

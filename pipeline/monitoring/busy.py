@@ -36,7 +36,7 @@ LOAD_STAGES: Mapping[str, str] = {
     "transfer": "hand-over",
 }
 
-#: Parts whose seconds are told under another name than their own.
+#: Parts whose seconds are reported under another name than their own.
 _SECONDS_OF: Mapping[str, str] = {
     "graph": "apply",
     "client": "client",

@@ -4,11 +4,12 @@ Colors are of middle brightness on no background, so that one drawing does for l
 of them is up to the browser (``prefers-color-scheme``).
 
 Each browser that looks has a `_Page` of its own, which is brought up to date each second, and only
-where the run has told something new. Nobody looks: nothing is drawn. A figure is there as soon as
-each of its axes has a value, or two where a line is to be seen over time: without one Bokeh would
-complain in the browser's console.
+where the run has published something new. A page that is not open is not drawn. A figure is there
+as soon as each of its axes has a value, or two where a line is to be seen over time: without one
+Bokeh would complain in the browser's console.
 
-Not here: what is told (``run_feed.py``), kept (``run_history.py``) and said (``page_text.py``).
+Not here: what is published (``run_feed.py``), kept (``run_history.py``), and the page's text
+(``page_text.py``).
 """
 
 import math
@@ -42,7 +43,7 @@ from .busy import LOAD_STAGES
 from .dashboard import PATH
 from .run_history import RunHistory, series
 
-#: Milliseconds between two looks at what a run has told.
+#: Milliseconds between two looks at what a run has published.
 _LOOK_MILLISECONDS = 1000
 
 _BLUE, _ORANGE, _GREEN, _RED, _VIOLET = "#3b82c4", "#e08a2e", "#45a05a", "#d0505a", "#8b6fc0"
@@ -76,7 +77,7 @@ def application(runs: Mapping[str, RunHistory], scheduler: Scheduler, prefix: st
     Parameters
     ----------
     runs
-        What runs told, the newest last; read whenever the page is drawn.
+        Histories of runs, the newest last; read whenever the page is drawn.
     scheduler
         Whose dashboard it is.
     prefix

@@ -2,7 +2,8 @@
 
 A scheduler plugin, because that is what can be brought to any scheduler without a preload: it adds
 a Bokeh application to the scheduler's HTTP server, as ``distributed/dashboard/scheduler.py`` does,
-and a tab beside Dask's. What runs tell (`run_feed.py`) it hears as events, and keeps by run.
+and a tab beside Dask's. It receives what runs publish (`run_feed.py`) as events, and keeps it by
+run.
 
 Light: Bokeh is imported where the page is mounted, which is where Dask has imported it already.
 """
@@ -15,7 +16,7 @@ from distributed import Scheduler, SchedulerPlugin
 from .dashboard import once_served
 from .run_history import RunHistory
 
-#: Topic of the events that runs tell by.
+#: Topic of the events that runs publish.
 TOPIC = "graphtide"
 
 #: Runs that are kept, the newest.
@@ -27,14 +28,14 @@ class NoDashboardError(RuntimeError):
 
 
 class DashboardPlugin(SchedulerPlugin):
-    """Mounts the page, and keeps what runs tell."""
+    """Mounts the page, and keeps what runs publish."""
 
     name = "graphtide-page"
     #: A second run on the scheduler finds the page of the first.
     idempotent = True
 
     def __init__(self) -> None:
-        #: Id of a run -> what it told, in the order of their beginnings.
+        #: Id of a run -> its history, in the order of their beginnings.
         self.runs: dict[str, RunHistory] = {}
 
     async def start(self, scheduler: Scheduler) -> None:
@@ -66,7 +67,7 @@ class DashboardPlugin(SchedulerPlugin):
         scheduler.http_application.add_application(page)
 
     def log_event(self, topic: str, msg: Any) -> None:
-        """Take in what a run tells."""
+        """Take in what a run publishes."""
         if topic != TOPIC:
             return
         run = self.runs.get(msg["run"])

@@ -1,7 +1,7 @@
 """Watches the limits of a run: arena, host memory and disk, before the first batch and after it.
 
 Before it there is an estimate of what the log needs (``needs.py``). While batches go on there is
-the trend: a line through what was in use lately, by rows, tells the batch that reaches a limit.
+the trend: a line through what was in use lately, by rows, predicts the batch that reaches a limit.
 
 Host memory and disk may be used by others, so what counts is what was free when the run began, and
 how much less is free now; checkpoints that were there by then are in use already. The disk is that

@@ -38,6 +38,6 @@ class Limit:
         return self.likely_bytes > self.most_bytes
 
 
-def limits_told(values: Mapping[str, Any]) -> tuple[Limit, ...]:
-    """The limits among the values that a run tells of itself (`Progress.values`)."""
+def reported_limits(values: Mapping[str, Any]) -> tuple[Limit, ...]:
+    """The limits among the values that a run publishes (`Progress.values`)."""
     return tuple(Limit(**each) for each in values.get("limits", ()))

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from ...gpu_core.printable import counted
-from .limits import limits_told
+from .limits import reported_limits
 from .run_history import RunHistory
 
 #: Part that limits a run -> what it is, and what helps.
@@ -44,7 +44,7 @@ _TOP = 10
 
 
 def no_run() -> str:
-    """The first line where no run has told anything."""
+    """The first line where no run has published anything."""
     return "<h2>No run yet</h2><p>The next one on this scheduler will be shown here.</p>"
 
 
@@ -55,50 +55,50 @@ def run_name(history: RunHistory) -> str:
 
 def headline(history: RunHistory) -> str:
     """What limits the run now, or why nothing does."""
-    told = history.newest
+    values = history.newest
     silent = history.silent_seconds
-    if told["stage"] == "failed":
-        return f'<h2 class="wrong">Failed</h2><p>{escape(str(told.get("error")))}</p>'
-    if told["stage"] == "end":
-        return f"<h2>Ended at {_clock(told['time'])}</h2><p>{_amount_done(told)}</p>"
+    if values["stage"] == "failed":
+        return f'<h2 class="wrong">Failed</h2><p>{escape(str(values.get("error")))}</p>'
+    if values["stage"] == "end":
+        return f"<h2>Ended at {_clock(values['time'])}</h2><p>{_amount_done(values)}</p>"
     if silent is not None:
         return (
             f'<h2 class="wrong">No word for {silent:.0f} s</h2>'
             f"<p>The client is busy with something else, hangs, or was killed.</p>"
         )
-    if told["stage"] in _DOING:
-        return f"<h2>{_DOING[told['stage']]}</h2>"
-    if told["stage"] == "waiting":
-        return f"<h2>Waiting for files</h2><p>{_amount_done(told)}</p>"
+    if values["stage"] in _DOING:
+        return f"<h2>{_DOING[values['stage']]}</h2>"
+    if values["stage"] == "waiting":
+        return f"<h2>Waiting for files</h2><p>{_amount_done(values)}</p>"
     busy = history.busy()
     if not busy:
-        picture = told["picture"]
+        picture = values["picture"]
         begun = "Just recovered" if picture and picture["recoveries"] else "Just begun"
         return f"<h2>{begun}</h2><p>What limits the run is known after the first batches.</p>"
     shares = ", ".join(f"{part} {min(share, 1):.0%}" for part, share in busy.items())
     part, stage = history.limit()
     if part is None:
         return f"<h2>No part of the run is at its limit</h2><p>busy: {shares}</p>"
-    workers = told["picture"]["cpu_workers"]
+    workers = values["picture"]["cpu_workers"]
     limit = _LIMITS[part].format(stage=stage, workers=workers)
     return f"<h2>Limited by {limit}</h2><p>busy: {shares}</p>"
 
 
 def facts(history: RunHistory) -> str:
     """How far the run is."""
-    told, picture = history.newest, history.newest["picture"] or {}
-    left = told["seconds_left"]
+    values, picture = history.newest, history.newest["picture"] or {}
+    left = values["seconds_left"]
     rows = [
-        ("log", escape(", ".join(told["log"]))),
-        ("state", escape(told["state"])),
-        ("applied", _amount_done(told)),
+        ("log", escape(", ".join(values["log"]))),
+        ("state", escape(values["state"])),
+        ("applied", _amount_done(values)),
         ("rate", _rate(history)),
-        ("graph", _size(told)),
+        ("graph", _size(values)),
     ]
     if left and not history.is_over:
         rows.append(("time left", f"{left:,.0f} s"))
     if picture:
-        backlog = told["batches_total"] - told["batches_done"]
+        backlog = values["batches_total"] - values["batches_done"]
         under_way = picture["loading"] + picture["waiting"]
         rows.append(
             ("window", f"{under_way} of {picture['window']} batches under way, backlog {backlog:,}")
@@ -129,10 +129,10 @@ def results(history: RunHistory) -> str:
     if not history.results:
         return "<h3>results</h3><p>none yet</p>"
     batch = max(history.results)
-    told = history.results[batch]
+    results = history.results[batch]
     lines = [f"<h3>results after batch {batch:,}</h3>"]
-    lines += [f"<p>{escape(each['text'])}</p>" for each in told.values() if not each.get("top")]
-    for name, each in told.items():
+    lines += [f"<p>{escape(each['text'])}</p>" for each in results.values() if not each.get("top")]
+    for name, each in results.items():
         if each.get("top"):
             ranks = [(escape(str(vertex)), f"{rank:.6f}") for vertex, rank in each["top"][:_TOP]]
             lines.append(f"<h3>highest {escape(name)}</h3>{_table(ranks)}")
@@ -170,7 +170,7 @@ def _with_sizes(parts: dict[str, int], by_pages: Sequence[tuple[int, int]]) -> d
 
 def memory(history: RunHistory) -> str:
     """How full the arena is, what an edge takes, and when a limit will be reached."""
-    told, picture = history.newest, history.newest["picture"]
+    values, picture = history.newest, history.newest["picture"]
     if not picture or not picture["regions"]:
         return "<h3>memory</h3><p>not known yet</p>"
     used = sum(size for name, size in picture["regions"].items() if name not in _IDLE)
@@ -180,7 +180,7 @@ def memory(history: RunHistory) -> str:
         ("bytes an edge", f"{used / edges:,.1f}" if edges else ""),
         ("size of the arena", f"{arena}, and can grow to {_bytes(picture['limit_bytes'])}"),
     ]
-    for limit in limits_told(told):
+    for limit in reported_limits(values):
         full = "not full before the end of the log"
         if limit.full_at_batch is not None:
             full = f"full at batch {limit.full_at_batch:,}"
@@ -198,14 +198,14 @@ def _rate(history: RunHistory) -> str:
     return f"{history.rows_per_second():,.0f} rows/s now, {in_all}"
 
 
-def _size(told: Mapping[str, Any]) -> str:
-    return f"{counted(told['num_vertices'], 'vertex')}, {counted(told['num_edges'], 'edge')}"
+def _size(values: Mapping[str, Any]) -> str:
+    return f"{counted(values['num_vertices'], 'vertex')}, {counted(values['num_edges'], 'edge')}"
 
 
-def _amount_done(told: Mapping[str, Any]) -> str:
+def _amount_done(values: Mapping[str, Any]) -> str:
     return (
-        f"{told['batches_done']:,} of {told['batches_total']:,} batches; "
-        f"{told['rows_done']:,} of {told['rows_total']:,} rows in this run"
+        f"{values['batches_done']:,} of {values['batches_total']:,} batches; "
+        f"{values['rows_done']:,} of {values['rows_total']:,} rows in this run"
     )
 
 

@@ -1,6 +1,6 @@
 """Snapshot of a run for monitoring: times, memory, results and errors.
 
-Kept by the loop of the run, and told with its progress. All numbers count up from the run's
+Kept by the loop of the run, and published with its progress. All numbers count up from the run's
 beginning: whoever has two pictures has what happened between them, however many were missed.
 """
 
@@ -15,7 +15,7 @@ from ..graph_worker.notice import Notice
 from ..state_machine.lifecycle import Lifecycle
 from .busy import core_seconds
 
-#: Troubles that are told, the newest.
+#: Most troubles that are published, the newest.
 _TROUBLES = 8
 
 #: Seconds between two looks at the cores.

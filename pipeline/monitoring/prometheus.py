@@ -1,8 +1,9 @@
 """Metrics for Prometheus: of runs on the scheduler's ``/metrics``, of the graph on its worker's.
 
 Both are collectors in the registry that Dask's own pages print, and are asked when they are
-scraped. On the scheduler a plugin hears what runs tell (`run_feed.py`), by ``state``, the folder of
-the run; on the graph worker there are the numbers that the actor publishes (`worker_metrics.py`).
+scraped. On the scheduler a plugin receives what runs publish (`run_feed.py`), by ``state``, the
+folder of the run; on the graph worker there are the numbers that the actor publishes
+(`worker_metrics.py`).
 
 Light: ``prometheus_client`` is imported where a collector is registered. Without it Dask has no
 ``/metrics`` either.
@@ -16,7 +17,7 @@ from distributed import Scheduler, SchedulerPlugin
 from .dashboard_plugin import TOPIC
 from .run_history import ENDED
 
-#: Runs that are told of, the newest of each state.
+#: Most runs with metrics, the newest of each state.
 _STATES = 32
 
 #: Name without ``graphtide_``, help, and key among the values of `Progress`.
@@ -59,7 +60,7 @@ class RunMetrics(SchedulerPlugin):
     idempotent = True
 
     def __init__(self) -> None:
-        #: State -> what its newest run told last.
+        #: State -> what its newest run published last.
         self._newest: dict[str, Mapping[str, Any]] = {}
         #: State -> rows that its newest run has applied, those of lost graphs included.
         self._rows: dict[str, int] = {}
@@ -75,7 +76,7 @@ class RunMetrics(SchedulerPlugin):
             self._forget()
 
     def log_event(self, topic: str, msg: Any) -> None:
-        """Take in what a run tells."""
+        """Take in what a run publishes."""
         if topic != TOPIC:
             return
         state = msg["state"]
@@ -185,7 +186,7 @@ class GraphCollector:
 
 
 def register(collector: RunMetrics | GraphCollector) -> Callable[[], None]:
-    """Add a collector to what this process tells; gives what takes it out again.
+    """Add a collector to the metrics of this process; returns what removes it.
 
     Raises
     ------

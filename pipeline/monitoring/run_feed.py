@@ -35,7 +35,7 @@ _NO_ANSWER = (OSError, TimeoutError, RuntimeError, ValueError, ImportError, Attr
 
 
 class RunFeed:
-    """What is told of one run.
+    """Events of one run.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class RunFeed:
         #: Messages go out in their order.
         self._turn = asyncio.Lock()
 
-    def tell(self, progress: Progress) -> None:
-        """Tell how far the run is, if that is due; returns at once."""
-        # The loop of the run has nothing more to tell until the graph is there again.
+    def publish(self, progress: Progress) -> None:
+        """Publish how far the run is, if that is due; returns at once."""
+        # The loop of the run has nothing more to publish until the graph is there again.
         is_last_word = progress.stage == "recover" and (
             self._newest is None or self._newest.stage != "recover"
         )
@@ -72,8 +72,8 @@ class RunFeed:
         self._is_sending = True
         self._client.loop.add_callback(self._send, self._message(progress))
 
-    def tell_end(self, error: BaseException | None) -> None:
-        """Tell how the run ended; waits for it, because the client leaves."""
+    def publish_end(self, error: BaseException | None) -> None:
+        """Publish how the run ended; waits for it, because the client leaves."""
         if self._newest is None or not self._is_heard or self._client.status != "running":
             return
         last = replace(self._newest, stage="end" if error is None else "failed")
@@ -134,6 +134,6 @@ def run_feed(cluster: Cluster, about: Mapping[str, Any]) -> Iterator[RunFeed]:
     try:
         yield feed
     except BaseException as error:
-        feed.tell_end(error)
+        feed.publish_end(error)
         raise
-    feed.tell_end(None)
+    feed.publish_end(None)

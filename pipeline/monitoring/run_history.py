@@ -56,37 +56,37 @@ class Sample(NamedTuple):
 
 
 class RunHistory:
-    """What was told of one run.
+    """What one run published.
 
     Parameters
     ----------
-    told
+    values
         The first message.
     """
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any]) -> None:
         self.samples: list[Sample] = []
         #: The newest message, and its number: whoever shows them knows whether there is news.
-        self.newest = told
+        self.newest = values
         self.number = 0
         #: Batch -> name of a result -> its values.
         self.results: dict[int, Mapping[str, Any]] = {}
         self._heard = 0.0
-        self.add(told)
+        self.add(values)
 
-    def add(self, told: Mapping[str, Any]) -> None:
+    def add(self, values: Mapping[str, Any]) -> None:
         """Take in a message."""
-        self.newest = told
+        self.newest = values
         self.number += 1
         self._heard = time.monotonic()
-        picture = told.get("picture")
+        picture = values.get("picture")
         if picture is None:
             return
         self.samples.append(
             Sample(
-                told["time"], picture["recoveries"], told["batches_done"], told["rows_done"],
-                picture["seconds"], picture["cpu_workers"], told["num_vertices"],
-                told["num_edges"], picture["loading"], picture["waiting"],
+                values["time"], picture["recoveries"], values["batches_done"], values["rows_done"],
+                picture["seconds"], picture["cpu_workers"], values["num_vertices"],
+                values["num_edges"], picture["loading"], picture["waiting"],
             )
         )  # fmt: skip
         if len(self.samples) > _MOST:

@@ -39,8 +39,8 @@ def publish(numbers_now: dict[str, int]) -> None:
     _published = numbers_now
 
 
-def tell_batch(report: BatchReport, reader: str) -> None:
-    """Have the scheduler log that a batch is applied; outside of a worker's tasks nothing is told.
+def count_batch(report: BatchReport, reader: str) -> None:
+    """Have the scheduler log that a batch is applied; nothing outside of a worker's tasks.
 
     Parameters
     ----------
@@ -66,46 +66,46 @@ def numbers() -> dict[str, int]:
     return _published
 
 
-#: Workers of this process that tell its numbers, and what takes its collector out.
-_telling: set[str] = set()
+#: Workers of this process that publish its numbers, and what takes its collector out.
+_counting: set[str] = set()
 _forget: list[Callable[[], None]] = []
 
 
 class GraphMetrics(WorkerPlugin):
-    """Sends the numbers of the graph with every heartbeat, and tells them on ``/metrics``."""
+    """Sends the numbers of the graph with every heartbeat, and serves them on ``/metrics``."""
 
     name = "graphtide-metrics"
 
     def setup(self, worker: Worker) -> None:
         """Add ``graph`` to the worker's metrics."""
         worker.metrics["graph"] = _metrics
-        _telling.add(worker.id)
+        _counting.add(worker.id)
         if not _forget:
             # A cluster may have all its workers in one process. Without prometheus_client there is
-            # nothing to tell them by.
+            # nothing to serve them.
             with suppress(ImportError):
                 _forget.append(register(GraphCollector(numbers)))
 
     def teardown(self, worker: Worker) -> None:
         """Take it away again."""
         worker.metrics.pop("graph", None)
-        _telling.discard(worker.id)
-        if not _telling and _forget:
+        _counting.discard(worker.id)
+        if not _counting and _forget:
             _forget.pop()()
 
 
 @contextmanager
 def graph_metrics(client: Client) -> Iterator[None]:
     """Send the numbers of the graph while the block runs, also from workers that come later."""
-    _tell_workers(client, "register_worker_plugin", plugin=dumps(GraphMetrics()), idempotent=False)
+    _order_workers(client, "register_worker_plugin", plugin=dumps(GraphMetrics()), idempotent=False)
     try:
         yield
     finally:
-        _tell_workers(client, "unregister_worker_plugin")
+        _order_workers(client, "unregister_worker_plugin")
 
 
-def _tell_workers(client: Client, order: str, **words: Any) -> None:
-    """Have the scheduler tell all workers, of which one may just have died, or be stopped.
+def _order_workers(client: Client, order: str, **words: Any) -> None:
+    """Have the scheduler call all workers, of which one may just have died, or be stopped.
 
     It keeps the order for workers to come in any case. Metrics hold no run up, and end none.
     """

@@ -15,7 +15,7 @@ class StartGraph:
 
 @dataclass(frozen=True)
 class Load:
-    """Read and convert a batch; answered by BatchLoaded. A failure is told by its Apply."""
+    """Read and convert a batch; answered by BatchLoaded. A failure is reported by its Apply."""
 
     generation: int
     batch_id: int

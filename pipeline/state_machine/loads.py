@@ -18,12 +18,12 @@ class Loads:
 
     Parameters
     ----------
-    tell
+    report
         Called on a thread of Dask's, once for each load, with what it was watched with.
     """
 
-    def __init__(self, tell: Callable[[BatchLoaded], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[BatchLoaded], None]) -> None:
+        self._report = report
         #: Key -> load.
         self._pending: dict[str, Future] = {}
 
@@ -40,4 +40,4 @@ class Loads:
 
     def _end(self, loaded: BatchLoaded, load: Future) -> None:
         self._pending.pop(load.key, None)
-        self._tell(loaded)
+        self._report(loaded)

@@ -1,7 +1,7 @@
 """Start workers of this machine, and give up where that cannot come to an end any more.
 
 Dask waits without any bound for workers that start. Where the process that they are forked from
-dies meanwhile, or it or one of them is stopped (SIGSTOP), nothing tells Dask. So they are started
+dies meanwhile, or it or one of them is stopped (SIGSTOP), Dask does not notice. So they are started
 by a thread, and this one looks at these processes until it is done. Workers that are stopped are
 killed meanwhile, as later (``stopped_workers.py``), and their start fails.
 """

@@ -86,7 +86,7 @@ def _remove(path: Path, inode: Any) -> None:
 def _mapped_semaphores() -> list[Path]:
     """Semaphores of multiprocessing that this process has open.
 
-    The system tells their inodes; it maps them before they have their names.
+    The system gives their inodes; it maps them before they have their names.
     """
     with suppress(OSError):
         lines = Path("/proc/self/maps").read_text().splitlines()

@@ -24,7 +24,7 @@ from .own_cluster import nannies
 from .stopped_workers import SeenFor, Watch
 
 #: Seconds that a worker may have no process. Where its Nanny starts it again, it has none while the
-#: scheduler is told of its death, which takes milliseconds.
+#: scheduler notices its death, which takes milliseconds.
 LOST_SECONDS = 3.0
 _LOOK_SECONDS = 0.5
 

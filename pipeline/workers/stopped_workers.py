@@ -4,7 +4,7 @@ Such a worker keeps its connections, so nothing fails: what needs it waits until
 which takes minutes. A worker that has ended is noticed at once, and another takes its place. So a
 thread looks at the workers, from the start of a cluster until it is closed:
 
-* Processes that this one started: the system tells whether they are stopped. They are killed when
+* Processes that this one started: the system shows whether they are stopped. They are killed when
   they have been for `STOPPED_SECONDS`, or at once where the cluster is being closed anyway. A
   process that computes or compiles, however long, or that a debugger holds, is not stopped.
 * Of a cluster of others, workers that the run uses are restarted by Dask when the scheduler, which

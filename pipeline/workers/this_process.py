@@ -111,7 +111,7 @@ def _workers_without_the_script() -> Iterator[None]:
 
 @contextmanager
 def _silent_client() -> Iterator[None]:
-    # That it has lost the scheduler is told as an error of the run; messages may be on their way.
+    # The loss of the scheduler is reported as an error of the run; messages may be on their way.
     loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "batched")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -28,7 +28,7 @@ for name in (
     "graphtide.gpu_core.host.engine",
     "graphtide.gpu_core.host.kernels_ahead",
     "graphtide.io.parquet.text_columns",
-    # Dask's worker: its server of metrics, and the versions that it tells.
+    # Dask's worker: its server of metrics, and the versions that it reports.
     "distributed.http.worker.prometheus.core",
     "distributed.http.health",
     "distributed.http.statics",

@@ -121,12 +121,12 @@ def test_a_command_tells_what_it_does_and_that_kernels_are_compiled(
         (tmp_path / "new.nbc").touch()
         wait_until(lambda: "environment: 1 so far" in terminal.getvalue())
 
-        def is_told() -> bool:
+        def is_reported() -> bool:
             clock.now += EVERY_SECONDS / 2
             log.now(f"batch {clock.now:.0f}/900")
             return "compiling kernels, once in this environment: 1" in file.getvalue()
 
-        wait_until(is_told)
+        wait_until(is_reported)
     assert terminal.getvalue().endswith("\r\x1b[K"), "the line was left"
     lines = file.getvalue().splitlines()
     assert len(lines) == clock.now // EVERY_SECONDS
@@ -146,11 +146,11 @@ def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
         assert "compiling" not in terminal.getvalue()
         (tmp_path / "folder" / "new.nbc").touch()
 
-        def is_told() -> bool:
+        def is_reported() -> bool:
             reporter.show(progress(10))
             return "   apply   compiling kernels" in terminal.getvalue()
 
-        wait_until(is_told)
+        wait_until(is_reported)
     kernels = CompiledKernels(clock)
     (tmp_path / "newer.nbc").touch()
     kernels.look()
@@ -304,7 +304,7 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
             Limit("disk", 0, 40 * 10**9, 10**9, 2 * 10**9),
         )
         told = progress(12, dashboard="http://127.0.0.1:8787/status", limits=limits)
-        file.tell(told.values())
+        file.publish(told.values())
         text = graphtide_here("status", "state", cwd=tmp_path).stdout
         values = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
     for words in ("batch 13 of 40", "12,000,000 of 40,000,000 rows in this run", "1.25 M rows/s",

@@ -194,7 +194,7 @@ def test_that_the_graph_is_made_again_is_told_before_that_is_done(
     with open_cluster(settings) as opened:
         feed = run_feed.RunFeed(opened, about)
         for done, stage in enumerate(("apply", "apply", "recover", "recover")):
-            feed.tell(replace(WAITING_FOR_A_LOG, stage=stage, batches_done=done))
+            feed.publish(replace(WAITING_FOR_A_LOG, stage=stage, batches_done=done))
         wait_until(lambda: told() == [("apply", 0), ("recover", 2)])
 
 

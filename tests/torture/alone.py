@@ -169,9 +169,9 @@ class _Point:
             found = json.loads(told)
             differs = [each for each in found["outcome"] if self._differs(found["outcome"], each)]
             status = "".join(found["status"].split())
-            is_told = place.name in status or place.parent.name in status
-            is_told = is_told or "lacksreports" in status
-            if differs and not is_told:
+            is_reported = place.name in status or place.parent.name in status
+            is_reported = is_reported or "lacksreports" in status
+            if differs and not is_reported:
                 raise Failure(f"status does not name it, and yet {differs} differ")
             if place.parent == self._stage.log and self._stage.scene.mend:
                 return  # left out, to be requeued

@@ -63,8 +63,8 @@ def _must_be_whole_or_told(
         return
     flat = " ".join(f"{each.stdout} {each.stderr}" for each in (*ended, _status(bench, when)))
     flat = "".join(flat.split())
-    is_told = place.name in flat or place.parent.name in flat or "lacksreports" in flat
-    if not is_told:
+    is_reported = place.name in flat or place.parent.name in flat or "lacksreports" in flat
+    if not is_reported:
         raise Failure(f"{when}: nothing is told, and yet {differs}")
     if place.parent == bench.log and "quarantine" in kind.flags:
         return  # left out, to be requeued

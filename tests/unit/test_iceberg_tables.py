@@ -181,7 +181,7 @@ def test_the_newest_metadata_must_be_told(tmp_path: Path) -> None:
     newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
     other = newest.with_name(newest.name.replace("-", "-0", 1))
     other.write_text(newest.read_text())
-    with pytest.raises(UpdateLogError, match=f"newest is not told: there is .*{newest.name}"):
+    with pytest.raises(UpdateLogError, match=f"newest is unknown: there is .*{newest.name}"):
         list_log([str(place(tmp_path))])
     other.unlink()
     newest.write_text(json.dumps({"format-version": 2}))

@@ -14,7 +14,7 @@ from graphtide.flows.text import TIED
 from graphtide.pipeline.graph_worker.notice import Memory, Notice
 from graphtide.pipeline.monitoring import limit_watch
 from graphtide.pipeline.monitoring.limit_watch import LimitWatch
-from graphtide.pipeline.monitoring.limits import Limit, limits_told
+from graphtide.pipeline.monitoring.limits import Limit, reported_limits
 from graphtide.pipeline.monitoring.needs import sizes_to_come
 from graphtide.pipeline.monitoring.progress import beginning_of
 from graphtide.pipeline.opening import open_files
@@ -117,10 +117,10 @@ def test_what_a_run_tells_is_read_again(files: RunFiles, settings: RunSettings) 
     watch = LimitWatch(files, settings)
     watch.start(notice(0), on_host=False)
     progress = beginning_of(files)
-    assert limits_told(progress.values()) == ()
+    assert reported_limits(progress.values()) == ()
     values = {**progress.values(), "limits": [each.__dict__ for each in watch.now]}
-    assert limits_told(values) == watch.now
+    assert reported_limits(values) == watch.now
     assert limits_text(watch.now).startswith("arena\N{NO-BREAK SPACE}")
     # A run of an older graphtide tells nothing of them.
     del values["limits"]
-    assert limits_told(values) == ()
+    assert reported_limits(values) == ()

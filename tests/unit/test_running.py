@@ -18,7 +18,7 @@ from graphtide.io.state.running import RunningFile, read_running
 def test_what_is_told_is_read_and_goes_with_its_run(tmp_path: Path) -> None:
     assert read_running(tmp_path) is None
     file = RunningFile(tmp_path)
-    file.tell({"batches_done": 3})
+    file.publish({"batches_done": 3})
     told = read_running(tmp_path)
     assert told is not None
     assert told["batches_done"] == 3
@@ -34,12 +34,12 @@ def test_it_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     file = RunningFile(tmp_path)
     seen = []
     for now in (100.0, 101.9, 102.0, 103.0, 104.5):
-        file.tell({"at": now})
+        file.publish({"at": now})
         told = read_running(tmp_path)
         assert told is not None
         seen.append(told["at"])
     assert seen == [100.0, 100.0, 102.0, 102.0, 104.5]
-    file.tell({"at": "last"}, at_once=True)
+    file.publish({"at": "last"}, at_once=True)
     told = read_running(tmp_path)
     assert told is not None
     assert told["at"] == "last"
@@ -48,7 +48,7 @@ def test_it_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_words_of_a_process_that_is_gone_are_not_believed(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from graphtide.io.state.running import RunningFile; "
-        "RunningFile(Path(sys.argv[1])).tell({'batches_done': 3})"
+        "RunningFile(Path(sys.argv[1])).publish({'batches_done': 3})"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=tmp_path)
     assert (tmp_path / "running.json").exists()
@@ -63,7 +63,7 @@ def test_nor_are_those_of_a_process_that_had_our_number(tmp_path: Path) -> None:
 
 
 def test_half_a_file_is_none(tmp_path: Path) -> None:
-    RunningFile(tmp_path).tell({"batches_done": 3})
+    RunningFile(tmp_path).publish({"batches_done": 3})
     path = tmp_path / "running.json"
     text = path.read_text()
     assert json.loads(text)["batches_done"] == 3
@@ -77,7 +77,7 @@ def test_a_disk_that_is_full_does_not_end_a_run_here(tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
-        file.tell({"batches_done": 3})
+        file.publish({"batches_done": 3})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert read_running(tmp_path) is None

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import SettingsError
-from graphtide.flows.failures import Failure, failures_told
+from graphtide.flows.failures import Failure, failures_reported
 from graphtide.io.checked_tables import read_facts, read_table
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet import parquet_files
@@ -48,7 +48,7 @@ def test_what_memory_is_short_for_is_not_called_damaged(
 def test_a_command_without_memory_says_so() -> None:
     with (
         pytest.raises(Failure, match=r"not enough memory \(malloc of size 64 failed\); "),
-        failures_told("graphtide status"),
+        failures_reported("graphtide status"),
     ):
         raise pa.ArrowMemoryError(MESSAGE)
 
@@ -57,7 +57,7 @@ def test_a_command_without_threads_says_so() -> None:
     refusal = RuntimeError("can't start new thread")
     with (
         pytest.raises(Failure, match=r"^the system gives no more threads; "),
-        failures_told("graphtide run"),
+        failures_reported("graphtide run"),
     ):
         raise refusal
 
@@ -71,12 +71,12 @@ def test_a_command_in_a_folder_that_was_removed_says_so(
     gone.rmdir()
     with (
         pytest.raises(Failure, match="the working folder was removed: change into"),
-        failures_told("graphtide run"),
+        failures_reported("graphtide run"),
     ):
         Path("log").absolute()
     refusal = SettingsError("no state s")
     with (
         pytest.raises(Failure, match="no state s; the working folder was removed"),
-        failures_told("graphtide status"),
+        failures_reported("graphtide status"),
     ):
         raise refusal

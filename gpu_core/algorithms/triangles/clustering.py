@@ -253,14 +253,14 @@ def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> Totals:
 
 def _summary(columns: ColumnValues, parameters: Parameters) -> Summary:
     names = ("degree", "triangles", "clustering")
-    return _told(_totals(*(columns[name] for name in names)), parameters)
+    return _summary_of(_totals(*(columns[name] for name in names)), parameters)
 
 
 def _brief(result: ClusteringResult, parameters: Parameters) -> Summary:
-    return _told(result._totals, parameters)
+    return _summary_of(result._totals, parameters)
 
 
-def _told(totals: Totals, parameters: Parameters) -> Summary:
+def _summary_of(totals: Totals, parameters: Parameters) -> Summary:
     return {
         "vertices": totals.vertices,
         "triangles": totals.num_triangles,
