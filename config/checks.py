@@ -140,11 +140,11 @@ def _check_time_window(settings: Mapping[str, Any]) -> None:
 
 def _check_address(address: str) -> None:
     """Refuse the address of a scheduler that has no port: Dask would wait for minutes."""
-    protocol, _, place = address.rpartition("://")
-    _, _, port = place.rpartition(":")
+    protocol, _, location = address.rpartition("://")
+    _, _, port = location.rpartition(":")
     if protocol == "inproc" or (port.isdecimal() and 0 < int(port) < 2**16):
         return
-    host = place.removesuffix(f":{port}") if ":" in place else place
+    host = location.removesuffix(f":{port}") if ":" in location else location
     msg = (
         f"setting scheduler: {address!r} has no port; write it as the scheduler prints it, such as "
         f"{protocol or 'tcp'}://{host or '127.0.0.1'}:8786"

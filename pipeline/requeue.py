@@ -30,7 +30,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.id_kinds import are_names
-from ..io.log.bad_rows import PLACE_FIELDS, PlannedRows
+from ..io.log.bad_rows import ORIGIN_FIELDS, PlannedRows
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
@@ -197,7 +197,7 @@ class _Requeue:
             whole = PlannedRows(self._log, planned, self._prints[planned.file])
             table = whole.read()[0].table
         else:
-            kept = [name for name in table.column_names if name not in dict(PLACE_FIELDS)]
+            kept = [name for name in table.column_names if name not in dict(ORIGIN_FIELDS)]
             table = _with_kinds(table.select(kept), self._log).replace_schema_metadata()
         self._check(table, str(path))
         return table
@@ -246,12 +246,12 @@ def _with_kinds(table: pa.Table, log: UpdateLog) -> pa.Table:
     ids = pa.string() if are_names(log.ids) else pa.uint64() if log.ids == "uint64" else pa.int64()
     own = {name: pa.from_numpy_dtype(kind) for name, kind in log.own.items()}
     kinds = _KINDS | {"src": ids, "dst": ids} | own
-    for place, name in enumerate(table.column_names):
+    for position, name in enumerate(table.column_names):
         kind = table.schema.field(name).type
         if name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
             # Where that is not exact, the check says what is wrong with the column.
             with suppress(pa.ArrowInvalid):
-                table = table.set_column(place, name, table[name].cast(kinds[name]))
+                table = table.set_column(position, name, table[name].cast(kinds[name]))
     return table
 
 

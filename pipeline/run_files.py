@@ -376,7 +376,7 @@ class RunFiles:
             "num_vertices": copy.num_vertices,
             "num_edges": copy.num_edges,
             # Of all applied batches; the copy counts those since the checkpoint before.
-            "handover": dict(Counter(self._handover()) + Counter(copy.ways)),
+            "handover": dict(Counter(self._handover()) + Counter(copy.routes)),
             "plan": self._plan.cut_hash(batch_id + 1),
         }
         if copy.window is not None:

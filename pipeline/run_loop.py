@@ -179,7 +179,7 @@ class RunLoop:
         elif time.monotonic() - self._heard_seconds > _QUIET_SECONDS:
             # A batch may take longer than this; a task for workers that are gone takes for ever.
             try:
-                if not self._cluster.roles().same_places(generation.roles):
+                if not self._cluster.roles().same_workers(generation.roles):
                     reason = "workers left"
             except ClusterError as error:
                 return self._handle(events.GraphFailed(generation.number, error))
@@ -291,7 +291,7 @@ class RunLoop:
             batches,
             [self._files.rows_of(batch_id) for batch_id in batches],
             meaning,
-            [generation.places.take(batch_id) for batch_id in batches],
+            [generation.slots.take(batch_id) for batch_id in batches],
             generation.form,
         )
         for batch_id, load in zip(batches, loads, strict=True):
@@ -322,7 +322,7 @@ class RunLoop:
         before = self._applies.boundary
         boundary = self._applies.end(batch_id)
         if boundary > before:
-            self._tasks.generation.places.give_back(boundary)
+            self._tasks.generation.slots.give_back(boundary)
             self.ingest_seconds = time.monotonic() - self._start_seconds
         self._progress("apply")
         return events.BatchesApplied(generation, boundary)

@@ -34,7 +34,7 @@ from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor, PinnedAs
 from .graph_worker.batches import LoadedBatch
 from .graph_worker.findings import Asked, Findings
-from .graph_worker.handover import AS_ON_HOST, Form, Place, hand_over
+from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
 from .graph_worker.pinned import Arrays, Copy
 from .graph_worker.ring import Batch, RingAddress, is_reachable
@@ -49,16 +49,16 @@ class GraphGoneError(GraphtideError):
 
 
 def load_batch(
-    rows: PlannedRows, meaning: RowMeaning, place: Place | None = None, form: Form = AS_ON_HOST
+    rows: PlannedRows, meaning: RowMeaning, slot: RingSlot | None = None, form: Form = AS_ON_HOST
 ) -> LoadedBatch:
-    """Read the rows of a batch and convert them; leave the batch in its place, if it has one."""
+    """Read the rows of a batch and convert them; leave the batch in its slot, if it has one."""
     start = time.perf_counter()
     found, unread = rows.read()
     middle = time.perf_counter()
     times = InsertTimes()
     batch, bad = rows.convert(found, partial(convert, form=form, times=times), meaning=meaning)
     end = time.perf_counter()
-    parcel = hand_over(batch, rows.planned.batch_id, place)
+    parcel = hand_over(batch, rows.planned.batch_id, slot)
     seconds = {
         "read": middle - start,
         "convert": end - middle,
@@ -136,7 +136,7 @@ def let_go_of_copy(actor_key: str, boundary: int) -> None:
 
 
 def meet(ready: list[None]) -> None:
-    """Nothing: what it is given has come from every CPU worker, by the way that batches take.
+    """Nothing: what it is given has come from every CPU worker, by the route that batches take.
 
     A connection takes milliseconds on both sides, and the first batches all come at once.
     """

@@ -56,16 +56,16 @@ class Ageing(Bench):
 
         for number in range(batches):
             turn = Turn(xp, self.scale, entries, number, half, random)
-            places = stream.places(turn)
-            new = draws.new_keys(xp, is_known, stream.pairs(turn), places.size, random)
-            ops = xp.ones(2 * places.size, xp.int8)
-            ops[: places.size] = -1
-            pairs = unpack(xp, xp.concatenate([entries[places], new]))
+            positions = stream.positions(turn)
+            new = draws.new_keys(xp, is_known, stream.pairs(turn), positions.size, random)
+            ops = xp.ones(2 * positions.size, xp.int8)
+            ops[: positions.size] = -1
+            pairs = unpack(xp, xp.concatenate([entries[positions], new]))
             report = graph.apply(self.arm.batch(ops, *pairs))
-            if report.deleted != places.size or report.inserted != places.size:
-                msg = f"of {places.size:,} old and new entries each, the graph reports {report}"
+            if report.deleted != positions.size or report.inserted != positions.size:
+                msg = f"of {positions.size:,} old and new entries each, the graph reports {report}"
                 raise GraphtideError(msg)
-            entries[places] = new
+            entries[positions] = new
         self.keys = xp.sort(entries)
         return graph
 

@@ -364,9 +364,9 @@ def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:
         yield line("", note)
     cells = [[name, *map(str, rows[name].to_pylist())] for name in rows.column_names]
     widths = [max(map(len, column)) for column in cells]
-    for place, row in enumerate(zip(*cells, strict=True)):
+    for number, row in enumerate(zip(*cells, strict=True)):
         text = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        yield line("" if place else "rows", text, wrap=False)
+        yield line("" if number else "rows", text, wrap=False)
 
 
 def _matrix_lines(source: str) -> Iterator[str]:

@@ -104,9 +104,9 @@ def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.nd
     gone = np.flatnonzero(~is_among(old, new))
     table: dict[str, np.ndarray] = {"vertex": vertices}
     for side, values in (("before", before[column]), ("after", after[column])):
-        places = np.empty(values.size, np.int64)
-        places[largest(values, values.size)] = np.arange(1, values.size + 1)
-        for title, found, missing in ((side, values, np.nan), (f"place_{side}", places, 0)):
+        ranks = np.empty(values.size, np.int64)
+        ranks[largest(values, values.size)] = np.arange(1, values.size + 1)
+        for title, found, missing in ((side, values, np.nan), (f"place_{side}", ranks, 0)):
             row = np.full(vertices.size, missing, np.int64 if missing == 0 else np.float64)
             if side == "after":
                 row[: new.size] = found

@@ -357,9 +357,9 @@ def unchecked_text(files: int) -> str:
     )
 
 
-def handover_text(ways: Mapping[str, int]) -> str:
+def handover_text(routes: Mapping[str, int]) -> str:
     """How the batches since the checkpoint before came to the graph worker."""
-    values = [f"{counted(count, 'batch')} by {way}" for way, count in sorted(ways.items())]
+    values = [f"{counted(count, 'batch')} by {route}" for route, count in sorted(routes.items())]
     return ", ".join(values)
 
 

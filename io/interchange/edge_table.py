@@ -32,6 +32,6 @@ def edge_table(edges: CanonicalEdges) -> pa.Table:
     if unit is not None and unit.zone is not None:
         kind = pa.timestamp(str(unit.resolution), unit.zone)
         for name in TIME_PROPERTIES:
-            place = table.schema.get_field_index(name)
-            table = table.set_column(place, name, table[name].cast(pa.int64()).cast(kind))
+            position = table.schema.get_field_index(name)
+            table = table.set_column(position, name, table[name].cast(pa.int64()).cast(kind))
     return table

@@ -129,12 +129,12 @@ def _write_table(path: Path, table: pa.Table, ending: str) -> None:
 
 def _with_iso_times(table: pa.Table) -> pa.Table:
     """Timestamps as ISO 8601, with a T, since a space may delimit fields; with a zone: in UTC."""
-    for place, column in enumerate(table.schema):
+    for position, column in enumerate(table.schema):
         if pa.types.is_timestamp(column.type):
             in_utc = "" if column.type.tz is None else "Z"
             times = table[column.name].cast(pa.int64()).cast(pa.timestamp(column.type.unit))
             text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{in_utc}")
-            table = table.set_column(place, column.name, text)
+            table = table.set_column(position, column.name, text)
     return table
 
 

@@ -195,7 +195,7 @@ def _plain(table: pa.Table) -> pa.Table:
     Numbers may be categories, or stand once for many rows; names are read through dictionaries.
     """
     table = pa.Table.from_batches([each for each in table.to_batches() if each], table.schema)
-    for place, column in enumerate(table.columns):
+    for position, column in enumerate(table.columns):
         kind = column.type
         if pa.types.is_run_end_encoded(kind):
             chunks = map(pc.run_end_decode, column.chunks)
@@ -204,7 +204,7 @@ def _plain(table: pa.Table) -> pa.Table:
             column = column.cast(kind.value_type)
         else:
             continue
-        table = table.set_column(place, table.field(place).name, column)
+        table = table.set_column(position, table.field(position).name, column)
     return table
 
 

@@ -53,8 +53,8 @@ def write_graphml(
     """
     names = edges.column_names[2:]
     vertices = _escaped(vertices)
-    for place, end in enumerate(edges.column_names[:2]):
-        edges = edges.set_column(place, end, _escaped(edges[end]))
+    for position, end in enumerate(edges.column_names[:2]):
+        edges = edges.set_column(position, end, _escaped(edges[end]))
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')

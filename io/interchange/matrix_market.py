@@ -122,13 +122,13 @@ def _check_range(
     for name, last in (("src", rows), ("dst", columns)):
         ids = table[name]
         wrong = pc.or_(pc.less(ids, 1), pc.greater(ids, last))
-        place = pc.index(wrong, True).as_py()
-        if place >= 0:
+        first = pc.index(wrong, True).as_py()
+        if first >= 0:
             lines = without_comments(content).split(b"\n")
-            line = [number for number, text in enumerate(lines, first_line) if text.strip()][place]
+            line = [number for number, text in enumerate(lines, first_line) if text.strip()][first]
             what = "row" if name == "src" else "column"
             msg = (
-                f"{path}, line {line}: {what} {ids[place].as_py()} lies outside 1 to {last}; "
+                f"{path}, line {line}: {what} {ids[first].as_py()} lies outside 1 to {last}; "
                 f"correct the line, or the size line"
             )
             raise UpdateLogError(msg)

@@ -31,7 +31,7 @@ from .update_log import UpdateLog
 Batch = TypeVar("Batch")
 
 #: What comes before the columns of the rows in `LeftOut.table`.
-PLACE_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
+ORIGIN_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
 
 
 @dataclass(frozen=True)
@@ -155,4 +155,4 @@ class PlannedRows:
 
 def _table(places: list[tuple[str, int]], reasons: list[str]) -> pa.Table:
     files, rows = zip(*places, strict=True)
-    return pa.table([files, rows, reasons], pa.schema(PLACE_FIELDS))
+    return pa.table([files, rows, reasons], pa.schema(ORIGIN_FIELDS))

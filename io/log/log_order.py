@@ -29,7 +29,7 @@ def _component_key(component: str) -> tuple[object, ...]:
         digits, letters = number.groups()
         return "", int(digits + "9" * len(letters)), component
     parts = _DIGITS.split(component)
-    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
+    return tuple(int(part) if number % 2 else part for number, part in enumerate(parts))
 
 
 #: A UUID, as Spark and pyarrow have one for each job in the names of its files.

@@ -333,7 +333,7 @@ class GraphActor:
             return "refused"
         pinned = Pinned(boundary, kept, checkpoint, self._source, self._window.kept())
         if checkpoint:
-            pinned = replace(pinned, batches=self._applied, ways=self._inbox.ways())
+            pinned = replace(pinned, batches=self._applied, routes=self._inbox.routes())
             self._applied = []
         self._pinned.append(pinned)
         return "epoch" if is_epoch else "graph"
@@ -373,14 +373,14 @@ class GraphActor:
         with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=True) as pinned:
             graph = pinned.graph
             copied = graph if isinstance(graph, CopiedGraph) else CopiedGraph.of(graph)
-        place: Arrays | ArraysAddress = copied.arrays
+        arrays: Arrays | ArraysAddress = copied.arrays
         if share:
             with suppress(OSError):
                 shared = self._shared[boundary] = SharedArrays(copied.arrays)
-                place = shared.address
+                arrays = shared.address
         return Copy(
-            place, pinned.batches, copied.state_hash, copied.num_vertices, copied.num_edges,
-            pinned.ways, pinned.window, self._notice_between_batches(),
+            arrays, pinned.batches, copied.state_hash, copied.num_vertices, copied.num_edges,
+            pinned.routes, pinned.window, self._notice_between_batches(),
         )  # fmt: skip
 
     def copied_arrays(self, boundary: int) -> Arrays:

@@ -1,15 +1,15 @@
 """Transfer of a converted batch from a CPU worker to the graph worker.
 
 ========  ======================================================  ===============================
-way       what travels by Dask                                    where
+route     what travels by Dask                                    where
 ========  ======================================================  ===============================
 ``dask``  the batch                                               any cluster
 ``ring``  a ticket; the batch lies in shared memory (`ring.py`)   workers of the graph's machine
 ========  ======================================================  ===============================
 
 With ``handover: auto`` or ``ring`` the graph worker makes a ring where its system has such a thing.
-The client gives each batch a slot of it before it is loaded (`Places`), so no CPU worker ever waits
-for one; the worker that loads it hands it over through that slot where it can, else by Dask
+The client gives each batch a slot of it before it is loaded (`RingSlots`), so no CPU worker ever
+waits for one; the worker that loads it hands it over through that slot where it can, else by Dask
 (`hand_over`), and the actor takes either (`Inbox`). So a cluster may be mixed, and a batch that
 finds no slot, or no room there, goes by Dask alone. ``ring`` differs in that a run does not begin
 where a worker could not use it (``recovery.py``).
@@ -51,7 +51,7 @@ _FILES_A_SLOT = 8
 #: Bytes that a row comes to at most: an edge of its own (row, offset, index). Vertices take less.
 _ROW_BYTES = 3 * 8
 
-#: Bytes that a name is expected to take: its key, its place and its own. A batch whose names are
+#: Bytes that a name is expected to take: its key, its position and its own. A batch whose names are
 #: longer, and nearly all different, goes by Dask.
 _NAME_BYTES = 8 + 8 + 24
 
@@ -96,8 +96,8 @@ AS_ON_HOST = Form()
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a CPU worker puts one batch."""
+class RingSlot:
+    """Slot of a ring, for one batch."""
 
     ring: RingAddress
     slot: int
@@ -146,9 +146,9 @@ def ring_size(
     return RingSize(window, slot_bytes, min(loads + loads // 2, window), filled)
 
 
-def hand_over(batch: Batch, batch_id: int, place: Place | None) -> Parcel:
-    """What a CPU worker returns for a batch: a ticket where the batch is in its place."""
-    ticket = None if place is None else write(place.ring, place.slot, batch_id, batch)
+def hand_over(batch: Batch, batch_id: int, slot: RingSlot | None) -> Parcel:
+    """What a CPU worker returns for a batch: a ticket where the batch is in its slot."""
+    ticket = None if slot is None else write(slot.ring, slot.slot, batch_id, batch)
     return ticket or batch
 
 
@@ -159,13 +159,13 @@ def _is_met_on_host(batch: Batch) -> bool:
     )
 
 
-class Places:
+class RingSlots:
     """Which batch has which slot, on the client; of one generation.
 
     Parameters
     ----------
     ring
-        Address of the generation's ring; None: there is none, and no batch has a place.
+        Address of the generation's ring; None: there is none, and no batch has a slot.
     """
 
     def __init__(self, ring: RingAddress | None) -> None:
@@ -176,12 +176,12 @@ class Places:
         #: Batch -> its slot.
         self._taken: dict[int, int] = {}
 
-    def take(self, batch_id: int) -> Place | None:
-        """Choose a place for a batch; None where none is free."""
+    def take(self, batch_id: int) -> RingSlot | None:
+        """Choose a slot for a batch; None where none is free."""
         if self._ring is None or not self._free:
             return None
         slot = self._taken[batch_id] = heapq.heappop(self._free)
-        return Place(self._ring, slot)
+        return RingSlot(self._ring, slot)
 
     def give_back(self, boundary: int) -> None:
         """Free the slots of all batches before this one: they are applied."""
@@ -210,8 +210,8 @@ class Inbox:
         self._ring: Ring | None = None
         self._wanted = wanted
         self._feed = feed
-        #: Way -> batches applied since `ways` was asked.
-        self._ways: Counter[str] = Counter()
+        #: Route -> batches applied since the last call of `routes`.
+        self._routes: Counter[str] = Counter()
         if wanted is None:
             return
         slots = min(wanted.slots, int(memory_bytes() * _MEMORY_SHARE) // wanted.slot_bytes)
@@ -276,14 +276,14 @@ class Inbox:
 
     def advance(self, boundary: int, applied: Parcel) -> None:
         """All batches before this one are applied, ``applied`` last; nobody looks at them now."""
-        self._ways["ring" if isinstance(applied, Ticket) else "dask"] += 1
+        self._routes["ring" if isinstance(applied, Ticket) else "dask"] += 1
         if self._ring is not None:
             self._ring.advance(boundary)
 
-    def ways(self) -> dict[str, int]:
-        """Way -> batches that came by it since the last call, or since the start."""
-        ways, self._ways = self._ways, Counter()
-        return dict(ways)
+    def routes(self) -> dict[str, int]:
+        """Route -> batches that came by it since the last call, or since the start."""
+        routes, self._routes = self._routes, Counter()
+        return dict(routes)
 
     def _ring_of(self, ticket: Ticket) -> Ring:
         if self._ring is None:

@@ -36,8 +36,8 @@ class Copy:
     state_hash: str | None
     num_vertices: int
     num_edges: int
-    #: Way of the hand-over -> batches that came by it, likewise.
-    ways: dict[str, int]
+    #: Route of the hand-over -> batches that came by it, likewise.
+    routes: dict[str, int]
     #: What the manifest keeps of the window (`TimeWindow.kept`); None: there is none.
     window: dict[str, int | None] | None = None
     #: How the graph stood when the copy was made, which may be some batches on; None: unknown.
@@ -97,7 +97,7 @@ class Pinned:
     window: dict[str, int | None] | None = None
     #: As of `Copy`, if it is copied.
     batches: list[AppliedBatch] = field(default_factory=list)
-    ways: dict[str, int] = field(default_factory=dict)
+    routes: dict[str, int] = field(default_factory=dict)
 
     def close(self) -> None:
         """Give back what was kept of the graph."""

@@ -36,7 +36,7 @@ from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
 from .actor import GraphActor
 from .beginning import Beginning
-from .handover import Form, Places
+from .handover import Form, RingSlots
 from .notice import Notice
 from .ring import RingAddress
 
@@ -56,7 +56,7 @@ class Generation:
     future: Future
     roles: Roles
     #: Where CPU workers put its batches.
-    places: Places
+    slots: RingSlots
     #: What they make of its rows.
     form: Form
     #: How it began.
@@ -106,7 +106,7 @@ def start_generation(
             on_gpu = engine == "cuda"
             # What CPU workers are to make of rows depends on where the graph came to lie.
             form = Form(on_gpu, beginning.is_dense, beginning.raw and on_gpu)
-            return Generation(number, actor_key, future, roles, Places(address), form, notice)
+            return Generation(number, actor_key, future, roles, RingSlots(address), form, notice)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None

@@ -23,7 +23,7 @@ from .memory_files import close_all, new_memory_file, opened, write_all
 
 
 @dataclass(frozen=True)
-class ArrayPlace:
+class ArrayExtent:
     """Where one array lies in its file."""
 
     #: As ``numpy.dtype`` takes it.
@@ -42,7 +42,7 @@ class ArraysAddress:
     descriptor: int
     #: Random name of the memory file.
     name: str
-    places: dict[str, ArrayPlace]
+    extents: dict[str, ArrayExtent]
 
 
 class SharedArrays:
@@ -61,22 +61,22 @@ class SharedArrays:
     """
 
     def __init__(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        places, end = {}, 0
+        extents, end = {}, 0
         for name, array in arrays.items():
-            places[name] = ArrayPlace(array.dtype.str, array.size, end)
+            extents[name] = ArrayExtent(array.dtype.str, array.size, end)
             end += padded(array.nbytes)
         file_name = f"graphtide-copy-{secrets.token_hex(8)}"
         descriptors: list[int] = []
         weakref.finalize(self, close_all, descriptors).atexit = False
         memory = new_memory_file(file_name, max(end, mmap.PAGESIZE), descriptors)
-        for name, place in places.items():
+        for name, extent in extents.items():
             write_all(
-                descriptors[0], np.ascontiguousarray(arrays[name]).view(np.uint8).data, place.start
+                descriptors[0], np.ascontiguousarray(arrays[name]).view(np.uint8).data, extent.start
             )
-            arrays[name] = _view(memory, place)
+            arrays[name] = _view(memory, extent)
         #: The arrays, as views.
         self.arrays = arrays
-        self.address = ArraysAddress(os.getpid(), descriptors[0], file_name, places)
+        self.address = ArraysAddress(os.getpid(), descriptors[0], file_name, extents)
 
 
 def open_arrays(address: ArraysAddress) -> dict[str, npt.NDArray[Any]]:
@@ -89,10 +89,10 @@ def open_arrays(address: ArraysAddress) -> dict[str, npt.NDArray[Any]]:
     """
     with opened(address.pid, address.descriptor, address.name, os.O_RDONLY) as descriptor:
         memory = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
-    return {name: _view(memory, place) for name, place in address.places.items()}
+    return {name: _view(memory, extent) for name, extent in address.extents.items()}
 
 
-def _view(memory: mmap.mmap, place: ArrayPlace) -> npt.NDArray[Any]:
-    view = np.frombuffer(memory, np.dtype(place.dtype), place.items, place.start)
+def _view(memory: mmap.mmap, extent: ArrayExtent) -> npt.NDArray[Any]:
+    view = np.frombuffer(memory, np.dtype(extent.dtype), extent.items, extent.start)
     view.flags.writeable = False
     return view

@@ -28,7 +28,7 @@ from ...gpu_core.kind import RowMeaning
 from ...io.log.bad_rows import PlannedRows
 from .. import tasks
 from ..answers import Answer, Answers
-from ..graph_worker.handover import Form, Place
+from ..graph_worker.handover import Form, RingSlot
 from ..graph_worker.recovery import Generation
 
 #: Keyword arguments of ``dask.annotate``.
@@ -92,7 +92,7 @@ class TasksInFlight:
         numbers: Sequence[int],
         rows: Sequence[PlannedRows],
         meaning: RowMeaning,
-        places: Sequence[Place | None],
+        slots: Sequence[RingSlot | None],
         form: Form,
     ) -> list[Future]:
         """Have CPU workers read and convert batches, in this order; as `tasks.load_batch`."""
@@ -101,7 +101,7 @@ class TasksInFlight:
                 tasks.load_batch,
                 rows,
                 [meaning] * len(rows),
-                places,
+                slots,
                 [form] * len(rows),
                 key=[self.key("load", number) for number in numbers],
                 **_NAMED,

@@ -4,7 +4,7 @@
 worker* holds the graph; it declares ``GPU``, whether it has one or not. A cluster of someone else
 may declare neither: then one of its workers is chosen for the graph, and all others read; a worker
 that is alone does both. Tasks are pinned to addresses, so that a worker that has died and come back
-under its name is another one: tasks for the one before would wait for ever (`Roles.same_places`).
+under its name is another one: tasks for the one before would wait for ever (`Roles.same_workers`).
 
 Not here: waiting for workers that are still to come (``cluster.py``).
 """
@@ -45,7 +45,7 @@ class Roles:
         """Number of CPU workers."""
         return len(self.cpu_addresses)
 
-    def same_places(self, other: "Roles") -> bool:
+    def same_workers(self, other: "Roles") -> bool:
         """Whether tasks of both would wait for the same workers."""
         return (self.graph_address, self.cpu_pin) == (other.graph_address, other.cpu_pin)
 

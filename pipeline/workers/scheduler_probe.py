@@ -41,11 +41,11 @@ def check_scheduler(address: str) -> None:
 
 async def _greet(address: str) -> None:
     advice = "check the address, or start one"
-    scheme, place = parse_address(address)
+    scheme, location = parse_address(address)
     connector = get_backend(scheme).get_connector()
     arguments = Security().get_connection_args("client")
     try:
-        comm = await asyncio.wait_for(connector.connect(place, **arguments), CONNECT_SECONDS)
+        comm = await asyncio.wait_for(connector.connect(location, **arguments), CONNECT_SECONDS)
     except TimeoutError:
         msg = f"no Dask scheduler answers at {address} within {CONNECT_SECONDS:g} s; {advice}"
         raise ClusterError(msg) from None

@@ -145,7 +145,7 @@ def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:
     table = pa.table(columns)
     kinds = {"string": pa.string(), "uuid": pa.binary(16)}
     kind = kinds.get(form_of(ids))
-    for place, name in enumerate(table.column_names):
+    for position, name in enumerate(table.column_names):
         if kind is not None and name in ("src", "dst"):
             numbers = columns[name]
             if form_of(ids) == "uuid":
@@ -154,7 +154,7 @@ def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:
                 column = pa.Array.from_buffers(kind, numbers.size, [None, pa.py_buffer(data)])
             else:
                 column = table[name].cast(kind)
-            table = table.set_column(place, name, column)
+            table = table.set_column(position, name, column)
     return table
 
 

@@ -135,8 +135,8 @@ def test_a_scan_reads_long_rows_too(engine: str) -> None:
 
 def test_a_sliding_window_leaves_by_age() -> None:
     turns = [Turn(np, 8, np.arange(1_000), number, 50, None) for number in range(20)]
-    places = [STREAMS["sliding window"].places(turn) for turn in turns]
-    assert np.array_equal(np.concatenate(places), np.arange(1_000))
+    positions = [STREAMS["sliding window"].positions(turn) for turn in turns]
+    assert np.array_equal(np.concatenate(positions), np.arange(1_000))
 
 
 def test_a_sweep_comes_to_every_vertex_in_a_round() -> None:
@@ -149,9 +149,9 @@ def test_a_sweep_comes_to_every_vertex_in_a_round() -> None:
         src, _ = stream.pairs(turn)(500, number)
         windows.append(np.unique(src))
         met[windows[-1]] += 1
-        places = stream.places(turn)
-        assert np.unique(places).size == 40
-        gone.append(unpack(np, entries[places])[0])
+        positions = stream.positions(turn)
+        assert np.unique(positions).size == 40
+        gone.append(unpack(np, entries[positions])[0])
     assert (met == 1).all(), "a vertex is met twice, or not at all"
     for number, sources in enumerate(gone):
         assert np.isin(sources, windows[(number + 50) % 100]).all()

@@ -21,7 +21,13 @@ from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.records import RECORDS
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.graph_worker.handover import (
+    Inbox,
+    RingSize,
+    RingSlots,
+    hand_over,
+    ring_size,
+)
 from graphtide.pipeline.graph_worker.ring import Ring, RingAddress, Ticket, write
 from same_batch import assert_same_batch
 
@@ -151,11 +157,11 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
     actor: GraphActor,
 ) -> None:
     graph = DynamicGraph(engine="host", ids="dense")
-    places = Places(actor.ring if not isinstance(actor.ring, str) else None)
+    slots = RingSlots(actor.ring if not isinstance(actor.ring, str) else None)
     batches = [batch_of(seed) for seed in range(12)]
     for first in range(0, 12, 4):
         parcels = {
-            n: hand_over(pack(batches[n], dense=True), n, places.take(n))
+            n: hand_over(pack(batches[n], dense=True), n, slots.take(n))
             for n in range(first, first + 4)
         }
         assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
@@ -167,13 +173,13 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
         assert sorted(actor._opened) == [first + 1, first + 2]
         assert actor.apply(first, LoadedBatch(parcels[first])).boundary == first + 4
         assert not actor._opened
-        places.give_back(first + 4)
+        slots.give_back(first + 4)
     for batch in batches:
         graph.apply(batch)
     copy = copied(actor, 12)
     for name, array in graph.checkpoint_arrays().items():
         np.testing.assert_array_equal(copy.arrays[name], array, err_msg=name)
-    assert copy.ways == {"ring": 6, "dask": 6}
+    assert copy.routes == {"ring": 6, "dask": 6}
 
 
 def test_a_batch_that_is_refused_ahead_is_refused_in_its_turn(actor: GraphActor) -> None:
@@ -204,14 +210,14 @@ def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(ra
     with inbox.locking():
         pass
     assert isinstance(inbox.address, RingAddress)
-    places = Places(inbox.address)
+    slots = RingSlots(inbox.address)
     ids = np.arange(9_000)
     rows = (raw_rows if raw else packed_rows)(
         np.full(9_000, -1, np.int8), ids // 3, ids, row_meaning(records="simple"),
         dense=True, batch_id=0,
     )  # fmt: skip
     for batch_id in range(4):
-        ticket = hand_over(rows, batch_id, places.take(batch_id))
+        ticket = hand_over(rows, batch_id, slots.take(batch_id))
         assert isinstance(ticket, Ticket)
         memory = inbox._ring_of(ticket).memory_of(ticket)
         assert is_locked(memory.ctypes.data) == (batch_id < 3)

@@ -22,7 +22,7 @@ from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline.graph_worker.actor import GraphActor
-from graphtide.pipeline.graph_worker.handover import Form, Places, RingSize
+from graphtide.pipeline.graph_worker.handover import Form, RingSize, RingSlots
 from graphtide.pipeline.graph_worker.ring import Ring, Ticket, write
 from graphtide.pipeline.tasks import convert, load_batch
 from same_batch import assert_same_batch
@@ -262,10 +262,10 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
     ):
         actor = GraphActor({**graph, "engine": engine}, 0, None, RingSize(4, 1 << 16), form.raw)
         assert not isinstance(actor.ring, str)
-        places = Places(actor.ring)
+        slots = RingSlots(actor.ring)
         for number, name in enumerate(FILES):
             planned = PlannedBatch(number, f"{name}.parquet", 0, 400)
-            loaded = load_batch(PlannedRows(log, planned, None), meaning, places.take(number), form)
+            loaded = load_batch(PlannedRows(log, planned, None), meaning, slots.take(number), form)
             assert isinstance(loaded.parcel, Ticket)
             assert actor.apply(number, loaded).error is None
         copies.append(copied(actor, len(FILES)))

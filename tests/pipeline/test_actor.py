@@ -204,7 +204,7 @@ def test_reports_wait_for_a_checkpoint() -> None:
     actor.apply(1, LoadedBatch(one_edge(1)))
     copy = copied(actor, 2)
     assert batch_ids(copy) == [0, 1]
-    assert copy.ways == {"dask": 2}
+    assert copy.routes == {"dask": 2}
 
 
 def fails_with(monkeypatch: pytest.MonkeyPatch, analytic: str, error: Exception) -> None:

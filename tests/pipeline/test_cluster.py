@@ -244,7 +244,7 @@ def test_roles_without_resources_are_pinned_by_address() -> None:
     assert roles.graph_pin == {"workers": ["a:2"]}
     assert roles.cpu_pin == {"workers": ["a:1", "a:3"]}
     again = {"a:2": worker(1), "a:3": worker(2), "a:4": worker(0)}
-    assert not roles.same_places(choose_roles(again, "1")), "tasks for a:1 would wait for ever"
+    assert not roles.same_workers(choose_roles(again, "1")), "tasks for a:1 would wait for ever"
     assert choose_roles(workers, None).graph_name == "0"
 
 

@@ -31,7 +31,13 @@ from graphtide.pipeline.graph_worker import handover
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.findings import Asked
-from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.graph_worker.handover import (
+    Inbox,
+    RingSize,
+    RingSlots,
+    hand_over,
+    ring_size,
+)
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
@@ -72,7 +78,7 @@ def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
     batch = UpdateBatch.from_rows(op, src, dst, dst_valid=is_edge, ts=number, records=records)
     slots = Inbox(ring_size(1, 1, rows, records, id_bytes=8, raw=False), 0)
     assert isinstance(slots.address, RingAddress)
-    ticket = hand_over(batch, 0, Places(slots.address).take(0))
+    ticket = hand_over(batch, 0, RingSlots(slots.address).take(0))
     assert isinstance(ticket, Ticket), f"{batch.nbytes} bytes did not fit"
     if kind == "edges":
         assert slots.address.slot_bytes < 1.2 * batch.nbytes, "slots are larger than any batch"
@@ -80,18 +86,18 @@ def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
 
 def test_the_lowest_free_slot_is_taken_and_none_where_there_is_none() -> None:
     ring = Ring(2, 1, 0)
-    places = Places(ring.address)
+    slots = RingSlots(ring.address)
 
     def slot(batch_id: int) -> int | None:
-        place = places.take(batch_id)
-        return None if place is None else place.slot
+        slot = slots.take(batch_id)
+        return None if slot is None else slot.slot
 
     assert [slot(batch_id) for batch_id in (10, 11, 12)] == [0, 1, None]
-    places.give_back(11)
+    slots.give_back(11)
     assert [slot(13), slot(14)] == [0, None]
-    places.give_back(14)
+    slots.give_back(14)
     assert [slot(15), slot(16), slot(17)] == [0, 1, None]
-    assert Places(None).take(0) is None
+    assert RingSlots(None).take(0) is None
 
 
 def test_a_ring_is_bounded_by_the_memory_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,11 +132,11 @@ def answer_of(notice: Notice) -> Notice:
 def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
     actor, graph = GraphActor({}, 0, None, SIZE), DynamicGraph()
     assert isinstance(actor.ring, RingAddress)
-    places = Places(actor.ring)
+    slots = RingSlots(actor.ring)
     batches = list(map(batch_of, range(30)))
     oldest = None
     for first in range(0, 30, 3):
-        parcels = {n: hand_over(batches[n], n, places.take(n)) for n in range(first, first + 3)}
+        parcels = {n: hand_over(batches[n], n, slots.take(n)) for n in range(first, first + 3)}
         assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
         oldest = oldest or parcels[0]
         parcels[first + 1] = batches[first + 1]
@@ -141,19 +147,19 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
         assert answer_of(actor.apply(first, LoadedBatch(parcels[first]))) == answer_of(notice), (
             "applied already"
         )
-        places.give_back(notice.boundary)
+        slots.give_back(notice.boundary)
     assert oldest is not None
     again = actor.apply(0, LoadedBatch(oldest))
     assert answer_of(again) == answer_of(notice), "the slot holds another batch by now"
     copy = copied(actor, 30)
     assert hash_of(copy) == graph.state_hash(), "the graph looks at slots that are written again"
-    assert copy.ways == {"ring": 20, "dask": 10}
+    assert copy.routes == {"ring": 20, "dask": 10}
 
 
 def test_a_stale_ticket_is_not_applied() -> None:
     old, new = (GraphActor({}, 0, None, SIZE) for _ in range(2))
     assert isinstance(old.ring, RingAddress)
-    stale = hand_over(batch_of(0), 0, Places(old.ring).take(0))
+    stale = hand_over(batch_of(0), 0, RingSlots(old.ring).take(0))
     for actor in (new, GraphActor({}, 0, None)):
         with pytest.raises(StaleTicketError) as caught:
             actor.apply(0, LoadedBatch(stale))
@@ -227,8 +233,8 @@ def run_in(folder: Path, settings: RunSettings) -> dict[str, int]:
     assert summary.state_hash == graph.state_hash()
     checkpoint = newest_checkpoint(StateDirectory(folder / "state"))
     assert checkpoint is not None
-    ways: dict[str, int] = json.loads(json.dumps(checkpoint.manifest["handover"]))
-    return ways
+    routes: dict[str, int] = json.loads(json.dumps(checkpoint.manifest["handover"]))
+    return routes
 
 
 @pytest.mark.parametrize("way", ["dask", "ring"])
@@ -254,9 +260,9 @@ def test_a_ring_of_fewer_slots_than_the_window_is_used_as_far_as_it_goes(
     tmp_path: Path, settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handover, "memory_bytes", lambda: 4 * 8192)
-    ways = run_in(tmp_path, settings(window=6))
-    assert ways["ring"] >= 1
-    assert sum(ways.values()) == 20
+    routes = run_in(tmp_path, settings(window=6))
+    assert routes["ring"] >= 1
+    assert sum(routes.values()) == 20
 
 
 @pytest.mark.parametrize(
@@ -280,5 +286,5 @@ def test_a_forced_ring_that_cannot_be_is_refused_before_anything_is_applied(
     with pytest.raises(ClusterError, match=f"handover: ring needs {message}.*use handover: auto"):
         run_in(tmp_path, settings(handover="ring"))
     assert StateDirectory(tmp_path / "state").checkpoint_ids() == []
-    ways = run_in(tmp_path, settings())
-    assert sum(ways.values()) == 20
+    routes = run_in(tmp_path, settings())
+    assert sum(routes.values()) == 20

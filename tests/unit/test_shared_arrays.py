@@ -42,7 +42,7 @@ def is_there(address: ArraysAddress) -> bool:
 
 _READER = """
 import sys
-from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, ArrayPlace, open_arrays
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, ArrayExtent, open_arrays
 arrays = open_arrays(eval(sys.argv[1]))
 print(int(arrays["dst_index"].sum()), arrays["weight"].flags.writeable)
 """

@@ -50,9 +50,9 @@ def replay(files: Sequence[Path], vertices: int, *, directed: bool = True) -> Ex
     is_there = np.logical_or.reduce([marks for _, marks in found])
     ids = np.flatnonzero(is_there)
     # Position of each id among those that are there.
-    place = np.cumsum(is_there) - 1
+    index = np.cumsum(is_there) - 1
     indptr = np.searchsorted(keys, np.append(ids, vertices) * vertices)
-    columns = place[keys % vertices].astype(np.int32)
+    columns = index[keys % vertices].astype(np.int32)
     csr = CsrSnapshot(ids, indptr, columns, directed=directed)
     return Expected(ids.size, edges.size, state_hash(csr, records="simple"))
 

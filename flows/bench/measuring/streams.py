@@ -14,8 +14,7 @@ So rows of a sweep grow by half, and shrink again, once in each round of a hundr
 the uniform graph that the hub-biased stream begins with, little is left after a thousand batches
 of a hundredth.
 
-The entries of a graph are an array of keys in no order; whoever arrives takes the place of one who
-leaves.
+The entries of a graph are an array of keys in no order; a new key overwrites one that leaves.
 """
 
 from collections.abc import Callable
@@ -48,20 +47,20 @@ class Turn(NamedTuple):
 class Stream(NamedTuple):
     """How the entries of a batch are chosen."""
 
-    #: int64: distinct places of the entries that leave; nearly ``leaving`` of them.
-    places: Callable[[Turn], Any]
+    #: int64: distinct positions of the entries that leave; nearly ``leaving`` of them.
+    positions: Callable[[Turn], Any]
     pairs: Callable[[Turn], DrawPairs]
 
 
-def _any_places(turn: Turn) -> Any:
+def _any_positions(turn: Turn) -> Any:
     return turn.xp.unique(turn.random.integers(0, turn.entries.size, turn.leaving))
 
 
-def _oldest_places(turn: Turn) -> Any:
+def _oldest_positions(turn: Turn) -> Any:
     return (turn.number * turn.leaving + turn.xp.arange(turn.leaving)) % turn.entries.size
 
 
-def _swept_places(turn: Turn) -> Any:
+def _swept_positions(turn: Turn) -> Any:
     xp = turn.xp
     low, high = _window(turn.number + _ROUND // 2, turn.scale)
     sources = unpack(xp, turn.entries)[0]
@@ -94,8 +93,8 @@ def _window(number: int, scale: int) -> tuple[int, int]:
 
 
 STREAMS = {
-    "uniform": Stream(_any_places, _uniform),
-    "sweep": Stream(_swept_places, _swept),
-    "hub-biased": Stream(_any_places, _hub_biased),
-    "sliding window": Stream(_oldest_places, _uniform),
+    "uniform": Stream(_any_positions, _uniform),
+    "sweep": Stream(_swept_positions, _swept),
+    "hub-biased": Stream(_any_positions, _hub_biased),
+    "sliding window": Stream(_oldest_positions, _uniform),
 }

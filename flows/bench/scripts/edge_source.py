@@ -65,7 +65,7 @@ def known_among(edges: Edges, vertices: int) -> IsKnown:
 
     def is_known(src: Int64s, dst: Int64s) -> npt.NDArray[np.bool_]:
         keys = folded_keys(src, dst, vertices)
-        place = np.minimum(np.searchsorted(known, keys), known.size - 1)
-        return known[place] == keys if known.size else np.zeros(keys.size, np.bool_)
+        index = np.minimum(np.searchsorted(known, keys), known.size - 1)
+        return known[index] == keys if known.size else np.zeros(keys.size, np.bool_)
 
     return is_known

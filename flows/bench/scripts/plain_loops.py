@@ -73,14 +73,14 @@ def insert_sorted(low, high, rows, indptr, indices, starts, degrees, entries):
         end = start + degrees[vertex]
         for i in range(indptr[row], indptr[row + 1]):
             wanted = indices[i]
-            place = end
-            while place > start and entries[place - 1] > wanted:
-                place -= 1
-            if place > start and entries[place - 1] == wanted:
+            position = end
+            while position > start and entries[position - 1] > wanted:
+                position -= 1
+            if position > start and entries[position - 1] == wanted:
                 continue
-            for at in range(end, place, -1):
+            for at in range(end, position, -1):
                 entries[at] = entries[at - 1]
-            entries[place] = wanted
+            entries[position] = wanted
             end += 1
             count += 1
         degrees[vertex] = end - start
@@ -97,13 +97,13 @@ def remove_sorted(low, high, rows, indptr, indices, starts, degrees, entries):
         end = start + degrees[vertex]
         for i in range(indptr[row], indptr[row + 1]):
             wanted = indices[i]
-            place = start
-            while place < end and entries[place] < wanted:
-                place += 1
-            if place == end or entries[place] != wanted:
+            position = start
+            while position < end and entries[position] < wanted:
+                position += 1
+            if position == end or entries[position] != wanted:
                 continue
             end -= 1
-            for at in range(place, end):
+            for at in range(position, end):
                 entries[at] = entries[at + 1]
             count += 1
         degrees[vertex] = end - start
@@ -140,7 +140,7 @@ class PlainLoop:
         skipped = -memory.ctypes.data % (4 * LINE_ENTRIES) // 4
         self._entries = memory[skipped:]
         order = np.lexsort((dst, src))
-        self._entries[self._places()] = dst[order]
+        self._entries[self._positions()] = dst[order]
 
     def reset(self, repeat: int) -> None:
         """Nothing: deleting what was inserted brings the base back."""
@@ -171,12 +171,12 @@ class PlainLoop:
     def edges(self) -> Edges:
         """All edges, in no order."""
         vertices = np.arange(self._degrees.size)
-        return np.repeat(vertices, self._degrees), self._entries[self._places()].astype(np.int64)
+        return np.repeat(vertices, self._degrees), self._entries[self._positions()].astype(np.int64)
 
-    def _places(self) -> npt.NDArray[np.int64]:
+    def _positions(self) -> npt.NDArray[np.int64]:
         before = np.cumsum(self._degrees) - self._degrees
-        places = np.repeat(self._starts - before, self._degrees)
-        return places + np.arange(places.size)
+        positions = np.repeat(self._starts - before, self._degrees)
+        return positions + np.arange(positions.size)
 
     def _run(self, kernel, rows, indptr, indices) -> None:
         arrays = (rows, indptr, indices, self._starts, self._degrees, self._entries)
