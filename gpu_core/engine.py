@@ -37,7 +37,7 @@ class SentBatch(Protocol):
 
 
 class BatchFeed(Protocol):
-    """Sends batches to an engine's memory ahead of their turn."""
+    """Sends batches to an engine's memory before they are due."""
 
     def lock(self, memory: Any, room: int) -> None:
         """Page-lock memory that batches are sent from again and again."""
@@ -273,7 +273,7 @@ class Engine(Reader, Protocol):
         """
 
     def feed(self) -> BatchFeed | None:
-        """Make what sends batches to the engine's memory ahead of their turn; None: it is ours."""
+        """Make the feed, which sends batches ahead to the engine's memory; None: it is ours."""
 
     @property
     def batch_types(self) -> Collection[type]:

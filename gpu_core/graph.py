@@ -195,7 +195,7 @@ class DynamicGraph(ChangingGraph):
         self._engine.compile_ahead(analytics, raw=raw)
 
     def feed(self) -> BatchFeed | None:
-        """Feed that sends batches to the GPU ahead of their turn; None with the ``host`` engine."""
+        """Feed that sends batches to the GPU before they are due; None with the ``host`` engine."""
         return self._engine.feed()
 
     @classmethod

@@ -28,7 +28,7 @@ from .measuring.arm import Arm, Bench, Row
 from .measuring.clock import spread
 from .measuring.report import Table
 from .measuring.selection import Selection
-from .measuring.streams import STREAMS, Stream, Turn
+from .measuring.streams import STREAMS, Step, Stream
 from .measuring.workloads import Keys, unpack
 from .scan import scan_of
 
@@ -55,9 +55,9 @@ class Ageing(Bench):
             return xp.asarray(graph.has_edges(src, dst))
 
         for number in range(batches):
-            turn = Turn(xp, self.scale, entries, number, half, random)
-            positions = stream.positions(turn)
-            new = draws.new_keys(xp, is_known, stream.pairs(turn), positions.size, random)
+            step = Step(xp, self.scale, entries, number, half, random)
+            positions = stream.positions(step)
+            new = draws.new_keys(xp, is_known, stream.pairs(step), positions.size, random)
             ops = xp.ones(2 * positions.size, xp.int8)
             ops[: positions.size] = -1
             pairs = unpack(xp, xp.concatenate([entries[positions], new]))
@@ -70,7 +70,7 @@ class Ageing(Bench):
         return graph
 
     def compare(self, aged: DynamicGraph, fresh: DynamicGraph) -> Row:
-        """Measure both, in turns."""
+        """Measure both, alternately."""
         row = Row(self.name, "")
         graphs = dict(zip(_AGES, (fresh, aged), strict=True))
         expected = int(unpack(self.arm.xp, self.keys)[1].sum())

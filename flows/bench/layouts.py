@@ -38,7 +38,7 @@ def compare(
     asked: Keys,
     page_bytes: int | None = None,
 ) -> dict[str, Row]:
-    """Measure each layout, in turns.
+    """Measure each layout, alternately.
 
     Parameters
     ----------

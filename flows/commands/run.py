@@ -82,7 +82,7 @@ def run_log(
         stack.enter_context(stopped_cleanly(state, _GO_ON))
         if schedule.is_lasting:
             stack.enter_context(stopped_in_order(follow, report=is_reported))
-        for _ in schedule.turns(follow):
+        for _ in schedule.runs(follow):
             try:
                 once()
             except EmptyLogError as error:

@@ -67,7 +67,7 @@ class Schedule:
         """Whether there is one run after the other."""
         return self.every is not None or self.cron is not None
 
-    def turns(self, follow: "Follow") -> Iterator[None]:
+    def runs(self, follow: "Follow") -> Iterator[None]:
         """Once for each run, when it is to begin, until it is stopped."""
         if not self.is_repeated:
             yield

@@ -147,7 +147,7 @@ class CudaEngine(UpdatableGraph):
     # -- applying a batch --------------------------------------------------------------------
 
     def feed(self) -> Feed:
-        """Make what sends batches to the device ahead of their turn."""
+        """Make the feed, which sends batches to the device before they are due."""
         return Feed(self.staging, dense=self.has_dense_ids)
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:

@@ -79,7 +79,7 @@ _LOOK_SECONDS = 1.0
 #: what a count takes, which reads all vertex records, lie between two.
 _COUNT_SECONDS, _COUNT_PAUSE = 5.0, 300
 
-#: Batches opened before their turn: they are on their way to a GPU while others are applied.
+#: Batches opened before they are due: they are on their way to a GPU while others are applied.
 _AHEAD = 2
 
 
@@ -147,7 +147,7 @@ class GraphActor:
         self._stands = Condition()
         self._is_closed = False
         self._window = window or TimeWindow()
-        #: Batches that came before their turn, by number.
+        #: Batches that came out of order, by number.
         self._early: dict[int, LoadedBatch] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
@@ -180,7 +180,7 @@ class GraphActor:
         return self._graph.engine
 
     def apply(self, batch_id: int, loaded: LoadedBatch) -> Notice:
-        """Take in a batch, and apply all batches whose turn it is now."""
+        """Take in a batch, and apply all batches that are due now."""
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
@@ -197,7 +197,7 @@ class GraphActor:
         return self._failure or self.notice()
 
     def _apply_next(self) -> None:
-        """Apply the batch whose turn it is."""
+        """Apply the batch that is due."""
         start = time.perf_counter()
         try:
             with ends_with_its_device():

@@ -136,7 +136,7 @@ def _make_graph(
             on_gpu=beginning.on_gpu,
             raw=beginning.raw,
             id_types=beginning.id_types,
-            turn=n / roles.cpu_workers,
+            start=n / roles.cpu_workers,
             number=n,
             key=f"warm-up-{n}-{actor_key}",
             **roles.cpu_pin,

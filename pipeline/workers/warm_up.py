@@ -81,7 +81,7 @@ def warm_conversion(
     on_gpu: bool | None = None,
     raw: bool = False,
     id_types: frozenset[tuple[str, str]] = frozenset(),
-    turn: float = 0.0,
+    start: float = 0.0,
     number: int | None = None,
 ) -> None:
     """Convert ``rows`` rows, and a few in each form: what a CPU worker does to a batch.
@@ -95,9 +95,9 @@ def warm_conversion(
     id_types
         Of sources and destinations of the log. Each pair has kernels of its own, so only those that
         will be met are loaded.
-    turn
-        From 0 to 1: which form comes first. Workers that begin with different ones have compiled
-        different kernels when they meet (`jit/shared_cache.py`).
+    start
+        From 0 to 1: the form that comes first, as a share of all. Workers that begin with different
+        ones have compiled different kernels when they meet (`jit/shared_cache.py`).
     number
         Which of the CPU workers it is, from 0: they also compile for the graph worker, each
         another part first.
@@ -121,7 +121,7 @@ def warm_conversion(
     types = sorted({("int64", "int64"), *(() if are_names(meaning.ids) else id_types)})
     own = column_kinds(meaning.properties, ())
     steps = list(product(types, (1, _FAR_APART), makers))
-    first = int(turn * len(steps))
+    first = int(start * len(steps))
     few = _rows(_FEW_ROWS)
     for (src_type, dst_type), spread, make in steps[first:] + steps[:first]:
         ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}

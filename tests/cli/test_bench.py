@@ -26,7 +26,7 @@ from graphtide.flows.bench.measuring.arm import Arm, Bench, check
 from graphtide.flows.bench.measuring.peers import sparse_products
 from graphtide.flows.bench.measuring.replay import Expected, replay
 from graphtide.flows.bench.measuring.run_figures import by_worker
-from graphtide.flows.bench.measuring.streams import STREAMS, Turn
+from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.refresh import SHARES, Refresh
 from graphtide.flows.bench.scan import scan_of
@@ -134,8 +134,8 @@ def test_a_scan_reads_long_rows_too(engine: str) -> None:
 
 
 def test_a_sliding_window_leaves_by_age() -> None:
-    turns = [Turn(np, 8, np.arange(1_000), number, 50, None) for number in range(20)]
-    positions = [STREAMS["sliding window"].positions(turn) for turn in turns]
+    steps = [Step(np, 8, np.arange(1_000), number, 50, None) for number in range(20)]
+    positions = [STREAMS["sliding window"].positions(step) for step in steps]
     assert np.array_equal(np.concatenate(positions), np.arange(1_000))
 
 
@@ -145,11 +145,11 @@ def test_a_sweep_comes_to_every_vertex_in_a_round() -> None:
     stream, met = STREAMS["sweep"], np.zeros(vertices, int)
     windows, gone = [], []
     for number in range(100):
-        turn = Turn(np, scale, entries, number, 40, np.random.default_rng(number))
-        src, _ = stream.pairs(turn)(500, number)
+        step = Step(np, scale, entries, number, 40, np.random.default_rng(number))
+        src, _ = stream.pairs(step)(500, number)
         windows.append(np.unique(src))
         met[windows[-1]] += 1
-        positions = stream.positions(turn)
+        positions = stream.positions(step)
         assert np.unique(positions).size == 40
         gone.append(unpack(np, entries[positions])[0])
     assert (met == 1).all(), "a vertex is met twice, or not at all"

@@ -37,7 +37,7 @@ def begun(wanted: Schedule, monkeypatch: pytest.MonkeyPatch, takes: float) -> li
     first = clock.now
     monkeypatch.setattr(schedule.time, "time", lambda: clock.now)
     times = []
-    for _ in wanted.turns(clock):
+    for _ in wanted.runs(clock):
         times.append(clock.now - first)
         if len(times) == 4:
             break
@@ -58,7 +58,7 @@ def test_runs_begin_at_the_times_of_a_cron_expression(monkeypatch: pytest.Monkey
     clock.now = datetime(2026, 3, 1, 12, 3).timestamp()
     monkeypatch.setattr(schedule.time, "time", lambda: clock.now)
     monkeypatch.setattr(schedule, "_now", lambda: datetime.fromtimestamp(clock.now).astimezone())
-    times = [datetime.fromtimestamp(clock.now).strftime("%H:%M") for _ in wanted.turns(clock)]
+    times = [datetime.fromtimestamp(clock.now).strftime("%H:%M") for _ in wanted.runs(clock)]
     assert times == ["12:10", "12:20"]
 
 

@@ -154,7 +154,7 @@ def test_self_loops_repeats_and_the_graph_as_it_is_now(engine: str) -> None:
 @pytest.mark.parametrize(
     ("sources", "error", "message"),
     [
-        (9, VertexNotFoundError, "source 9 is not in the graph; has_vertices"),
+        (9, VertexNotFoundError, "source 9 is not in the graph; check with has_vertices"),
         ([34, 77, 78], VertexNotFoundError, r"source 77 is not in the graph \(1 more are not"),
         ([], SettingsError, "sources is empty; give the id of a vertex"),
         ([1.5], SettingsError, r"got float64\[1\]"),

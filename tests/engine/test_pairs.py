@@ -95,7 +95,11 @@ def test_pairs_of_names(engine: str) -> None:
 @pytest.mark.parametrize(
     ("pairs", "error", "message"),
     [
-        ([(1, 99), (98, 1)], VertexNotFoundError, "vertex 98 is not in the graph; has_vertices"),
+        (
+            [(1, 99), (98, 1)],
+            VertexNotFoundError,
+            "vertex 98 is not in the graph; check with has_vertices",
+        ),
         ([1, 2], SettingsError, r"pairs has 1; give pairs of ids: \[\(1, 2\)"),
         ([(1, 2), (1, 2, 3)], SettingsError, r"pairs has \(1, 2, 3\); give"),
         (["ab"], SettingsError, "pairs has 'ab'; give"),

@@ -123,7 +123,7 @@ def test_products_of_names(engine: str) -> None:
     ("x", "error", "message"),
     [
         (np.ones(33), SettingsError, "x has 33 values, but the graph 34 vertices; give one each"),
-        ({99: 1.0}, VertexNotFoundError, "vertex 99 is not in the graph; has_vertices"),
+        ({99: 1.0}, VertexNotFoundError, "vertex 99 is not in the graph; check with has_vertices"),
         (([1, 1], [2, 3]), SettingsError, "x names a vertex more than once"),
         (([1, 2], [2]), SettingsError, "x has 2 ids and 1 values"),
         (np.ones((34, 1)), SettingsError, r"x is float64\[34, 1\]; give one number a vertex"),

@@ -28,8 +28,8 @@ from .workloads import Keys, rmat_pairs, uniform_pairs, unpack
 _ROUND = 100
 
 
-class Turn(NamedTuple):
-    """What a stream may know when it makes a batch."""
+class Step(NamedTuple):
+    """Inputs of a stream for one batch."""
 
     xp: Any
     #: Binary logarithm of the number of vertices.
@@ -48,39 +48,39 @@ class Stream(NamedTuple):
     """How the entries of a batch are chosen."""
 
     #: int64: distinct positions of the entries that leave; nearly ``leaving`` of them.
-    positions: Callable[[Turn], Any]
-    pairs: Callable[[Turn], DrawPairs]
+    positions: Callable[[Step], Any]
+    pairs: Callable[[Step], DrawPairs]
 
 
-def _any_positions(turn: Turn) -> Any:
-    return turn.xp.unique(turn.random.integers(0, turn.entries.size, turn.leaving))
+def _any_positions(step: Step) -> Any:
+    return step.xp.unique(step.random.integers(0, step.entries.size, step.leaving))
 
 
-def _oldest_positions(turn: Turn) -> Any:
-    return (turn.number * turn.leaving + turn.xp.arange(turn.leaving)) % turn.entries.size
+def _oldest_positions(step: Step) -> Any:
+    return (step.number * step.leaving + step.xp.arange(step.leaving)) % step.entries.size
 
 
-def _swept_positions(turn: Turn) -> Any:
-    xp = turn.xp
-    low, high = _window(turn.number + _ROUND // 2, turn.scale)
-    sources = unpack(xp, turn.entries)[0]
+def _swept_positions(step: Step) -> Any:
+    xp = step.xp
+    low, high = _window(step.number + _ROUND // 2, step.scale)
+    sources = unpack(xp, step.entries)[0]
     there = xp.flatnonzero((sources >= low) & (sources < high))
-    return shuffled(xp, there, turn.random)[: turn.leaving]
+    return shuffled(xp, there, step.random)[: step.leaving]
 
 
-def _uniform(turn: Turn) -> DrawPairs:
-    return partial(uniform_pairs, turn.xp, turn.scale)
+def _uniform(step: Step) -> DrawPairs:
+    return partial(uniform_pairs, step.xp, step.scale)
 
 
-def _hub_biased(turn: Turn) -> DrawPairs:
-    return partial(rmat_pairs, turn.xp, turn.scale)
+def _hub_biased(step: Step) -> DrawPairs:
+    return partial(rmat_pairs, step.xp, step.scale)
 
 
-def _swept(turn: Turn) -> DrawPairs:
-    low, high = _window(turn.number, turn.scale)
+def _swept(step: Step) -> DrawPairs:
+    low, high = _window(step.number, step.scale)
 
     def pairs(count: int, random: Any) -> tuple[Any, Any]:
-        src, dst = uniform_pairs(turn.xp, turn.scale, count, random)
+        src, dst = uniform_pairs(step.xp, step.scale, count, random)
         return low + src % (high - low), dst
 
     return pairs

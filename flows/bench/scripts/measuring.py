@@ -1,4 +1,4 @@
-"""What all benchmarks share: repeats that take turns, medians and quartiles, the machine, tables.
+"""Shared parts of benchmarks: alternating repeats, medians and quartiles, the machine, tables.
 
 A benchmark is three callables and one driver (`drive`):
 
