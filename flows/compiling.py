@@ -1,7 +1,7 @@
 """Whether kernels are compiled while a command goes on: once in each environment, mostly at first.
 
-Workers and this process keep what they compile in one folder, so its files tell, whoever compiles.
-Workers on other machines have folders of their own.
+Workers and this process keep what they compile in one folder, so new files in it show that
+something was compiled. Workers on other machines have folders of their own.
 """
 
 import os

@@ -224,7 +224,7 @@ def open_file(filesystem: Any, path: str, block_bytes: int = TAIL_BYTES) -> Any:
     if is_local(filesystem):
         kind = os.stat(path).st_mode
         if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-            # Where nobody writes into a pipe, opening it waits without an end.
+            # Opening a pipe that has no writer waits without an end.
             msg = "it is a pipe, a socket or a device; write what comes from it to a file"
             raise OSError(msg)
         return filesystem.open(path, "rb")

@@ -1,8 +1,8 @@
 """Results of tasks: how they reach the client, and what an error means for the run.
 
 An answer is awaited on the client's own loop, so that nothing waits here for a worker that is dead.
-It is never cancelled: Dask would leave a task of its own behind, whose error nobody takes ("Task
-exception was never retrieved … AllExit"). It ends by itself when its Future is released.
+It is never cancelled: Dask would leave a task of its own behind, whose error is not retrieved
+("Task exception was never retrieved … AllExit"). It ends by itself when its Future is released.
 """
 
 import asyncio

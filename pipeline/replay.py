@@ -221,7 +221,7 @@ def restored(
     )
     check_state_hash(made.state_hash(), checkpoint.state_hash, checkpoint.batch_id)
     if to_come:
-        # Nobody asks for results of the batches between.
+        # Results of the batches between are not asked for.
         for name in made.maintained:
             made.unmaintain(name)
     return made
@@ -325,7 +325,7 @@ class PastGraphs:
 
 
 def nothing_applied(state: StateDirectory) -> StateError:
-    """The error of whoever needs a checkpoint of a state that has none."""
+    """The error where a state has no checkpoint, and one is needed."""
     if state.exists() and not state.read_plan().batches:
         msg = f"state {state.path} has no graph: no file of its log had a row at the last run"
         return StateError(msg)

@@ -1,14 +1,14 @@
 """Takes rows and files that were left out into the log again, once they are corrected.
 
-Whoever mends rows edits ``STATE/quarantine/batch=<id>.parquet`` in place: changes them, or removes
+To correct rows, edit ``STATE/quarantine/batch=<id>.parquet`` in place: change them, or remove
 what is not wanted. Each such file, each batch that could not be read, and each file that was left
 out becomes one new file at the end of the log, if a run would take all of it as it is now; what
 would not, stays where it is. The next run plans the new files as any others. So corrected rows come
 after all that is planned, and not where they stood: with rows in the order of a column that cannot
 be, and is refused.
 
-What cannot be corrected, as a file that its owner has deleted, is given up if somebody says so by
-its name: it stays left out, and is not spoken of again.
+What cannot be corrected, as a file that its owner has deleted, is given up if the user says so by
+its name: it stays left out, and is not reported again.
 
 The name of a new file shows what it was made of. A call that was killed between the new file and
 its mark finds it, and does not make a second one.
@@ -58,7 +58,7 @@ class Requeued:
     #: The new file; None: there is none, because no row is left, or it is not corrected.
     path: str | None = None
     rows: int = 0
-    #: Whether it lies in the log; else somebody has to put it there.
+    #: Whether it lies in the log; else the user has to put it there.
     is_in_log: bool = True
     #: Why it stays left out; nothing where it does not.
     fault: str = ""
@@ -230,7 +230,7 @@ class _Requeue:
         self._quarantine.write_files(files)
 
     def _as_in_the_log(self, table: pa.Table) -> pa.Table:
-        """Columns by their names in the log; those that nobody reads need be there, too."""
+        """Columns by their names in the log; those that are not read need be there, too."""
         names = [self._log.columns.get(name, name) for name in table.column_names]
         renamed = table.rename_columns(names)
         for canonical, name in self._log.columns.items():
@@ -242,7 +242,7 @@ class _Requeue:
 
 
 def _with_kinds(table: pa.Table, log: UpdateLog) -> pa.Table:
-    """Columns of a type that means something, where somebody's tools have taken it from them."""
+    """Columns of a type that means something, where a user's tools have dropped it."""
     ids = pa.string() if are_names(log.ids) else pa.uint64() if log.ids == "uint64" else pa.int64()
     own = {name: pa.from_numpy_dtype(kind) for name, kind in log.own.items()}
     kinds = _KINDS | {"src": ids, "dst": ids} | own

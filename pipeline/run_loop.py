@@ -128,7 +128,7 @@ class RunLoop:
                 if finish is None and self._tasks is not None:
                     finish = self._look_after(self._tasks.generation)
         except BaseException:
-            # Nobody waits any more for workers that do not answer.
+            # Workers that do not answer are not waited for any more.
             self._cluster.hurry()
             raise
         finally:
@@ -271,7 +271,7 @@ class RunLoop:
         return events.GraphStarted(number, beginning.boundary)
 
     def _discard(self) -> None:
-        """Forget a generation; Dask drops the tasks that nobody holds."""
+        """Forget a generation; Dask drops the tasks that are not held."""
         self._loads.give_up()
         self._findings.clear()
         self._copy = self._arrays = self._notice = None

@@ -188,7 +188,7 @@ def _differing(kept: BatchReport, found: BatchReport) -> str:
 def _differing_values(kept: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """The first value that differs, in words; nothing where all agree."""
     for name, value in found.items():
-        # Whoever writes a checkpoint need not count.
+        # Callers that write a checkpoint need not count.
         if kept.get(name, value) != value:
             return f"{name} {kept[name]}, but the rebuilt graph {value}"
     return ""

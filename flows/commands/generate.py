@@ -44,7 +44,7 @@ Int64s = npt.NDArray[np.int64]
 
 _NO_NUMBERS = np.empty(0, dtype=np.uint64)
 
-#: Files of a log, where nobody says how many.
+#: Files of a log, unless the number is given.
 _FILES = 4
 
 #: Rows drawn at a time.

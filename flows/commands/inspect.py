@@ -63,7 +63,7 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
 def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:
     """Bytes that a new graph of the log comes to: likely, and at most; what it can have here.
 
-    ``arena_limit``: None where it is on a GPU, whose memory nobody looks at here.
+    ``arena_limit``: None where it is on a GPU, whose memory is not inspected here.
     """
     # An operation that is none of the two, as in a log that a run refuses, is taken for an insert.
     rows = sum(file.rows - file.operations.get("delete", 0) for file in files)

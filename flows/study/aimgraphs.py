@@ -18,7 +18,7 @@ from ..bench.measuring.workloads import Keys
 if TYPE_CHECKING:
     from ...gpu_core.cuda.aimgraph.aimgraph import AimGraph
 
-#: Whoever writes rows here, pages come to the same.
+#: Whichever part writes rows here, pages come to the same.
 _DISTRIBUTION = "warp a row"
 
 

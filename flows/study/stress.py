@@ -4,7 +4,7 @@ All graphs take the same batches (`mixed_batches.py`), and so does a graph of di
 row (`row_by_row.py`). Compared are
 
 * after each batch: every count of its report; and the pages of adjacencies as the arena accounts
-  for them with those that rows have by their records, so that a page which nobody has is noticed;
+  for them with those that rows have by their records, so that a page that no row has is noticed;
 * at intervals, and at the end: all vertices, edges with what is kept of them, and degrees;
   ``verify()``, which finds the one owner of each page; ``state_hash``, the same of all graphs;
 * at last, when all vertices are deleted: adjacencies have no page.

@@ -267,7 +267,7 @@ def convert_from_nx(
     # Graphs of users' own classes may be equal to others.
     is_kept = name is not None and type(graph).__hash__ is nx.Graph.__hash__
     read, key = _Read.of(graph, weight), (weight, engine)
-    # Whoever follows has it alone: what breaks off on the way is lost, and converted anew.
+    # One thread owns it while it follows: if that fails half-way, it is converted again.
     with _lock:
         found = _conversions.setdefault(graph, {}).pop(key, None) if is_kept else None
     if found is None or not found.follows(read):

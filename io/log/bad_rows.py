@@ -147,7 +147,7 @@ class PlannedRows:
         for field in rows.schema:
             column = rows[field.name]
             if pa.types.is_dictionary(field.type):
-                # Whoever mends a row writes any name.
+                # A corrected row may have any name.
                 column = column.cast(field.type.value_type)
             table = table.append_column(field.name, column)
         return LeftOut(bad.size, table)

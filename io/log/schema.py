@@ -67,7 +67,7 @@ class LogSchema:
 def needed_columns(records: str, on_repeat: str = "last") -> tuple[str, ...]:
     """Columns that a graph with these records, and this rule for repeats, reads from a log."""
     record = record_named(records)
-    # Where inserts are counted, nobody looks at their weights.
+    # Where inserts are counted, their weights are not read.
     properties = (("weight",) if record.has_weight and on_repeat != "count" else ()) + (
         ("type", "ts") if record.has_times else ()
     )

@@ -110,7 +110,7 @@ class FileBytes:
 
 
 class _Fetched(io.RawIOBase):
-    """A file of which some ranges are there; in between are zeros, which nobody looks at.
+    """A file of which some ranges are there; in between are zeros, which are not read.
 
     Arrow reads ranges that lie close together as one.
     """

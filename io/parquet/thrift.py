@@ -1,7 +1,7 @@
 """Thrift compact protocol, in which Parquet's page headers and footers are encoded.
 
 A structure becomes a dict from the numbers of its fields to values: whole numbers, booleans, text
-as views of the data, lists, structures. Whoever asks for a field knows its type.
+as views of the data, lists, structures. The caller knows the type of a field.
 
 Source: "Thrift compact protocol encoding" of the Thrift project's specification.
 """

@@ -318,7 +318,7 @@ class StateDirectory:
             release_lock(descriptor)
 
     def holder(self) -> str | None:
-        """Who writes into the state; None where nobody does. Takes no lock."""
+        """The process that writes into the state; None where there is none. Takes no lock."""
         return lock_holder(self.path)
 
     # -- the plan

@@ -12,7 +12,7 @@
                             what the writer adds
 
 Columns of what is maintained come from the registry of analytics (``Maintained.kept``), so another
-analytic needs no line here. An array that nobody has declared is refused: it would be lost.
+analytic needs no line here. An array that is not declared is refused: it would be lost.
 
 It holds vertex indices, not only users' ids, and the order in which freed ones are taken: the graph
 read back gives the next batch the same indices that the one written would have given.
@@ -83,7 +83,7 @@ def write_graph(
     state_hash: Callable[[], str],
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write the files into a folder that nobody looks at yet; gives the manifest.
+    """Write the files into a folder that is not in use yet; returns the manifest.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def write_graph(
     Raises
     ------
     StateError
-        Nobody has declared one of the arrays, or it does not fit into the type declared.
+        One of the arrays is not declared, or does not fit into the type declared.
     """
     all_files = _files()
     _check_declared(arrays, all_files)
@@ -236,7 +236,7 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
             return f"{name} is not as it was written"
     counts = _counts(path)
     for name, count in counts.items():
-        # Whoever writes a graph need not count.
+        # Callers that write a graph need not count.
         if manifest.get(name, count) != count:
             return f"its {MANIFEST} tells of {manifest[name]} {name}, its files of {count}"
     edges = pq.read_metadata(path / "edges.parquet").num_rows

@@ -44,7 +44,7 @@ class LeftOutFile:
 
 
 class Quarantine:
-    """The quarantine of a state; whoever writes has locked it."""
+    """The quarantine of a state; the state is locked for writes."""
 
     def __init__(self, state: StateDirectory) -> None:
         self.path = state.path / "quarantine"
@@ -60,7 +60,7 @@ class Quarantine:
         return _batches(self.path)
 
     def read(self, path: Path) -> pa.Table:
-        """Read rows of a batch, as they are or as somebody has corrected them."""
+        """Read rows of a batch, as they are or as they were corrected."""
         try:
             return pq.read_table(path, partitioning=None, page_checksum_verification=True)
         except MemoryError:

@@ -2,7 +2,7 @@
 
 The run writes it every few seconds and removes it at its end. It is read without a lock, and
 believed only while the process that wrote it is there: a run that was killed leaves its last words.
-It is renamed into place, but not brought to the disk: after a power cut nobody believes it.
+It is renamed into place, but not brought to the disk: after a power cut it is not believed.
 """
 
 import os

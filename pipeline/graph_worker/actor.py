@@ -19,8 +19,9 @@ lost, the process ends itself (`exit_reasons.py`).
 Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
 another thread before any method, and `pin`, `analyse` and `copy_pinned`, which run on threads of
 their own. `pin` is asked for early, and waits until the graph stands at its boundary, between two
-batches: one lock is held by it and by whoever applies a batch. The other two touch the oldest graph
-that was pinned, one after the other: who comes early waits until its graph is the oldest.
+batches: one lock is held by it and by the thread that applies a batch. The other two touch the
+oldest graph that was pinned, one after the other: who comes early waits until its graph is the
+oldest.
 
 An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
@@ -101,7 +102,7 @@ class GraphActor:
     analytics
         Those that the run computes results of.
     state_hash
-        What the graph made of ``checkpoint`` must have; None: nobody knows.
+        What the graph made of ``checkpoint`` must have; None: unknown.
     maintain
         Analytics that follow each batch, with their parameters.
     window
@@ -269,7 +270,7 @@ class GraphActor:
     def _notice_between_batches(self) -> Notice | None:
         """State of the graph and its memory; None: a batch is being applied, whose report has it.
 
-        For other threads than that of the batches. After the last batch nobody else looks.
+        For other threads than that of the batches. After the last batch no other thread reads it.
         """
         if not self._stands.acquire(blocking=False):
             return None
@@ -388,11 +389,11 @@ class GraphActor:
         return self._shared[boundary].arrays
 
     def let_go_of_copy(self, boundary: int) -> None:
-        """The client has a copy: whoever has mapped its memory keeps it."""
+        """The client has a copy: processes that have mapped its memory keep it."""
         self._shared.pop(boundary, None)
 
     def close(self) -> None:
-        """Let go of the graph and its ring, whoever may still refer to this; it is of no more use.
+        """Release the graph and its ring, even while this is referred to; it is of no more use.
 
         Something may: the frames of an error that lies in a cycle, until the garbage collector
         looks, which in an idle worker may be never.

@@ -43,7 +43,7 @@ class Beginning:
     maintain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Those that rows will have, see `UpdateLog.id_types`.
     id_types: frozenset[tuple[str, str]] = frozenset()
-    #: That the graph made of ``arrays`` must have; None: nobody knows.
+    #: That the graph made of ``arrays`` must have; None: unknown.
     state_hash: str | None = None
     #: Beyond which edges leave, as it is at the boundary.
     window: TimeWindow = field(default_factory=TimeWindow)

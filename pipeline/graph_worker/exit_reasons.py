@@ -3,8 +3,8 @@
 After some errors of CUDA (an illegal address, say) nothing in the process can use the GPU again,
 while Dask takes the worker for healthy: its heartbeats go on. Only a new process helps, so the
 graph's process ends itself; its Nanny starts another, and the run goes on from the newest
-checkpoint (``recovery.py``). A process that ends answers nobody, so it says why to the scheduler
-first, as an event.
+checkpoint (``recovery.py``). A process that ends answers no call, so it reports why to the
+scheduler first, as an event.
 
 Not here: which errors these are (`gpu_core.cuda.device`).
 """
@@ -43,7 +43,7 @@ def ends_with_its_device() -> Iterator[None]:
 
 def end_process(reason: str) -> None:
     """Say why, and end this worker's process at once; its Nanny starts another."""
-    with suppress(ValueError):  # no worker: nobody listens
+    with suppress(ValueError):  # no worker: there is no listener
         get_worker().log_event(TOPIC, reason)
     time.sleep(_FAREWELL_SECONDS)
     # Anything gentler would wait for the GPU, or for other tasks.
@@ -58,7 +58,7 @@ class ExitReasons:
         self._heard = len(self._events())
 
     def newest(self) -> str | None:
-        """Newest reason since the last call, or since the beginning; None: nobody said one."""
+        """Newest reason since the last call, or since the beginning; None: none was reported."""
         events = self._events()
         fresh, self._heard = events[self._heard :], len(events)
         return str(fresh[-1]) if fresh else None

@@ -206,7 +206,7 @@ class Inbox:
         self, wanted: RingSize | None, boundary: int, feed: "BatchFeed | None" = None
     ) -> None:
         #: Where the ring is, or why there is none.
-        self.address: RingAddress | str = "nobody asked for one"
+        self.address: RingAddress | str = "no ring is configured"
         self._ring: Ring | None = None
         self._wanted = wanted
         self._feed = feed
@@ -275,7 +275,7 @@ class Inbox:
         return self._feed.send(batch)
 
     def advance(self, boundary: int, applied: Parcel) -> None:
-        """All batches before this one are applied, ``applied`` last; nobody looks at them now."""
+        """All batches before this one are applied, ``applied`` last; they are not read any more."""
         self._routes["ring" if isinstance(applied, Ticket) else "dask"] += 1
         if self._ring is not None:
             self._ring.advance(boundary)

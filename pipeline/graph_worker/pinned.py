@@ -126,7 +126,7 @@ class PinnedQueue:
             self._graphs.append(pinned)
 
     def clear(self) -> None:
-        """Let go of all, which nobody is to read any more."""
+        """Release all; none is to be read any more."""
         with self._changed:
             self._graphs.clear()
             self._changed.notify_all()

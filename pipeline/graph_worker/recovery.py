@@ -119,7 +119,7 @@ def _make_graph(
     """Make the actor, and have it meet the CPU workers; not made in the end, its Future says why.
 
     CPU workers get ready for batches as large as those to come, and the graph worker connects to
-    them: else the first batches would wait for whoever is last.
+    them: else the first batches would wait for the last worker.
     """
     client = cluster.client
     checkpoint = None
@@ -190,7 +190,7 @@ def _why_not_made(future: Future, roles: Roles, timeout_seconds: float) -> BaseE
 def _wait_for_graph(cluster: Cluster, roles: Roles, future: Future, deadline: float) -> bool:
     """Wait until the graph is made, or time is up before that has begun; False where it is lost.
 
-    Making it takes as long as it takes: kernels that nobody compiled yet, a large checkpoint.
+    Making it takes as long as it takes: kernels that are not compiled yet, a large checkpoint.
     """
     at = roles.graph_address
     while _wait(cluster, future, [at], deadline) and cluster.are_there([at]):

@@ -15,13 +15,13 @@ word is set when a batch lies in the slot whole, 0 where there never was one.
 A file a slot, because the system lets one writer at a time into a file: with 14 writers in one file
 each of them wrote 0.7 GB/s, in files of their own 3.4 GB/s (Linux 6.18, 14 of 16 cores).
 
-What holds, whoever dies, and however late a worker wakes that Dask took for dead:
+Invariants, whichever process dies, and however late a worker wakes that Dask took for dead:
 
-* No one waits. Who may not write, or cannot, says so (None), and the batch goes by Dask.
+* No call waits. A worker that may not write, or cannot, returns None, and the batch goes by Dask.
 * One writer a slot: it holds a lock of its open file on the slot's words. The kernel drops the lock
   when the file is closed, so a writer that is killed leaves a slot that can be written again.
 * A slot is written only for a batch that is not applied, over one that is; a whole batch is not
-  written again. So nobody writes into a slot that is read, or to be read.
+  written again. So no process writes into a slot that is read, or to be read.
 * The files' names are random and checked by all who open one: they stand for one generation of the
   graph, and a ticket of another is refused (`StaleTicketError`).
 * The files are gone with the process that made them, however that ends, and with a writer that had
@@ -144,7 +144,7 @@ class Ring:
         self.advance(boundary)
 
     def advance(self, boundary: int) -> None:
-        """All batches before this one are applied; whoever has views of them must be done."""
+        """All batches before this one are applied; no views of them may be in use."""
         for words in self._words:
             words[_BOUNDARY] = boundary
 

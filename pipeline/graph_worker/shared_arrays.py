@@ -2,7 +2,7 @@
 
 The graph worker moves the arrays of a checkpoint into one memory file (`SharedArrays`). What
 travels by Dask is an `ArraysAddress`; the client opens the file and maps it (`open_arrays`). So the
-machine holds the copy once, for as long as somebody has it mapped. A client that cannot open the
+machine holds the copy once, for as long as a process has it mapped. A client that cannot open the
 file asks for the arrays.
 
 Not here: when the file is let go (``actor.py``), and the files themselves (``memory_files.py``).

@@ -11,7 +11,7 @@ part             is busy for
                  both are one process)
 ``analytics``    the time in which batches waited for results
 ``disk``         the time in which batches waited for a checkpoint: to be copied or written
-``cores``        the mean of this machine's cores, whoever kept them at work; known where all
+``cores``        the mean of this machine's cores, at work for any process; known where all
                  workers are on it
 ===============  ==================================================================================
 

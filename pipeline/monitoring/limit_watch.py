@@ -7,7 +7,7 @@ Host memory and disk may be used by others, so what counts is what was free when
 how much less is free now; checkpoints that were there by then are in use already. The disk is that
 of the state; the memory is that of the machine where the graph is.
 
-Nothing is refused here, and nobody is warned: `Limit` says how it stands (``limits.py``).
+Nothing is refused here, and no warning is given: `Limit` says how it stands (``limits.py``).
 """
 
 import shutil

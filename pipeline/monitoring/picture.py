@@ -1,7 +1,7 @@
 """Snapshot of a run for monitoring: times, memory, results and errors.
 
 Kept by the loop of the run, and published with its progress. All numbers count up from the run's
-beginning: whoever has two pictures has what happened between them, however many were missed.
+beginning: the difference of two pictures is what happened between them, however many were missed.
 """
 
 import time

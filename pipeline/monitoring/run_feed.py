@@ -51,7 +51,7 @@ class RunFeed:
         self._about = about
         self._due = 0.0
         self._newest: Progress | None = None
-        #: Whether somebody listens on the scheduler; None: that was not tried yet.
+        #: Whether the scheduler has a listener; None: that was not tried yet.
         self._is_heard: bool | None = None
         self._is_sending = False
         #: Messages go out in their order.

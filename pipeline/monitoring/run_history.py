@@ -66,7 +66,7 @@ class RunHistory:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.samples: list[Sample] = []
-        #: The newest message, and its number: whoever shows them knows whether there is news.
+        #: The newest message, and its number, by which a page finds whether there is news.
         self.newest = values
         self.number = 0
         #: Batch -> name of a result -> its values.

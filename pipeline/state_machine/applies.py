@@ -2,7 +2,7 @@
 
 A task that ended well has left its batch with the actor, which applies batches in the order of
 their numbers and keeps those that come early (``actor.py``). So the graph has all batches before
-the first one whose task has not ended, and nobody need fetch an answer to know that: a fetch asks
+the first one whose task has not ended, which is known without fetching an answer: a fetch asks
 the scheduler where the answer is, and then the graph worker for it, which took the client a third
 of the time that it spends on a batch.
 """

@@ -1,6 +1,6 @@
 """Tasks in flight of one generation of the graph.
 
-Dask drops a task that nobody holds, so tasks are held here by kind and number until they have
+Dask drops a task that is not held, so tasks are held here by kind and number until they have
 ended, and released together when their generation is discarded.
 
 Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9a…``. Dask's pages put
@@ -168,7 +168,7 @@ class TasksInFlight:
         del self._futures[kind, number]
 
     def discard(self) -> None:
-        """Release all; Dask drops the tasks that nobody else holds."""
+        """Release all; Dask drops the tasks that are not held elsewhere."""
         for future in self._futures.values():
             future.release()
         self._answers.forget()

@@ -1,6 +1,6 @@
 """Loads of CPU workers: collected when they end, abandoned with their generation.
 
-Dask drops a task that nobody holds. Whoever waits for a load to end holds it, so loads that are
+Dask drops a task that is not held. Waiting for a load to end holds it, so loads that are
 not wanted any more are let go by name. Otherwise the CPU workers would read the batches of a graph
 that is gone before those of the next one.
 """
@@ -33,7 +33,7 @@ class Loads:
         load.add_done_callback(partial(self._end, loaded))
 
     def give_up(self) -> None:
-        """Let go of all loads that have not ended; Dask drops those that nobody else holds."""
+        """Release all loads that have not ended; Dask drops those that are not held elsewhere."""
         for load in list(self._pending.values()):
             load.release()
         self._pending.clear()

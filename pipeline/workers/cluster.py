@@ -42,7 +42,7 @@ SILENT_SECONDS = 20.0
 LOOK_SECONDS = 0.5
 
 #: How long successors of workers of others are waited for, as a part of the time for those at the
-#: start. Of a run's own cluster somebody surely starts them again. That a worker is stopped takes
+#: start. A run's own cluster surely starts them again. That a worker is stopped takes
 #: 12 to 16 s to be noticed: with the default, a run that nothing comes for ends within 30 s.
 _OF_OTHERS_AGAIN = 0.5
 

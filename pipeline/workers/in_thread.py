@@ -11,7 +11,7 @@ Made = TypeVar("Made")
 def in_thread(name: str, work: Callable[[], Made]) -> concurrent.futures.Future[Made]:
     """Begin with ``work``; what it returns, or raises, is found in the Future.
 
-    Where nobody waits for it any more, the thread is left behind, and ends with the process.
+    Once it is not waited for any more, the thread is left behind, and ends with the process.
     """
     made: concurrent.futures.Future[Made] = concurrent.futures.Future()
 

@@ -4,7 +4,7 @@ Containers often set ``PYTHONDONTWRITEBYTECODE``, and hold packages that were in
 compiled modules. Each command would then compile Dask, Numba and Arrow anew, and so would the
 process that its workers are forked from: 4 s of a core each. Like Numba's kernels, and beside them,
 what was compiled is kept then in the user's cache folder: neither the checkout nor the environment
-gets files that somebody did not want there.
+gets files that its user did not want there.
 
 For processes of graphtide's own, the command and the one that workers are forked from; a program
 that calls graphtide decides for itself.
@@ -19,7 +19,7 @@ from ...gpu_core.trusted_folder import trusted_folder
 
 
 def keep_bytecode() -> None:
-    """Keep what this process compiles from now on, if else nobody does or did."""
+    """Keep bytecode that this process compiles from now on, if nothing else does or did."""
     if not sys.dont_write_bytecode or sys.pycache_prefix is not None:
         return
     if _is_compiled("numba"):

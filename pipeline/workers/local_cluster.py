@@ -107,7 +107,7 @@ def _start(settings: RunSettings) -> SpecCluster:
         },
     }
     with _as_workers_start(settings), warnings.catch_warnings():
-        # Somebody may take the port of the dashboard between our look and theirs.
+        # Another process may take the port of the dashboard between the check and the start.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
@@ -162,7 +162,7 @@ def _abandon(others: set[SpecCluster]) -> None:
 def _pids(cluster: SpecCluster) -> list[int]:
     """Numbers of the workers' processes, and of the one that they are forked from.
 
-    Where the latter is stopped, nobody hears of a worker's death; it is killed, its workers end
+    Where the latter is stopped, a worker's death goes unnoticed; it is killed, its workers end
     with it, and are restarted.
     """
     server = fork_server()

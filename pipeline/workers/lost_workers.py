@@ -3,7 +3,7 @@
 A Nanny starts its worker again when that dies. But it closes itself, for good, where such a start
 fails: the process that workers are forked from died or was killed meanwhile, the machine had no
 process or memory left, the new worker did not reach the scheduler in time. And it does not notice a
-worker that dies in the last moment of its first start. Nobody else would start that worker: a run
+worker that dies in the last moment of its first start. Nothing else would start that worker: a run
 would wait for it, and end with a sentence, each time. So a thread looks for Nannies that have no
 process, and has others take their place.
 

@@ -3,14 +3,14 @@
 Dask closes a Nanny that starts its worker only once that is there. Where a worker died while it was
 started, and the next one was started at once, Dask before 2026.8 may take what the second says of
 itself out of its queue for the first, and throw it away. That worker is there, and works, but its
-Nanny waits for it for ever, and whoever closes the cluster waits for the Nanny. So do starts of a
+Nanny waits for it for ever, and closing the cluster waits for the Nanny. So do starts of a
 cluster that fail, as Dask closes what it has started by then.
 
 So while a cluster is being closed, workers that their Nannies take for starting are killed: they
 have nothing to finish. Whatever else may hold it up, or break it off, is given up in the end, and
 the processes of all workers are killed.
 
-Not here: workers that are stopped (``stopped_workers.py``), or that nobody starts again
+Not here: workers that are stopped (``stopped_workers.py``), or that are not started again
 (``lost_workers.py``).
 """
 

@@ -15,7 +15,7 @@ from distributed.security import Security
 from ...gpu_core.errors import ClusterError
 from .in_thread import in_thread
 
-#: Seconds for a connection to come about; one that is refused, or a name that nobody knows, needs
+#: Seconds for a connection to come about; one that is refused, or a name that is unknown, needs
 #: none of them.
 CONNECT_SECONDS = 10.0
 

@@ -45,7 +45,7 @@ Key = TypeVar("Key", int, str)
 
 
 class SeenFor(Generic[Key]):
-    """How long things have been in a state, as far as somebody looked."""
+    """How long things have been in a state, by the looks at them."""
 
     def __init__(self) -> None:
         self._seconds: dict[Key, float] = {}

@@ -254,7 +254,7 @@ def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch
     What they are made of may live as long as the process: no views of a ring, then.
     """
     keys = np.unique(np.concatenate([rows["src"], rows["dst"]]))
-    # Of 16 bytes, which may be text or a UUID; nobody compares them.
+    # Of 16 bytes, which may be text or a UUID; they are not compared.
     size = 16
     data = np.full(keys.size * size, ord("0"), np.uint8)
     strings = Strings(np.arange(keys.size + 1) * size, data)

@@ -1,7 +1,7 @@
 """Calls of graphtide beside those of other packages: a table with a row for each package.
 
 Each call is timed as a user makes it, results in each package's own form: ours stay where the
-engine made them until somebody looks at them, as cuGraph's do. Others are given their graph, which
+engine made them until they are read, as cuGraph's do. Others are given their graph, which
 is not timed. Beside the CUDA engine stand packages for a GPU, beside the host engine the others;
 one that is not installed is left out. Our results are checked first.
 """

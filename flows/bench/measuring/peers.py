@@ -1,6 +1,6 @@
 """What packages of others offer for the same work: rebuilds and products; cuGraph: `cugraph.py`.
 
-No package for a GPU has a dynamic graph: whoever has a batch builds the graph again. A package that
+No package for a GPU has a dynamic graph: for each batch the graph is built again. A package that
 is not installed is left out of the tables.
 """
 

@@ -227,6 +227,6 @@ def ratio(values: dict[int, float], others: dict[int, float]) -> str:
 
 
 def rotated(items: Sequence[Any], repeat: int) -> list[Any]:
-    """Return the items, beginning with another one each repeat: nobody always comes first."""
+    """Return the items, beginning with another one each repeat, so that none always comes first."""
     first = repeat % max(len(items), 1)
     return [*items[first:], *items[:first]]

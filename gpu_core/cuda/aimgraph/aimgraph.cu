@@ -150,7 +150,7 @@ extern "C" __global__ void update(
     if (item >= items) return;
     const Worker worker;
     u32* record = record_at(m, sources[item]);
-    // Whoever has the lock is done within the loop: no thread waits behind it for those that try.
+    // The thread that has the lock is done within the loop: no thread waits behind it for those that try.
     for (bool done = false; !done;) {
         if (locks) {
             if (!worker.any(worker.lane == 0 && atomicCAS(&record[LOCK], 0u, 1u) == 0)) continue;

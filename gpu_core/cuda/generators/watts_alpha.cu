@@ -6,7 +6,7 @@
 //
 // `choose_of_all` is the paper's step: all threads count the neighbors that each vertex has in common
 // with the vertex that chooses; a launch an edge, started ahead, so that one follows the other with
-// nobody between. `choose_of_two_hops` looks at vertices that are two hops away: one block, which stays.
+// none between. `choose_of_two_hops` looks at vertices that are two hops away: one block, which stays.
 #include "watts_alpha.cuh"
 
 constexpr int ALL_THREADS = 512;
