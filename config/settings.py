@@ -42,7 +42,7 @@ _LEAST_ARENA_BYTES = 64 * 2**10
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """What the graph is and how it lies in memory; see ``graphtide.yaml`` for each."""
+    """Kind of the graph and its layout in memory; see ``graphtide.yaml`` for each."""
 
     directed: bool = True
     records: str = "simple"
@@ -78,7 +78,7 @@ class GraphSettings:
         return {name: getattr(self, name) for name in names}
 
     def row_meaning(self) -> RowMeaning:
-        """What a row of the log means."""
+        """Meaning of the rows of the log."""
         return RowMeaning(
             record_named(self.records, self.weights), self.directed, self.self_loops,
             self.create_vertices, self.ids, self.on_repeat,
@@ -92,7 +92,7 @@ class GraphSettings:
         return column_kinds(meaning.properties, meaning.vertex_properties)
 
     def kind(self) -> GraphKind:
-        """What kind of graph it is."""
+        """Kind of the graph."""
         meaning = self.row_meaning()
         return GraphKind(
             **{each.name: getattr(meaning, each.name) for each in fields(meaning)},
@@ -101,7 +101,7 @@ class GraphSettings:
         )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
-        """What defines the graph: the state keeps it, and a later run may not contradict it."""
+        """Settings that define the graph: a state keeps them, and later runs may not contradict."""
         names = (
             "directed", "records", "weights", "ids", "reverse", "self_loops", "create_vertices",
             "on_repeat", "properties", "vertex_properties", "time_window",
@@ -164,7 +164,7 @@ class RunSettings:
     dashboard: bool = True
 
     def reading(self) -> dict[str, Any]:
-        """How the log is read, where not as every log: the state keeps it, as the identity."""
+        """Settings by which the log is read, other than defaults: the state keeps them, too."""
         values = {
             "op_insert": list(self.op_insert),
             "op_delete": list(self.op_delete),

@@ -1,1 +1,1 @@
-"""What a user starts: the command line and its flows. The only layer that prints."""
+"""Entry points of users: the command line and its flows. The only layer that prints."""

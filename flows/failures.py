@@ -1,4 +1,4 @@
-"""How an error ends the command: one sentence on standard error, and an exit status.
+"""Errors that end a command: one sentence on standard error, and an exit status.
 
 =======  =======================================================================
 status   meaning
@@ -31,7 +31,7 @@ _ARGUMENT = re.compile(r"(?<![^\s(])([a-z_]+)='?([-+]?\w+(?:\.\w+)?)'?(?![\w/.])
 
 
 class Failure(click.ClickException):
-    """What the user reads when a command ends early: one sentence; and an exit status."""
+    """Early end of a command: one sentence for the user, and an exit status."""
 
     exit_code = 1
 

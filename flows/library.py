@@ -32,7 +32,7 @@ from .summary import FATES, failure_text, result_summaries, run_lines
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport(RunSummary):
-    """What a run did; ``str()`` gives the lines that ``graphtide run`` prints."""
+    """Summary of a run; ``str()`` gives the lines that ``graphtide run`` prints."""
 
     log: str
     state: str
@@ -58,7 +58,7 @@ class RunReport(RunSummary):
 
 
 class LogPosition(NamedTuple):
-    """How far into the log a batch reaches."""
+    """Position in the log that a batch reaches."""
 
     #: Name of the last file that it is of.
     file: str
@@ -159,7 +159,7 @@ class OpenState:
 
     @property
     def position(self) -> LogPosition:
-        """How far into the log the batch reaches."""
+        """Position in the log that the batch reaches."""
         batches = self._directory.read_plan().batches
         last = batches[self.batch_id]
         rows = sum(each.rows for each in batches[: self.batch_id + 1])
@@ -349,7 +349,7 @@ def _failed(directory: StateDirectory, name: str, batch: int) -> str:
 
 
 def _batches_with(directory: StateDirectory, name: str, batch: int | None) -> str:
-    """Where else to look for a result: in the newest batch at or before one, and the next."""
+    """Advice on where else a result is: in the newest batch at or before one, and the next."""
     having = batches_with(directory, name)
     if not having and name in ANALYTICS:
         return f"run the log with analytics {name}"

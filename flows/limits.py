@@ -62,7 +62,7 @@ def edge_text(limit: "Limit") -> str:
 
 
 def share_text(limit: "Limit") -> str:
-    """How much of a resource is in use."""
+    """Use of a resource, as text."""
     share = limit.used_bytes / max(limit.most_bytes, 1)
     return f"{_tied(limit.used_bytes)} of {_tied(limit.most_bytes)} ({share:.0%})"
 

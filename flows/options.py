@@ -1,4 +1,4 @@
-"""What commands of the command line share: how they end, and options that several of them have."""
+"""Shared parts of commands: how they end, and options that several of them have."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a user sees while a command goes on: one line that is written over on a terminal.
+"""Progress of a command: one line that is written over on a terminal.
 
 It goes to standard error, so that standard output holds the summary alone. What a run tells
 elsewhere: ``run_reports.py``, ``activity.py``.

@@ -39,7 +39,7 @@ def analytics_tables() -> str:
 
 
 def maintained_table() -> str:
-    """What can be maintained, by which parameters, and what a checkpoint keeps of it."""
+    """Table of what can be maintained: its parameters, and what a checkpoint keeps of it."""
     rows = [
         (f"`{analytic.name}`", _code(analytic.maintained_by), "; ".join(_kept(analytic)))
         for analytic in ANALYTICS.values()

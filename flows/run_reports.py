@@ -117,7 +117,7 @@ class RunReporter:
                 self._tick()
 
     def _text(self, separator: str) -> str:
-        """How far the run is, in words."""
+        """Progress of the run, as text."""
         newest = self._newest
         if newest is not None and newest.rows_done:
             return progress_text(newest, separator, compiles=self._kernels.is_going_on())

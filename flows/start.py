@@ -1,4 +1,4 @@
-"""Where ``graphtide`` begins: Ctrl-C ends it quietly from the first moment on.
+"""Entry point of ``graphtide``: Ctrl-C ends it quietly from the first moment on.
 
 Imports only what is there at once; the commands are imported when a Ctrl-C is prepared for.
 """

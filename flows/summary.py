@@ -1,4 +1,4 @@
-"""What a run prints at its end: a few lines that can be read at a glance and copied from."""
+"""Summary at the end of a run: a few lines that can be read at a glance and copied from."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -102,7 +102,7 @@ def run_values(
 
 
 def files_text(names: Sequence[str]) -> str:
-    """How many files a log has, and its first and last in the order in which they are applied."""
+    """Number of files of a log, and its first and last in the order in which they are applied."""
     first, last = (file_shown(name).replace(" ", TIED) for name in (names[0], names[-1]))
     ends = first if len(names) == 1 else f"{first}{TIED}… {last}"
     return f"{counted(len(names), 'file')}, {ends}"
@@ -115,7 +115,7 @@ def speed_text(summary: "RunSummary") -> str:
 
 
 def fates(totals: Mapping[str, int]) -> str:
-    """What became of the rows; the counts add up to the rows, those of 0 are left out."""
+    """Counts of rows by outcome; they add up to the rows, those of 0 are left out."""
     counts = [(totals[name], text) for name, text in FATES]
     parts = [f"{count:,} {text}".replace(" ", TIED) for count, text in counts if count]
     return ", ".join(parts) or "none"
@@ -144,7 +144,7 @@ def failure_lines(failures: Mapping[str, Failures]) -> Iterable[str]:
 
 
 def failure_texts(failures: Mapping[str, Failures]) -> Iterable[str]:
-    """Which result failed after how many batches, and why at last."""
+    """Line on a result that failed: after how many batches, and why the last time."""
     for name, each in failures.items():
         batches, last = counted(each.batches, "batch"), each.newest
         yield f"{name} after {batches}, at last after batch {last.batch_id:,}: {last.reason}"

@@ -87,7 +87,7 @@ def remove_folder(path: Path) -> None:
 
 
 def set_aside_as(path: Path) -> Path:
-    """Where a folder is until another one has its place."""
+    """Path where a folder is set aside until another one has its path."""
     return path.with_name(path.name + ".old" + TEMPORARY)
 
 

@@ -50,7 +50,7 @@ CHECK_STORE = "check the address, the network, and the keys that the environment
 
 
 class StorageError(OSError):
-    """What a store, or the library that speaks with it, refuses; its text is one line."""
+    """An error of a store, or of the library that accesses it; its text is one line."""
 
     def __str__(self) -> str:
         return str(self.strerror)
@@ -151,7 +151,7 @@ def as_storage_errors(filesystem: Any) -> Iterator[None]:
 
 
 def failure(error: Exception) -> StorageError:
-    """What a store's library has raised, as an error with a number."""
+    """An exception of a store's library, as an error with a number."""
     if isinstance(error, StorageError):
         return error
     text = one_line(error)
@@ -204,7 +204,7 @@ class RemoteFile(io.RawIOBase):
             return int(self._file.seek(offset, whence))
 
     def tell(self) -> int:
-        """Where the next byte is read."""
+        """Offset of the next byte that is read."""
         return int(self._file.tell())
 
     def read(self, size: int = -1) -> bytes:

@@ -33,7 +33,7 @@ def write_json(path: Path, values: Mapping[str, Any], *, is_synced: bool = True)
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """What `write_json` writes."""
+    """The text that `write_json` writes."""
     return json.dumps({**values, HASH_KEY: _hash(values)}, indent=1) + "\n"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def process_identity(pid: Any) -> dict[str, Any]:
-    """Which process has a number now: its start in ticks since that of the machine, and that.
+    """Identity of the process with a number: its start in ticks since the machine's, and that.
 
     ``start`` is empty where there is none.
     """

@@ -24,7 +24,7 @@ class Analysis:
 
     @property
     def facts(self) -> ResultFacts:
-        """What its file says of it."""
+        """Metadata of its file."""
         return ResultFacts(self.kind, self.parameters)
 
 

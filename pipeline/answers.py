@@ -57,7 +57,7 @@ async def _answer(future: Future) -> Any:
 
 
 def explain(error: BaseException, load_key: str, file: str) -> BaseException:
-    """What an error of a graph task means: `GraphLostError`, or the error that ends the run.
+    """Translate an error of a graph task: `GraphLostError`, or the error that ends the run.
 
     Parameters
     ----------

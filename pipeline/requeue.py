@@ -51,7 +51,7 @@ _KINDS = {"weight": pa.float64(), "type": pa.int64(), "ts": pa.int64()}
 
 @dataclass(frozen=True)
 class Requeued:
-    """What became of one thing that was left out."""
+    """Outcome for one thing that was left out."""
 
     #: In words: a batch or a file.
     what: str
@@ -137,7 +137,7 @@ class _Requeue:
                 yield self._take(thing)
 
     def _things(self) -> Iterator[_Thing]:
-        """What is left out, and neither in the log again nor given up."""
+        """Files and rows left out that are neither in the log again nor given up."""
         for batch_id, path in self._quarantine.waiting().items():
             # Those beyond are of a run that was killed, and are found again by the next one.
             if batch_id < self._boundary:

@@ -43,7 +43,7 @@ from .workers.leftovers import Leftovers
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run did."""
+    """Summary of a run."""
 
     #: Folder of the state, and the first batch that this run was to apply.
     folder: Path
@@ -243,7 +243,7 @@ class RunFiles:
         return self.log.shown(self._plan.batches[batch_id].file)
 
     def ordered(self, batch_id: int) -> OrderedBatch | None:
-        """What a batch is read from, where rows are in the order of a column."""
+        """Source of a batch, where rows are in the order of a column."""
         batch = self._plan.batches[batch_id]
         if self._order is None:
             return None
@@ -263,7 +263,7 @@ class RunFiles:
         return self._read.known(batch.file, fingerprint, groups)
 
     def rows_of(self, batch_id: int) -> PlannedRows:
-        """How the rows of a batch are read."""
+        """Plan for reading the rows of a batch."""
         return PlannedRows(
             self.log_of(batch_id),
             *self.planned(batch_id),
@@ -273,7 +273,7 @@ class RunFiles:
         )
 
     def about(self) -> dict[str, Any]:
-        """What the run is of, in plain values: ``log``, ``state``."""
+        """Description of the run in plain values: ``log``, ``state``."""
         address = self.log.address
         log = [address] if isinstance(address, str) else list(address)
         return {"log": log, "state": str(self.state)}
@@ -328,7 +328,7 @@ class RunFiles:
         return is_missing
 
     def asked(self, names: Iterable[str], boundary: int) -> dict[str, Asked]:
-        """What the graph worker is asked for at a boundary where these results are due."""
+        """Request to the graph worker at a boundary where these results are due."""
         is_end = boundary == self.batches and not self.follows
         return self.results.asked(names, boundary, is_end=is_end)
 
@@ -405,7 +405,7 @@ class RunFiles:
         wait_seconds: float = 0.0,
         nothing_to_do: bool = False,
     ) -> RunSummary:
-        """What a run did that began at boundary ``first``; arguments as of `RunSummary`."""
+        """Summary of a run that began at boundary ``first``; arguments as of `RunSummary`."""
         newest = self._checkpoint
         num_vertices, num_edges = self.newest_size()
         paths = results.result_files(self._state, self.checkpointed - 1)

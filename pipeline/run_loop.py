@@ -187,7 +187,7 @@ class RunLoop:
         return self._handle(events.GraphLost(generation.number, reason)) if reason else None
 
     def _why_lost(self, reason: str) -> str:
-        """What the graph's worker said before it ended itself, else ``reason``."""
+        """Exit reason that the graph's worker reported, else ``reason``."""
         words = self._exit_reasons.newest()
         return f"its worker ended itself: {words}" if words else reason
 
@@ -348,7 +348,7 @@ class RunLoop:
         self._fetch(kind, boundary)
 
     def _fetch(self, kind: str, number: int) -> None:
-        """What a task beside the actor brings becomes an event, when it has ended."""
+        """Make an event of the result of a task beside the actor, when it has ended."""
         assert self._tasks is not None
         ended = partial(self._graph_task_ended, self._tasks.generation.number, kind, number)
         self._tasks.fetch(kind, number, lambda answer: self._ended.put(partial(ended, answer)))

@@ -112,7 +112,7 @@ class RunResults:
     # -- what is asked for
 
     def asked(self, names: Iterable[str], boundary: int, *, is_end: bool) -> dict[str, Asked]:
-        """What the graph worker is asked for: name of the result -> what.
+        """Request to the graph worker: name of the result -> what to compute.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class RunResults:
         return asked
 
     def _form(self, name: str, boundary: int) -> Written:
-        """What is written of a result at a boundary where the log goes on."""
+        """File of a result at a boundary where the log goes on."""
         whole, every = self._settings.columns_every, self._settings.cadences[name]
         if whole is None or every is None or boundary // whole > (boundary - every) // whole:
             return "whole"

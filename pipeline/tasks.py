@@ -72,7 +72,10 @@ def load_batch(
 def convert(
     table: pa.Table, form: Form, times: InsertTimes | None = None, **arguments: Any
 ) -> Batch:
-    """What goes to the graph for a table, whose ``times`` are seen; arguments: `convert_table`."""
+    """Convert a table to the form that the graph gets, and record its times in ``times``.
+
+    Other arguments: `convert_table`.
+    """
     times = times or InsertTimes()
     meaning: RowMeaning = arguments["meaning"]
     if are_names(meaning.ids) and not form.on_gpu:
@@ -161,7 +164,7 @@ def close_graph(actor_key: str, actor: Any) -> None:
 
 
 def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:
-    """Where the ring of a graph is, or why there is none; called outside of tasks."""
+    """Address of the ring of a graph, or why there is none; called outside of tasks."""
     return local_actor(actor_key, dask_worker).ring
 
 

@@ -66,7 +66,7 @@ class TimeWindow:
         return cls(_length(setting, time_unit), kept.get("clock"), kept.get("oldest"))
 
     def kept(self) -> dict[str, int | None] | None:
-        """What a manifest keeps of it; None where there is no window."""
+        """Values that a manifest keeps of it; None where there is no window."""
         return None if self.length is None else {"clock": self.clock, "oldest": self.oldest}
 
     def slide(

@@ -36,7 +36,7 @@ _COUNTS = (
 
 @dataclass
 class Proof:
-    """What was compared, and what came of it."""
+    """Comparisons, and their outcome."""
 
     #: Batches of the state that are applied.
     batches: int

@@ -50,7 +50,7 @@ _OTHERS: tuple[dict[str, Any], ...] = (
 
 
 class Updates(Bench):
-    """What the first table tells of one workload."""
+    """Row of the first table, of one workload."""
 
     def initialisation(self) -> Row:
         """An empty graph takes all entries as one batch."""

@@ -73,7 +73,7 @@ def _generate(log: Path) -> None:
 
 
 def _show(summary: "RunSummary", seconds: float, graph: GraphSettings) -> None:
-    """What a run came to that took ``seconds`` seconds, its cluster included; ends with a gap."""
+    """Sum up a run that took ``seconds`` seconds, its cluster included; ends with a gap."""
     batches = counted(summary.batches_applied, "batch")
     all_in_all = f"{duration(seconds)} with start and end of the cluster"
     click.echo(line("applied", f"{batches} in {speed_text(summary)}, {all_in_all}"))

@@ -1,4 +1,4 @@
-"""What `graphtide query` can be asked, and how a question is read.
+"""Questions of `graphtide query`, and their syntax.
 
 A question is a word, then vertices, and for ``top`` the name of a result::
 
@@ -90,7 +90,7 @@ def read_question(*asked: str) -> Question:
 
 
 def _as_word(given: str) -> str:
-    """What the shell gave as one word, in quotes where it would not be read as one."""
+    """An argument of the shell, in quotes where it would not be read as one."""
     is_quoted = len(given) > 1 and given[0] == given[-1] == '"'
     if is_quoted or not {" ", '"'} & {*given}:
         return given

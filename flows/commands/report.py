@@ -162,7 +162,7 @@ class Report:
         )  # fmt: skip
 
     def _graph_settings(self) -> GraphSettings:
-        """What the graph is, and how it was stored by the run of the newest checkpoint."""
+        """Kind of the graph, and its storage in the run of the newest checkpoint."""
         checkpoint, identity = self._status.checkpoint, self._status.settings.identity
         kept = checkpoint.manifest.get("settings", {}) if checkpoint else {}
         known = GraphSettings.__dataclass_fields__

@@ -35,7 +35,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Schedule:
-    """What the flags say.
+    """Values of the flags.
 
     Raises
     ------

@@ -210,7 +210,7 @@ class Status:
                     )
 
     def _cure(self, batch_id: int) -> str:
-        """How to come to a result again."""
+        """Advice on how to compute a result again."""
         if batch_id == self.boundary - 1 == len(self.plan.batches) - 1:
             return "run again to have it computed"
         return "run the log with another --state to have it computed"
@@ -350,7 +350,7 @@ def running_lines(holder: str | None, values: Mapping[str, Any] | None) -> Itera
 
 
 def unchecked_text(files: int) -> str:
-    """What it means that ``files`` files of a log carry no checksums."""
+    """Note on ``files`` files of a log that carry no checksums."""
     return (
         f"{counted(files, 'file')} without checksums: damage there is noticed only where rows "
         f"cannot be read, or differ from what was read before"
@@ -358,13 +358,13 @@ def unchecked_text(files: int) -> str:
 
 
 def handover_text(routes: Mapping[str, int]) -> str:
-    """How the batches since the checkpoint before came to the graph worker."""
+    """Routes by which batches since the checkpoint before came to the graph worker."""
     values = [f"{counted(count, 'batch')} by {route}" for route, count in sorted(routes.items())]
     return ", ".join(values)
 
 
 def memory_values(report: BatchReport) -> dict[str, int]:
-    """How memory stood after a batch."""
+    """Memory after a batch."""
     return {
         "pages_used": report.pages_used,
         "pages_free": report.pages_free,
@@ -373,7 +373,7 @@ def memory_values(report: BatchReport) -> dict[str, int]:
 
 
 def memory_text(report: BatchReport) -> str:
-    """How memory stood after a batch, in words."""
+    """Memory after a batch, as text."""
     return (
         f"{counted(report.pages_used, 'page')} in use, {report.pages_free:,} free, "
         f"the largest free run has {report.largest_free_run:,}"
@@ -381,7 +381,7 @@ def memory_text(report: BatchReport) -> str:
 
 
 def kept_text(sizes: Mapping[int, int]) -> str:
-    """Which checkpoints are kept, by the batches after which they were written."""
+    """Checkpoints that are kept, by the batches after which they were written."""
     ids = [f"{batch_id:,}" for batch_id in sizes]
     if len(ids) > _LISTED:
         ids = [*ids[: _LISTED - 2], "…", ids[-1]]

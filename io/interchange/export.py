@@ -48,7 +48,7 @@ _PIECE_ROWS = 1 << 20
 
 
 class _Graph(Protocol):
-    """What is needed of a `DynamicGraph`."""
+    """The methods of a `DynamicGraph` that are needed."""
 
     @property
     def directed(self) -> bool: ...

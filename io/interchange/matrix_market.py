@@ -52,7 +52,7 @@ def read_matrix_market(path: str, *, expand_symmetric: bool = True) -> pa.Table:
 
 
 def banner_of(path: str) -> tuple[str, str]:
-    """What the first line says: ``pattern``, ``real`` or ``integer``; ``general`` or ``symmetric``.
+    """Words of the first line: ``pattern``, ``real`` or ``integer``; ``general`` or ``symmetric``.
 
     Raises
     ------

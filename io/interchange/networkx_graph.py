@@ -81,7 +81,7 @@ class NodesGraph:
         return dict(zip(self.nodes, values.tolist(), strict=True))
 
     def by_number(self, given: Mapping[Any, float] | None) -> tuple[Any, Any] | None:
-        """What is given by node, by number; what no node is counts for nothing."""
+        """Values given by node, by number; keys that are no node are ignored."""
         if given is None:
             return None
         nodes = [node for node in given if node in self.numbers]
@@ -151,7 +151,7 @@ class _Read:
 
 
 class _Conversion:
-    """What a graph of networkx was converted to, and what it was then.
+    """Conversion of a graph of networkx, and the graph's state at that time.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PlannedRows:
-    """How the rows of one batch are read; pickles in a few bytes."""
+    """Plan for reading the rows of one batch; pickles in a few bytes."""
 
     log: UpdateLog
     planned: PlannedBatch

@@ -55,7 +55,7 @@ class InsertTimes:
 
 
 def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) -> BatchSource:
-    """Which rows a batch is, with the times of those that were read of it.
+    """Rows of a batch, with the times of those that were read of it.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class _Columns:
         self._row_name = row_name
 
     def row(self, offset: int) -> str:
-        """How messages name a row."""
+        """Name of a row in messages."""
         if self._row_name is not None:
             return self._row_name(offset)
         return f"{self._file}, row {self._first_row + offset}"
@@ -296,7 +296,7 @@ def _values(column: pa.Array, kind: npt.DTypeLike | None = None) -> npt.NDArray[
 
 
 def _valid(column: pa.Array | pa.ChunkedArray) -> Flags | None:
-    """Where a column is not null; None where it has no nulls."""
+    """Mask of a column's values that are not null; None where it has no nulls."""
     if not column.null_count:
         return None
     valid = column.is_valid()

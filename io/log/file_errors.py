@@ -8,7 +8,7 @@ from ...gpu_core.errors import UpdateLogError
 
 
 class UnusableFileError(UpdateLogError):
-    """What a file of a log holds is none, before any row is read: its format, columns or types."""
+    """A file is not a log by its format, columns or types, before any row is read."""
 
 
 class EmptyLogError(UpdateLogError):

@@ -59,7 +59,7 @@ class LogFileReader(Protocol):
     def bounds(
         self, names: Sequence[str], first_row: int, rows: int
     ) -> list[tuple[int, int] | None]:
-        """What no number of columns lies beyond in some rows, as the file says; None: not said."""
+        """Bounds of columns in some rows, by the file's statistics; None: it has none."""
 
 
 class PartitionedFile:

@@ -25,7 +25,7 @@ _OPERATIONS = {1: "insert", -1: "delete"}
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What one file of a log holds."""
+    """Contents of one file of a log."""
 
     name: str
     #: ``parquet``, ``csv`` or ``json``.

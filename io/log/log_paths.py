@@ -50,7 +50,7 @@ _VERSION = re.compile(r"(.+)@v(\d+)/?")
 
 @dataclass(frozen=True)
 class LogPath:
-    """Where one file of a log is."""
+    """Location of one file of a log."""
 
     #: Within the log.
     name: str
@@ -311,7 +311,7 @@ def _is_ignored(name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an address is."""
+    """Location of an address."""
 
     filesystem: Any
     #: Within the file system.

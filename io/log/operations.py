@@ -52,7 +52,7 @@ class Operations:
 
     @property
     def described(self) -> str:
-        """What a message advises to write."""
+        """Advice of a message on what to write."""
         own = [*self.insert, *self.delete]
         return "insert or delete, or 1 or -1" + "".join(f", or {word}" for word in own)
 

@@ -54,7 +54,7 @@ class KeyedGroup:
 
 @dataclass(frozen=True)
 class OrderedBatch:
-    """What one batch is read from: pickles in a few bytes."""
+    """Source of one batch: pickles in a few bytes."""
 
     column: str
     #: By how much a row may be late.
@@ -154,7 +154,7 @@ class RowOrder:
         assert total == until[-1]
 
     def batch(self, file: str, first_row: int, rows: int) -> OrderedBatch:
-        """What the batch of these rows of a file is read from."""
+        """Source of the batch of these rows of a file."""
         start = self._places[file] + first_row
         if not self.within:
             return OrderedBatch(
@@ -286,7 +286,7 @@ def _check_column(file: LogFileReader, column: str, shown: str) -> pa.DataType:
 
 
 def _bound(within: str | float | None, kind: pa.DataType, column: str) -> int:
-    """How late a row may be, in the unit of the column."""
+    """Largest delay of a row, in the unit of the column."""
     if within is None:
         return 0
     is_number = str(within).strip().isdecimal()

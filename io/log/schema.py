@@ -50,7 +50,7 @@ OP_BYTES = pa.binary(1)
 
 @dataclass(frozen=True)
 class LogSchema:
-    """What one file of a log offers to one kind of records."""
+    """Columns of one file of a log that one kind of records uses."""
 
     #: Canonical names of the columns to read, in canonical order.
     present: tuple[str, ...]
@@ -244,7 +244,7 @@ def is_id(kind: pa.DataType, form: str) -> bool:
 
 
 def cure_of_ids(kind: pa.DataType, form: str) -> str:
-    """What to do about ids of a type that does not go with the kind of the graph's."""
+    """Advice on ids of a type that does not go with the kind of the graph's."""
     plain = plain_type(kind)
     if is_text(kind):
         return "ids='string' takes names as they are (ids='uuid': UUIDs)"
@@ -268,7 +268,7 @@ def _id_type(column: pa.Field) -> str:
 
 
 def time_unit_of(kind: pa.DataType) -> TimeUnit:
-    """What the times of a column count."""
+    """Unit of the times of a column."""
     if pa.types.is_date(kind):
         return TimeUnit(_STAMPS_OF_DATES.unit)
     return TimeUnit(kind.unit, kind.tz) if pa.types.is_timestamp(kind) else INTEGERS

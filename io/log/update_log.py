@@ -222,7 +222,7 @@ class UpdateLog:
         )
 
     def _found(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
-        """What each file has, when it is called; of files in a store, many are asked for at once.
+        """Contents of each file, once called; of files in a store, many are asked for at once.
 
         A store takes as long to answer for one as for many.
         """
@@ -310,7 +310,7 @@ class UpdateLog:
         return replace(self, indexes=parts, left_out=frozenset(), planned=frozenset())
 
     def shown(self, name: str) -> str:
-        """How a file is called in messages: as the user would open it."""
+        """Name of a file in messages: as the user would open it."""
         return log_path(self.addresses, name).shown
 
     def read(

@@ -133,7 +133,7 @@ class _Fetched(io.RawIOBase):
         return self._at
 
     def tell(self) -> int:
-        """Where the next byte is read."""
+        """Offset of the next byte that is read."""
         return self._at
 
     def read(self, size: int = -1) -> bytes:

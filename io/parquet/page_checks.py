@@ -56,7 +56,7 @@ class PageError(ValueError):
 
 
 class PageHeader(NamedTuple):
-    """What a page header says."""
+    """Fields of a page header."""
 
     #: One of the types above.
     kind: int

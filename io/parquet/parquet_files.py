@@ -408,7 +408,7 @@ def _decoded_rows(
 def bounds_of_rows(
     metadata: Any, names: Sequence[str], first_row: int, rows: int
 ) -> list[tuple[int, int] | None]:
-    """What no number of columns lies beyond, in the row groups of some rows, as the file says.
+    """Bounds of columns in the row groups of some rows, by the file's statistics.
 
     Null is no number. None: the file does not say it of each of these groups. Not checked here: the
     file may be wrong.

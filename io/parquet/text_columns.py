@@ -191,7 +191,7 @@ def _unpacked(header: PageHeader, payload: memoryview, codec: str | None) -> Byt
 
 
 def _skip_levels(content: Bytes, count: int) -> int:
-    """Where values begin in a page of a column that may have nulls, and has none."""
+    """Offset of the values in a page of a column that may have nulls, and has none."""
     if content.size < 4:
         raise _OddPageError
     end = 4 + int.from_bytes(content[:4].tobytes(), "little")

@@ -45,7 +45,7 @@ _LAST = {f"{stage}_seconds": "float64" for stage in STAGES} | {ANALYTICS_SECONDS
 
 
 def summary_folder(state: StateDirectory) -> Path:
-    """Where the files are."""
+    """Folder of the files."""
     return state.path / "results" / "summary"
 
 

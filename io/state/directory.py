@@ -80,7 +80,7 @@ def padded_id(batch_id: int) -> str:
 
 @dataclass(frozen=True)
 class StateSettings:
-    """What defines the graph of a state."""
+    """Settings that define the graph of a state."""
 
     #: ``directed``, ``records``, ``weights``, ``ids``, ``reverse``, ``self_loops``,
     #: ``create_vertices``, ``on_repeat``, ``properties``, ``vertex_properties``, ``time_window``.

@@ -222,7 +222,7 @@ def check_graph(
 
 
 def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """What differs between a manifest and its files, or what it must say."""
+    """First difference between a manifest and its files, or what it lacks; empty: none."""
     for name, value in facts.items():
         if manifest[name] != value:
             return f"its {MANIFEST} says {name}: {manifest[name]}"

@@ -26,7 +26,7 @@ from .directory import StateDirectory, padded_id
 
 @dataclass(frozen=True)
 class ReadFile:
-    """What batches have read of one file."""
+    """Rows that batches have read of one file."""
 
     #: Whether all pages that were read carry checksums of their own.
     has_checksums: bool = True

@@ -55,7 +55,7 @@ CHANGE, ROW = "change", "row"
 
 @dataclass(frozen=True)
 class Changes:
-    """How a table comes of another one; both have a row a vertex, in the same order of vertices."""
+    """Changes that make one table of another; both have a row a vertex, in the same order."""
 
     #: Where rows are in the table before that are not in the one after, increasing.
     removed: Positions
@@ -145,7 +145,7 @@ def _differs(
 
 
 def changes_file(state: StateDirectory, batch_id: int, name: str) -> Path:
-    """Where the changes of a result after a batch are."""
+    """Path of the changes of a result after a batch."""
     return _folder(state) / f"batch={padded_id(batch_id)}" / f"{name}.parquet"
 
 
@@ -200,7 +200,7 @@ def read_changes(path: Path) -> tuple[Changes, int]:
 
 
 def changes_fault(path: Path) -> str:
-    """What is wrong with a file of changes; nothing where it is whole."""
+    """Fault of a file of changes; empty where it is whole."""
     try:
         read_changes(path)
     except DamagedTableError as error:

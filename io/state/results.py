@@ -37,7 +37,7 @@ from .directory import StateDirectory, padded_id
 
 @dataclass(frozen=True)
 class ResultFacts:
-    """What a result file has beside its rows."""
+    """Metadata of a result file."""
 
     #: Analytic that the result is of.
     kind: str
@@ -89,7 +89,7 @@ class FailedResult(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """How often one result failed."""
+    """Failures of one result."""
 
     batches: int
     newest: FailedResult
@@ -113,7 +113,7 @@ def failures_by_name(
 
 
 class Result(Table):
-    """What is in a result file.
+    """Contents of a result file.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def write_result(
 
 
 def facts_values(facts: ResultFacts) -> dict[str, Any]:
-    """What a file has beside its rows, as plain values."""
+    """Metadata of a file, as plain values."""
     values = {
         "parameters": dict(facts.parameters or {}),
         "analytic": facts.kind,
@@ -182,7 +182,7 @@ def facts_values(facts: ResultFacts) -> dict[str, Any]:
 
 
 def result_file(state: StateDirectory, batch_id: int, name: str) -> Path:
-    """Where all columns of a result after a batch are."""
+    """Path of all columns of a result after a batch."""
     return state.results(batch_id) / f"{name}.parquet"
 
 
@@ -209,7 +209,7 @@ def read_result(path: Path) -> Result:
 
 
 def result_fault(path: Path) -> str:
-    """What is wrong with a file of results; nothing where it is whole."""
+    """Fault of a file of results; empty where it is whole."""
     try:
         read_result(path)
     except DamagedTableError as error:
@@ -218,7 +218,7 @@ def result_fault(path: Path) -> str:
 
 
 def result_facts(path: Path) -> ResultFacts:
-    """What a result file has beside its rows."""
+    """Metadata of a result file."""
     facts = read_facts(path) or {}
     parameters, source, figures = (facts.get(each) for each in ("parameters", "source", "figures"))
     return ResultFacts(

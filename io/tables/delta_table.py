@@ -78,7 +78,7 @@ class _Commit:
 
 @dataclass
 class _Table:
-    """What a table is at one version."""
+    """State of a table at one version."""
 
     shown: str
     has_feed: bool = False

@@ -39,7 +39,7 @@ _METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")
 
 @dataclass(frozen=True)
 class _Folder:
-    """Where the table is: all of pyiceberg's ``FileIO`` that reading lists takes."""
+    """Access to the table's files: all of pyiceberg's ``FileIO`` that reading lists takes."""
 
     filesystem: Any
     root: str

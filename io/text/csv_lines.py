@@ -18,7 +18,7 @@ from .text_lines import Form, first_lines, parse_lines, refuse_utf_16, split_lin
 
 
 def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, str]]]:
-    """What is between fields, and ``(name, type)`` of each column, by the first lines of a file.
+    """Separator of fields, and ``(name, type)`` of each column, by the first lines of a file.
 
     And between them whether there is white space around fields that does not belong to them.
     """

@@ -81,7 +81,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class TextIndex:
-    """What a text file holds, and where."""
+    """Contents of a text file, by position."""
 
     #: Bytes of the file as it is stored.
     size: int

@@ -48,7 +48,7 @@ _UNIX_UNITS = {"seconds": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read, and why."""
+    """Form that a file is read by, and the reasons."""
 
     form: Form
     #: Whether the first line has names.
@@ -231,7 +231,7 @@ def _of_values(
 
 
 def _looks_like(fields: Sequence[str]) -> str | None:
-    """What kind of times all fields look like; None: of none."""
+    """Kind of times that all fields look like; None: of none."""
     if fields and all(_TIME.fullmatch(field) for field in fields):
         return "dates"
     if not fields or not all(_WHOLE.fullmatch(field) for field in fields):

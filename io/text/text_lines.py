@@ -50,7 +50,7 @@ _QUOTED = re.compile(rb'("[^"\n]*")')
 
 @dataclass(frozen=True)
 class Form:
-    """How the lines of a file are to be read."""
+    """Options for reading the lines of a file."""
 
     path: str
     #: A column for each field of a line; None: not wanted.
@@ -213,7 +213,7 @@ def fields_of(line: str, delimiter: str) -> list[str]:
 
 
 def _fault(name: str, text: str, form: Form) -> str | None:
-    """What keeps a field from being a value of its column."""
+    """Reason why a field is not a value of its column."""
     kind = form.types[name]
     if form.has_nulls and not text:
         return None
@@ -308,7 +308,7 @@ def _blanks(delimiter: str) -> bytes:
 
 
 def _odd_spaces(content: bytes, delimiter: str) -> Iterator[bytes]:
-    """What `_tidied` replaces, as far as it can be there."""
+    """Characters that `_tidied` replaces, of those that may be there."""
     if delimiter == " ":
         yield from (b"\t", b"  ", b" \n", b"\n ")
         return

@@ -172,7 +172,7 @@ class GraphActor:
 
     @property
     def ring(self) -> RingAddress | str:
-        """Where CPU workers of this machine may put batches, or why nowhere."""
+        """Address of the ring for CPU workers of this machine, or why there is none."""
         return self._inbox.address
 
     @property
@@ -239,7 +239,7 @@ class GraphActor:
                 self._open(self._boundary + ahead)
 
     def notice(self) -> Notice:
-        """How far the graph is, and how memory stands."""
+        """Progress of the graph, and its memory."""
         # Of a graph that has just been filled nothing would be known yet.
         if time.monotonic() >= self._look_due or not self._arena_edges:
             self._look()

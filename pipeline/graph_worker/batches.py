@@ -39,7 +39,7 @@ def _sizeof_loaded(loaded: LoadedBatch) -> int:
 
 @dataclass(frozen=True)
 class AppliedBatch:
-    """What the next checkpoint writes of a batch beside the graph."""
+    """Data of a batch that the next checkpoint writes beside the graph."""
 
     report: BatchReport
     #: Name of the worker that read it.

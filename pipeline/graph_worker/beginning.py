@@ -18,7 +18,7 @@ from .pinned import Arrays
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a generation begins with, and what it is to be ready for."""
+    """Starting data of a generation, and what it is to be ready for."""
 
     #: Keyword arguments of `DynamicGraph`.
     graph_arguments: dict[str, Any]
@@ -57,7 +57,7 @@ class Beginning:
 def newest_beginning(
     files: RunFiles, settings: RunSettings, window: int, max_loads: int | None
 ) -> Beginning:
-    """What a generation begins with now; window and loads as of `Lifecycle`."""
+    """Starting data of a generation now; window and loads as of `Lifecycle`."""
     graph = settings.graph
     boundary, arrays = files.newest_graph()
     return Beginning(

@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one result came to."""
+    """Outcome of one result."""
 
     #: Values of `Analytic.summary`, with the figures.
     summary: Summary
@@ -52,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What all results after a batch came to."""
+    """Outcomes of all results after a batch."""
 
     #: Name of the result -> what it came to, of those that did not fail.
     found: Mapping[str, Finding]
@@ -69,7 +69,7 @@ class Findings:
         return any(each.columns is not None for each in self.found.values())
 
     def failures(self, batch_id: int) -> list[FailedResult]:
-        """What failed, as of the batch that this is of."""
+        """Results that failed, with the number of this batch."""
         return [FailedResult(batch_id, name, reason) for name, reason in self.failed.items()]
 
 

@@ -69,7 +69,7 @@ _SPARE_BYTES = 4096
 
 @dataclass(frozen=True)
 class RingSize:
-    """What a run wants of a ring."""
+    """Size of the ring that a run asks for."""
 
     slots: int
     slot_bytes: int
@@ -81,7 +81,7 @@ class RingSize:
 
 @dataclass(frozen=True)
 class Form:
-    """What CPU workers make of the rows of a batch."""
+    """Form into which CPU workers convert the rows of a batch."""
 
     #: Whether the graph is on a GPU: batches are packed for it then.
     on_gpu: bool = False
@@ -147,7 +147,7 @@ def ring_size(
 
 
 def hand_over(batch: Batch, batch_id: int, slot: RingSlot | None) -> Parcel:
-    """What a CPU worker returns for a batch: a ticket where the batch is in its slot."""
+    """Return value of a CPU worker for a batch: a ticket where the batch is in its slot."""
     ticket = None if slot is None else write(slot.ring, slot.slot, batch_id, batch)
     return ticket or batch
 
@@ -160,7 +160,7 @@ def _is_met_on_host(batch: Batch) -> bool:
 
 
 class RingSlots:
-    """Which batch has which slot, on the client; of one generation.
+    """Assignment of slots to batches, on the client; of one generation.
 
     Parameters
     ----------

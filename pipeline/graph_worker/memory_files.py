@@ -33,7 +33,7 @@ def new_memory_file(name: str, nbytes: int, descriptors: list[int]) -> mmap.mmap
 
 
 def shown_name(name: str) -> str:
-    """What ``/proc`` calls a memory file."""
+    """Path of a memory file in ``/proc``."""
     return f"/memfd:{name} (deleted)"
 
 

@@ -15,7 +15,7 @@ from ...gpu_core.errors import GraphtideError
 
 @dataclass(frozen=True)
 class Memory:
-    """How memory stands where the graph is."""
+    """Memory of the graph worker."""
 
     #: Pages of the arena that hold something, bytes of one, and bytes that the arena may grow to.
     pages_used: int
@@ -34,7 +34,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Notice:
-    """What the actor answers to a batch."""
+    """Answer of the actor to a batch."""
 
     #: The graph has all batches before this one.
     boundary: int

@@ -46,7 +46,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class CopiedGraph:
-    """What a checkpoint keeps of a graph, taken out of it."""
+    """Arrays of a graph that a checkpoint keeps, copied out of it."""
 
     #: Replaced one by one where they are moved to shared memory.
     arrays: Arrays

@@ -224,7 +224,7 @@ def _first_look(cluster: Cluster, roles: Roles, actor_key: str) -> tuple[str, No
 def _run_on(
     cluster: Cluster, addresses: Collection[str], function: Callable[..., Any], *arguments: object
 ) -> Mapping[str, Any]:
-    """What a function returns on workers, by their addresses."""
+    """Results of a function on workers, by their addresses."""
     run = partial(cluster.client.run, function, *arguments, workers=list(addresses))
     return cluster.asked(run, addresses)
 
@@ -232,7 +232,7 @@ def _run_on(
 def _ring_address(
     cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning
 ) -> RingAddress | None:
-    """Where the actor's ring is; None where there is none, and that will do."""
+    """Address of the actor's ring; None where there is none, and none is required."""
     if beginning.ring is None:
         return None
     graph = roles.graph_address

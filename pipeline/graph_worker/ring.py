@@ -70,7 +70,7 @@ class StaleTicketError(GraphtideError):
 
 @dataclass(frozen=True)
 class RingAddress:
-    """Where a ring is, for processes of the same machine and user."""
+    """Address of a ring, for processes of the same machine and user."""
 
     pid: int
     #: Numbers of the memory files in that process, slot by slot.
@@ -86,7 +86,7 @@ class RingAddress:
         return len(self.descriptors)
 
     def file_name(self, slot: int) -> str:
-        """What ``/proc`` calls the file of a slot."""
+        """Path of the file of a slot in ``/proc``."""
         return shown_name(_name(self.token, slot))
 
 
@@ -159,7 +159,7 @@ class Ring:
             raise StaleTicketError(msg)
 
     def memory_of(self, ticket: Ticket) -> npt.NDArray[np.uint8]:
-        """What a batch fills, from the beginning of its slot on."""
+        """Bytes that a batch fills, from the beginning of its slot on."""
         return self.memory(ticket.slot, sum(padded(size) for size in ticket.sizes))
 
     def memory(self, slot: int, nbytes: int) -> npt.NDArray[np.uint8]:

@@ -24,7 +24,7 @@ from .memory_files import close_all, new_memory_file, opened, write_all
 
 @dataclass(frozen=True)
 class ArrayExtent:
-    """Where one array lies in its file."""
+    """Extent of one array in its file."""
 
     #: As ``numpy.dtype`` takes it.
     dtype: str
@@ -35,7 +35,7 @@ class ArrayExtent:
 
 @dataclass(frozen=True)
 class ArraysAddress:
-    """Where arrays are, for processes of the same machine and user."""
+    """Address of arrays, for processes of the same machine and user."""
 
     pid: int
     #: Number of the memory file in that process.

@@ -111,7 +111,7 @@ def _open(
 
 
 class _Page:
-    """What one browser sees."""
+    """Page of one browser."""
 
     def __init__(self, runs: Mapping[str, RunHistory]) -> None:
         self._runs = runs

@@ -52,7 +52,7 @@ class _Trend:
 
 
 class LimitWatch:
-    """How the resources of one run stand.
+    """Use of the resources of one run.
 
     Parameters
     ----------

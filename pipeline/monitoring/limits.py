@@ -14,7 +14,7 @@ EDGE = 0.9
 
 @dataclass(frozen=True)
 class Limit:
-    """How one resource stands."""
+    """Use of one resource, and its limit."""
 
     #: ``arena``, ``memory`` of the graph worker's machine, or ``disk`` of the state.
     resource: str

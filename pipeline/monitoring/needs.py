@@ -21,7 +21,7 @@ Size = tuple[int, int]
 
 
 class Need:
-    """What a graph of some size needs, in the arena and on the disk.
+    """Needs of a graph of some size, in the arena and on the disk.
 
     Parameters
     ----------

@@ -49,12 +49,12 @@ def no_run() -> str:
 
 
 def run_name(history: RunHistory) -> str:
-    """How a run is called among others."""
+    """Name of a run among others."""
     return f"{history.newest['state']}, begun {_clock(history.newest['started'])}"
 
 
 def headline(history: RunHistory) -> str:
-    """What limits the run now, or why nothing does."""
+    """Headline: what limits the run now, or why nothing does."""
     values = history.newest
     silent = history.silent_seconds
     if values["stage"] == "failed":
@@ -85,7 +85,7 @@ def headline(history: RunHistory) -> str:
 
 
 def facts(history: RunHistory) -> str:
-    """How far the run is."""
+    """Progress of the run."""
     values, picture = history.newest, history.newest["picture"] or {}
     left = values["seconds_left"]
     rows = [
@@ -108,7 +108,7 @@ def facts(history: RunHistory) -> str:
 
 
 def troubles(history: RunHistory) -> str:
-    """What went wrong, the newest first."""
+    """Troubles of the run, the newest first."""
     picture = history.newest["picture"]
     if not picture or not picture["troubles"]:
         return ""
@@ -169,7 +169,7 @@ def _with_sizes(parts: dict[str, int], by_pages: Sequence[tuple[int, int]]) -> d
 
 
 def memory(history: RunHistory) -> str:
-    """How full the arena is, what an edge takes, and when a limit will be reached."""
+    """Use of the arena, bytes an edge, and when a limit will be reached."""
     values, picture = history.newest, history.newest["picture"]
     if not picture or not picture["regions"]:
         return "<h3>memory</h3><p>not known yet</p>"
@@ -210,7 +210,7 @@ def _amount_done(values: Mapping[str, Any]) -> str:
 
 
 def _epochs(picture: Mapping[str, Any]) -> str:
-    """How many graphs are kept for results and copies, and how often batches waited for them."""
+    """Graphs that are kept for results and copies, and how often batches waited for them."""
     kept = f"{picture['epochs']} of {picture['most_epochs']} kept for results and checkpoints"
     if not picture["waits"]:
         return kept

@@ -24,7 +24,7 @@ _CORES_SECONDS = 0.4
 
 @dataclass(frozen=True)
 class Picture:
-    """How a run stands."""
+    """State of a run at one moment."""
 
     #: Lives of the graph before this one.
     recoveries: int
@@ -131,7 +131,7 @@ class Painter:
         return {"cores": self._core_seconds}
 
     def picture(self, findings: Mapping[str, Any]) -> Picture:
-        """How the run stands now."""
+        """State of the run now."""
         machine, notice = self._machine, self._notice
         seconds = self._lost.copy()
         memory = None

@@ -10,7 +10,7 @@ from .picture import Picture
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
     #: Batches that are in the graph, and batches planned; both count from the log's beginning.
     batches_done: int
@@ -61,7 +61,7 @@ WAITING_FOR_A_LOG = Progress(
 
 
 def beginning_of(files: RunFiles) -> Progress:
-    """How far a run is that has applied nothing yet."""
+    """Progress of a run that has applied nothing yet."""
     first = files.checkpointed
     num_vertices, num_edges = files.newest_size()
     return Progress(

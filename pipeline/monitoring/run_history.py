@@ -37,7 +37,7 @@ ENDED = ("end", "failed")
 
 
 class Sample(NamedTuple):
-    """How a run stood at one moment; all but the last two count up."""
+    """Numbers of a run at one moment; all but the last two count up."""
 
     #: Since 1970.
     seconds: float
@@ -56,7 +56,7 @@ class Sample(NamedTuple):
 
 
 class RunHistory:
-    """What one run published.
+    """Messages that one run published.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class BatchesPlanned:
 
 @dataclass(frozen=True)
 class LogFailed:
-    """What has come to the log cannot be used; what is planned already can."""
+    """New files of the log cannot be used; what is planned already can."""
 
     error: BaseException
 

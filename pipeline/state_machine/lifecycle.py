@@ -1,4 +1,4 @@
-"""What a run does next: the decisions of the pipeline, without Dask, files or clocks.
+"""State machine of a run: the decisions of the pipeline, without Dask, files or clocks.
 
 Events go in (``events.py``), instructions come out (``instructions.py``), and `Lifecycle.handle` is
 the one place where anything changes. Its caller (`run_loop.py`) performs the instructions and
@@ -117,7 +117,7 @@ MOST_WRITES = 4
 
 @dataclass(frozen=True)
 class RunRules:
-    """What a run may do at once, and when results and checkpoints are due."""
+    """Limits of a run's concurrency, and when results and checkpoints are due."""
 
     #: Batches that may be asked for beyond those applied, ``>= 1``.
     window: int
@@ -235,7 +235,7 @@ class Lifecycle:
 
     @property
     def held_by(self) -> Literal["analytics", "disk"] | None:
-        """What batches wait for, though workers may have time: results, or a checkpoint.
+        """Reason why batches wait, though workers may have time: results, or a checkpoint.
 
         None: they flow, or there is no graph that they could wait for.
         """
@@ -401,7 +401,7 @@ class Lifecycle:
         return [Discard(event.generation)]
 
     def _proceed(self, now: float) -> list[Instruction]:
-        """What can be done now, in the state as it is."""
+        """Instructions that can be performed now, in the state as it is."""
         if self.state == "down" and self.writing == 0:
             if self.nothing_to_do:
                 self.state = "ending"

@@ -106,7 +106,7 @@ class PinQueue:
         self.most = max(len(self._pins), 1)
 
     def read(self) -> Analyse | Capture | None:
-        """What is to be asked for next; None: nothing, or enough is asked for."""
+        """The next request; None: there is none, or enough are pending."""
         if self._is_capturing or len(self._analysing) >= _MOST_ASKED:
             return None
         for pin in islice(self._pins, len(self._pins) - self._is_pinning):

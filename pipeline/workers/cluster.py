@@ -127,7 +127,7 @@ class Cluster:
         addresses: Collection[str] = (),
         seconds: float = float("inf"),
     ) -> Made:
-        """What a call of the client brings, which by itself may wait without an end.
+        """Result of a call of the client, which by itself may wait without an end.
 
         Parameters
         ----------

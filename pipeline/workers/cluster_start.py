@@ -54,7 +54,7 @@ def fork_server() -> int | None:
 
 
 def _faults(server: int | None) -> Iterator[str]:
-    """What keeps workers from starting, if anything does."""
+    """Reason why workers do not start, if there is one."""
     now = fork_server()
     if server is not None and (now != server or _has_ended(server)):
         yield "the process that workers are forked from died while they started"

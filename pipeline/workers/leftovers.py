@@ -1,4 +1,4 @@
-"""What a run leaves on the machine when all its processes are killed; the next run removes it.
+"""Leftovers on the machine of a run whose processes were all killed; the next run removes them.
 
 Python's multiprocessing makes files that a process of its own removes, unless that is killed, too:
 semaphores in ``/dev/shm``, and a folder ``pymp-…`` of temporary files. The run lists its own in

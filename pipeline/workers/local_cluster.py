@@ -137,7 +137,7 @@ def _tried_twice(make: Callable[[], SpecCluster]) -> SpecCluster:
 
 @contextmanager
 def _as_workers_start(settings: RunSettings) -> Iterator[None]:
-    """What is set for the whole process while workers are started, at first or again."""
+    """Settings of the whole process while workers are started, at first or again."""
     with ExitStack() as stack:
         stack.enter_context(_starting)
         # The server that workers are forked from may be older than what is set by now.
@@ -232,7 +232,7 @@ def _nanny_options(name: str) -> dict[str, Any]:
 
 
 def _cure() -> str:
-    """What helps where a worker does not start."""
+    """Advice where a worker does not start."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         return f"raise the limit of address space, which is {limit / 1e9:.3g} GB (ulimit -v)"

@@ -51,7 +51,7 @@ class OwnCluster(SpecCluster):
             await _kill(processes | self._processes())
 
     def _processes(self) -> set[Any]:
-        """What Nannies have of the processes of their workers."""
+        """The processes of workers, as their Nannies have them."""
         watched = [nanny for worker in [*self.workers.values()] for nanny in nannies(worker)]
         return {nanny.process for nanny in watched if nanny.process is not None}
 

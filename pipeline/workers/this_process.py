@@ -1,4 +1,4 @@
-"""What open clusters change in this process, and who puts it back.
+"""Changes that open clusters make in this process, and their reversal.
 
 Environment, Dask's settings and loggers are one for all threads. Runs in several threads overlap as
 they like: if each put back what it had met, one that met the changes of another would leave them

@@ -263,7 +263,7 @@ def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch
 
 
 def _kind_of(graph: DynamicGraph) -> dict[str, Any]:
-    """What its batches have to be."""
+    """Form of its batches."""
     return {
         "directed": graph.directed, "records": graph.records, "on_repeat": graph.on_repeat,
         "ids": "any" if graph.ids == "dense" else graph.ids,

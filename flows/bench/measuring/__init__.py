@@ -1,1 +1,1 @@
-"""How benchmarks measure: workloads, clocks, peers, exactness, tables."""
+"""Measurement in benchmarks: workloads, clocks, peers, exactness, tables."""

@@ -1,4 +1,4 @@
-"""What benchmarks of the graph share: the engine under test, a workload on it, exactness."""
+"""Shared parts of benchmarks of the graph: the engine under test, a workload on it, exactness."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -38,7 +38,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class Comparison(Generic[S]):
-    """What is asked, of whom, and how our answers are checked."""
+    """A question, the packages that answer it, and the check of our answers."""
 
     #: Such as ``bench traversals``.
     command: str

@@ -1,4 +1,4 @@
-"""What packages of others offer for the same work: rebuilds and products; cuGraph: `cugraph.py`.
+"""Other packages on the same work: rebuilds and products; cuGraph: `cugraph.py`.
 
 No package for a GPU has a dynamic graph: for each batch the graph is built again. A package that
 is not installed is left out of the tables.

@@ -1,4 +1,4 @@
-"""What one run of the pipeline came to: rates, stages, and how busy everybody was.
+"""Figures of one run of the pipeline: rates, stages, and how busy its processes were.
 
 What a rate includes. *All*: from the moment when the first batch is asked for, with workers started
 and the graph there, until the client hears that the last one is applied. *First pass* ends with the
@@ -90,7 +90,7 @@ def _worker_processes() -> list[psutil.Process]:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run came to."""
+    """Figures of one run."""
 
     #: Million updates a second; None where the run has no such part.
     all: float

@@ -1,4 +1,4 @@
-"""What a benchmark was asked for: workloads, how often, how much smaller."""
+"""Options of a benchmark: workloads, repeats, and how much smaller they are."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

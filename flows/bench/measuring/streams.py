@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """How the entries of a batch are chosen."""
+    """Choice of the entries of a batch."""
 
     #: int64: distinct positions of the entries that leave; nearly ``leaving`` of them.
     positions: Callable[[Step], Any]

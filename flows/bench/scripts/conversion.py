@@ -1,4 +1,4 @@
-"""How many log rows one core turns into an `UpdateBatch` a second.
+"""Rate of conversion: log rows a second that one core makes an `UpdateBatch` of.
 
     python -m graphtide.flows.bench.scripts.conversion [--rows 1M,4M] [--repeats 9] [--csv FILE]
 

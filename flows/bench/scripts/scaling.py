@@ -1,4 +1,4 @@
-"""How the rate of updates depends on the size of the graph and of the batch.
+"""Rate of updates by the size of the graph and of the batch.
 
     python -m graphtide.flows.bench.scripts.scaling [--edges 1M,2M,4M,8M,16M,32M]
         [--batches 1K,10K,100K,1M,10M]
