@@ -5,6 +5,7 @@
 //
 // They are made of `Rows` (gpu_core/rows.py): measure_rows -> add_block_sums (indptr) -> cut_windows ->
 // copy_rows; nothing is read back.
+#include "search.cuh"
 #include "windows.cuh"
 
 constexpr int SCAN_THREADS = 256;
@@ -60,17 +61,7 @@ extern "C" __global__ void cut_windows(const i64* __restrict__ indptr, const i64
     if (number > windows) return;
     const i64 target = number * WINDOW_COST;
     // First row that begins at or after the target.
-    i64 row = 0;
-    i64 left = rows;
-    while (left > 0) {
-        const i64 half = left >> 1;
-        if (cost_before(indptr, row + half) < target) {
-            row += half + 1;
-            left -= half + 1;
-        } else {
-            left = half;
-        }
-    }
+    const i64 row = first_not_before(0, rows, [&](i64 at) { return cost_before(indptr, at) < target; });
     i64 entry = 0;
     if (row > 0) {
         const i64 start = indptr[row - 1];
@@ -147,17 +138,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) make_keys(
 
 // Number of the first key of a row, or of a later one, from `low` on.
 __device__ __forceinline__ i64 first_key(const u64* keys, i64 low, i64 entries, i64 row) {
-    i64 left = entries - low;
-    while (left > 0) {
-        const i64 half = left >> 1;
-        if (static_cast<i64>(keys[low + half] >> 32) < row) {
-            low += half + 1;
-            left -= half + 1;
-        } else {
-            left = half;
-        }
-    }
-    return low;
+    return first_not_before(low, entries, [&](i64 at) { return static_cast<i64>(keys[at] >> 32) < row; });
 }
 
 // Sorted keys as rows: where each target's row begins, how long it is, and its sources.

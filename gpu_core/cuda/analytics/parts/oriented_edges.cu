@@ -11,6 +11,7 @@
 // Source: Latapy, "Main-memory triangle computations for very large (sparse (power-law)) graphs",
 // TCS 2008 (the orientation).
 #include "oriented_edges.cuh"
+#include "search.cuh"
 #include "windows.cuh"
 
 // Which entries of the rows (a) are also entries of the other direction's (b): bit 31 is set there.
@@ -33,22 +34,12 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) mark_mutual(
         u32 counted = 0;
         u32 mutual = 0;
         if (begin < end) {
-            const i64 low = b_indptr[row];
-            const i64 length = b_indptr[row + 1] - low;
+            const i64 low = b_indptr[row], high = b_indptr[row + 1];
             for (u32 i = begin + lane; i < end; i += lanes) {
                 const u32 target = a[window.entry + i];
-                i64 first = low;
-                i64 left = length;
-                while (left > 0) {
-                    const i64 half = left >> 1;
-                    if ((b[first + half] & INDEX) < target) {
-                        first += half + 1;
-                        left -= half + 1;
-                    } else {
-                        left = half;
-                    }
-                }
-                const bool is_mutual = first < low + length && (b[first] & INDEX) == target;
+                const i64 first =
+                    first_not_before(low, high, [&](i64 at) { return (b[at] & INDEX) < target; });
+                const bool is_mutual = first < high && (b[first] & INDEX) == target;
                 if (is_mutual) a[window.entry + i] = target | MUTUAL;
                 counted += target != row && !(new_only && is_mutual);
                 mutual += target != row && is_mutual;

@@ -5,8 +5,8 @@
 //
 // Walks       i64[walks][length + 1], what the vertices are called: ids[vertex], or the vertex where ids is null;
 //             -1 after the end
-#include "block.cuh"
 #include "draws.cuh"
+#include "search.cuh"
 
 constexpr i64 NO_VERTEX_KEY = -1;
 constexpr i64 LONG_AGO = static_cast<i64>(1ull << 63);
@@ -39,24 +39,6 @@ extern "C" __global__ void walk_freely(
     while (steps < length) own[++steps] = NO_VERTEX_KEY;
 }
 
-// Index of the first of values[low … high - 1], which increase, that is not below `value`, or above it.
-template <class T>
-__device__ __forceinline__ i64 first_not_below(const T* values, i64 low, i64 high, T value) {
-    while (low < high) {
-        const i64 middle = (low + high) >> 1;
-        if (values[middle] < value) low = middle + 1; else high = middle;
-    }
-    return low;
-}
-template <class T>
-__device__ __forceinline__ i64 first_above(const T* values, i64 low, i64 high, T value) {
-    while (low < high) {
-        const i64 middle = (low + high) >> 1;
-        if (values[middle] <= value) low = middle + 1; else high = middle;
-    }
-    return low;
-}
-
 // By time, by weight, or both.
 //
 // Launch      one thread a walk
@@ -77,7 +59,8 @@ extern "C" __global__ void walk_in_order(
     i64 steps = 0, time = LONG_AGO;
     while (steps < length) {
         const i64 begin = indptr[vertex], end = indptr[vertex + 1];
-        const i64 first = times ? first_not_below(times, begin, end, time) : begin;
+        const i64 first = times
+            ? first_not_before(begin, end, [&](i64 at) { return times[at] < time; }) : begin;
         if (first == end) break;
         const u64 word = random_word(first_word, static_cast<u32>(walk), static_cast<u32>(steps));
         i64 entry;
@@ -85,9 +68,11 @@ extern "C" __global__ void walk_in_order(
             const double before = first > begin ? sums[first - 1] : 0.0;
             const double total = sums[end - 1];
             if (!(total > before)) break;
-            entry = first_above(sums, first, end, before + unit_float(word) * (total - before));
+            const double drawn = before + unit_float(word) * (total - before);
+            entry = first_not_before(first, end, [&](i64 at) { return sums[at] <= drawn; });
             // Rounded up to the total.
-            if (entry == end) entry = first_not_below(sums, first, end, total);
+            if (entry == end)
+                entry = first_not_before(first, end, [&](i64 at) { return sums[at] < total; });
         } else {
             entry = first + below(word, static_cast<u32>(end - first));
         }

@@ -8,7 +8,7 @@
 //             number is that of a known vertex, or `known` and the position of an edge that found a new one:
 //             the least of them wins, so that scheduling makes no difference
 // Edges       ends i64[owners + 1]: how many were found up to each vertex that is expanded
-#include "block.cuh"
+#include "tile_items.cuh"
 
 constexpr u64 FREE = ~0ull;
 // Fibonacci hashing: the upper bits of the product with 2^64 over the golden ratio.
@@ -24,17 +24,6 @@ __device__ __forceinline__ u64 enter(u64* keys, i64 bits, u64 key) {
         if (there == FREE || there == key) return slot;
         slot = slot + 1 & mask;
     }
-}
-
-// Which vertex that is expanded has found an edge: the last one with ends[owner] <= edge.
-__device__ __forceinline__ i64 owner_of(const i64* __restrict__ ends, i64 owners, i64 edge) {
-    i64 low = 0, high = owners;
-    while (high - low > 1) {
-        const i64 middle = (low + high) >> 1;
-        if (ends[middle] <= edge) low = middle;
-        else high = middle;
-    }
-    return low;
 }
 
 // What is expanded, and how many entries of each are sampled at most.
@@ -76,7 +65,7 @@ extern "C" __global__ void enter_found(
         u64* numbers, const i64 bits, i64* __restrict__ at, i64* __restrict__ expanded) {
     const i64 edge = thread_of_grid();
     if (edge >= ends[owners]) return;
-    const i64 owner = owner_of(ends, owners, edge);
+    const i64 owner = item_of(ends, 0, owners - 1, edge);
     const u64 tree = known[first + owner] >> 32 << 32;
     const u64 slot = enter(keys, bits, tree | found[slots[owner] + edge - ends[owner]]);
     atomicMin(&numbers[slot], static_cast<u64>(count + edge));

@@ -3,7 +3,7 @@
 // Part of     what precedes the apply path where a graph's on_repeat is not "last"
 // Caller      gpu_core/cuda/update/assisted/repeats.py
 // Host twin   gpu_core/batch/repeats.py: combined, combine_weights
-#include "block.cuh"
+#include "search.cuh"
 
 // Weights of a type: their largest finite number, and the largest count that one can be added to.
 template <class Weight>
@@ -39,15 +39,9 @@ __device__ __forceinline__ Weight weight_of_put(
         const Weight* repeat_weight, i64 repeats) {
     Weight value = weight[put];
     if (there) value = combined(rule, old, value);
-    i64 low = 0;
-    for (i64 length = repeats; length > 0;) {
-        const i64 half = length >> 1;
-        const bool below = repeat_puts[low + half] < put;
-        low = below ? low + half + 1 : low;
-        length = below ? length - half - 1 : half;
-    }
-    for (; low < repeats && repeat_puts[low] == put; ++low) {
-        value = combined(rule, value, repeat_weight[low]);
+    i64 at = first_not_before(0, repeats, [&](i64 i) { return repeat_puts[i] < put; });
+    for (; at < repeats && repeat_puts[at] == put; ++at) {
+        value = combined(rule, value, repeat_weight[at]);
     }
     return value;
 }
