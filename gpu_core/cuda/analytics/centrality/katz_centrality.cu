@@ -7,7 +7,7 @@
 // Values      f64 by vertex index, after steps of even and of odd numbers in two arrays; absent vertices
 //             have 0 in both
 // Alike       as long as all vertices have the same value, a row's sum is that value times its entries:
-//             nothing is gathered
+//             nothing is gathered. What the steps before change is known: one launch makes them all
 // Measured    what a step has changed is summed up in fixed blocks: of pulled steps by a launch of its own,
 //             as which block makes a row of slices depends on scheduling. Once that is below the
 //             threshold, or no number, launches change nothing: the host starts several before it looks
@@ -58,17 +58,20 @@ __device__ __forceinline__ void end_step(double change, double squares, const En
     state->ended = !(change >= ending.threshold) || change > 1.7e308;
 }
 
-// One step from `common`, which all vertices have that are there.
+// The step from `common`, which all vertices have that are there, after `steps` of them.
 //
-// Launch      SLICE_THREADS threads, a block for MEASURED vertices
+// Launch      SLICE_THREADS threads, a block for MEASURED vertices; it is the first one
 // Reads       lengths  u32[rows] of slices.cuh
-// Writes      next     f64[rows], sums, state
+//             residual  of the step before
+// Writes      next     f64[rows]; other  f64[rows]: absent vertices alone; sums, state
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         const u32* __restrict__ lengths, const i64 rows, const double alpha, const double beta,
-        const double common, double* __restrict__ next, const double threshold, double* sums,
-        u64* state_words, u32* ticket) {
+        const double common, const i64 steps, const double residual, double* __restrict__ next,
+        double* __restrict__ other, const double threshold, double* sums, u64* state_words,
+        u32* ticket) {
     State* const state = reinterpret_cast<State*>(state_words);
-    if (state->ended) return;
+    // The block that ends the step sees what is written before any block's ticket.
+    if (thread_of_grid() == 0) *state = {steps, 0, residual, 0, 0};
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
 #pragma unroll
@@ -78,7 +81,8 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         const bool is_absent = length & ABSENT_BIT;
         const double value = is_absent ? 0.0 : alpha * (common * length) + beta;
         next[first + i] = value;
-        if (!is_absent) change += fabs(value - common);
+        if (is_absent) other[first + i] = 0;
+        else change += fabs(value - common);
         squares += value * value;
     }
     end_step(change, squares, {threshold, sums, state, ticket});

@@ -1,11 +1,12 @@
 """Katz centrality in CUDA: power iteration over sliced rows; the device tests for convergence.
 
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
-lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
-gathers the values of in-neighbors over a sliced copy of the rows (`slices.py`), one sums up the
-change. Where few steps are likely, rows without weights are read where they are
-instead, in the same order. Launches behind the last step change nothing, so the host starts as many
-as the fall of the residual makes likely before it looks, and behind them what the values become.
+lengths, and what the first changes is known, so one launch makes both (``katz_centrality.cu``). A
+later step, or the second by weight, is two launches: one gathers the values of in-neighbors over a
+sliced copy of the rows (`slices.py`), one sums up the change. Where few steps are likely, rows
+without weights are read where they are instead, in the same order. Launches behind the last step
+change nothing, so the host starts as many as the fall of the residual makes likely before it looks,
+and behind them what the values become.
 
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
@@ -20,7 +21,7 @@ from ...device.device import Array
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of
 from ..parts.slices import in_slices, in_slices_bytes
 from ..parts.steps_ahead import steps_to
 
@@ -67,27 +68,31 @@ def iterate(
     need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
     with workspace.scratch(need) as scratch:
         rows = in_slices(device, scratch, sides, weighted=weighted, in_place=in_place)
-        # Pulled steps leave absent vertices out, and the first two write all.
-        even, odd = zeros(scratch, count, np.float64), scratch.place(8 * count)
-        vectors = address(even), odd
-        sums, state = scratch.place(16 * measuring), zeros(scratch, words, np.uint64)
+        # Values after steps of even and of odd numbers.
+        vectors = scratch.place(8 * count), scratch.place(8 * count)
+        sums, state = scratch.place(16 * measuring), scratch.take(words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
         kernel = "pull_in_place" if in_place else "pull_values"
         kernel = "pull_weighted_values" if weighted else kernel
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
         behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
-        # By weight, a row of equal values is summed up no sooner than any other.
-        commons = (0.0,) if weighted else (0.0, beta)
+        # The first step gives each vertex beta. By weight, a row of equal values is summed up no
+        # sooner than any other.
+        first_change = abs(beta) * sides.out.num_vertices
+        is_first = weighted or max_iter == 1 or first_change < threshold
+        common, before_alike, change = (0.0, 0, 0.0) if is_first else (beta, 1, first_change)
+        launched = before_alike + 1
+        device.launch_packed(
+            _SOURCE, "step_alike", measuring, THREADS,
+            pack(
+                rows.lengths, count, alpha, beta, common, before_alike, change,
+                vectors[launched % 2], vectors[before_alike % 2],
+            ) + behind,
+        )  # fmt: skip
 
         def launch(step: int) -> None:
             x, following = vectors[(step - 1) % 2], vectors[step % 2]
-            if step <= len(commons):
-                device.launch_packed(
-                    _SOURCE, "step_alike", measuring, THREADS,
-                    pack(rows.lengths, count, alpha, beta, commons[step - 1], following) + behind,
-                )  # fmt: skip
-                return
             device.launch_packed(
                 _SOURCE, kernel, rows.blocks, THREADS,
                 before + pack(x, following, address(state)) + weights,
@@ -96,9 +101,8 @@ def iterate(
                 _SOURCE, "measure_step", measuring, THREADS, pack(x, following, count) + behind
             )
 
-        launched = 0
+        last = min(ahead, max_iter)
         while True:
-            last = min(launched + ahead, max_iter)
             for step in range(launched + 1, last + 1):
                 launch(step)
             launched = last
@@ -113,9 +117,8 @@ def iterate(
             residual = float(told["residual"])
             if told["ended"] or launched == max_iter:
                 return values, int(told["steps"]), residual
-            ahead = _at_most(
-                steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
-            )
+            steps = steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
+            last = min(launched + _at_most(steps), max_iter)
 
 
 def _first_steps(out: Rows, alpha: float, beta: float, threshold: float) -> int:
