@@ -22,12 +22,14 @@ from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
+from ..parts.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import in_slices, in_slices_bytes
 from ..parts.steps_ahead import steps_to
 
 _SOURCE: Final = "katz_centrality.cu"
 
 _MEASURED: Final = constant(_SOURCE, "MEASURED")
+_IN_PLACE_THREADS: Final = constant(_SOURCE, "IN_PLACE_THREADS")
 _STATE: Final = structure(_SOURCE, "State")
 
 #: Steps between two looks, at most and where residuals are no guide. These mostly fall more
@@ -64,8 +66,10 @@ def iterate(
     # Entries of a row in place lie side by side.
     is_spaced = sides.into is not None and sides.into.step > 1
     in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
+    in_place = in_place and fits_cache(device, count)
     need = in_slices_bytes(device, sides, weighted=weighted, in_place=in_place)
     need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
+    need += hub_cache_bytes(device) if in_place else 0
     with workspace.scratch(need) as scratch:
         rows = in_slices(device, scratch, sides, weighted=weighted, in_place=in_place)
         # Values after steps of even and of odd numbers.
@@ -73,8 +77,12 @@ def iterate(
         sums, state = scratch.place(16 * measuring), scratch.take(words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
-        kernel = "pull_in_place" if in_place else "pull_values"
-        kernel = "pull_weighted_values" if weighted else kernel
+        kernel = "pull_weighted_values" if weighted else "pull_values"
+        blocks, threads, shared_bytes, cache, held = rows.blocks, THREADS, 0, NO_CACHE, b""
+        if in_place:
+            kernel, blocks, threads = "pull_in_place", device.multiprocessors, _IN_PLACE_THREADS
+            cache, shared_bytes = hub_cache(device, scratch, sides.out.degree)
+            held = cache
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
         behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
         # The first step gives each vertex beta. By weight, a row of equal values is summed up no
@@ -88,18 +96,20 @@ def iterate(
             pack(
                 rows.lengths, count, alpha, beta, common, before_alike, change,
                 vectors[launched % 2], vectors[before_alike % 2],
-            ) + behind,
+            ) + cache + behind,
         )  # fmt: skip
 
         def launch(step: int) -> None:
             x, following = vectors[(step - 1) % 2], vectors[step % 2]
             device.launch_packed(
-                _SOURCE, kernel, rows.blocks, THREADS,
-                before + pack(x, following, address(state)) + weights,
+                _SOURCE, kernel, blocks, threads,
+                before + pack(x, following, address(state)) + weights + held,
+                shared_bytes=shared_bytes,
             )  # fmt: skip
             device.launch_packed(
-                _SOURCE, "measure_step", measuring, THREADS, pack(x, following, count) + behind
-            )
+                _SOURCE, "measure_step", measuring, THREADS,
+                pack(x, following, count) + cache + behind,
+            )  # fmt: skip
 
         last = min(ahead, max_iter)
         while True:

@@ -318,18 +318,6 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const double share = step.finish(vertex, sum, own.row);
         if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
     };
-    // Once its chunks are taken, the block takes slices; a warp asks for its next one ahead.
-    const i64 chunk_turns = slices.chunks_of_block(gridDim.x);
-    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - chunk_turns) * gridDim.x; };
-    i64 slice = slice_of(
-        sum_long_rows(slices, gridDim.x, turns, {chunk_sums, tickets}, load, value, prepare, finish));
-    SliceRow own = slices.open(slice);
-    while (slice * WARP < rows) {
-        const i64 next_slice = slice_of(turns.take());
-        const SliceRow next = slices.open(next_slice);
-        sum_short_rows(own, load, value, prepare, finish);
-        slice = next_slice;
-        own = next;
-    }
+    sum_rows_in_turn<Interleaved>(slices, turns, {chunk_sums, tickets}, load, value, prepare, finish);
     step.add_up<HUB_THREADS>();
 }
