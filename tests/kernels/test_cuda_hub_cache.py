@@ -1,5 +1,7 @@
 """Which vertices have a slot of the cache of hubs, and how Katz centrality reads through it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.centrality.katz_centrality import katz_centrality
 from graphtide.gpu_core.cuda.analytics.parts import hub_cache
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
+from graphtide.gpu_core.cuda.memory.workspace import Workspace
 from image_engine import ImageEngine
 
 
@@ -43,12 +46,18 @@ def star_of_stars(**meaning: Any) -> DynamicGraph:
     return graph
 
 
+@contextmanager
+def scratch_of_no_numbers(need_bytes: int) -> Iterator[DeviceScratch]:
+    yield DeviceScratch(np, np.full(need_bytes // 4 + 16_384, 0xFFFFFFFF, np.uint32))
+
+
 @pytest.mark.parametrize("meaning", [{"directed": False}, {"directed": True, "reverse": False}])
 def test_values_through_the_cache_are_those_of_the_definition(
     emulated_device: EmulatedDevice, meaning: dict[str, Any]
 ) -> None:
     graph = star_of_stars(**meaning)
     on_device = ImageEngine(emulated_device, graph)
+    on_device.workspace = Workspace(emulated_device, scratch_of_no_numbers)
     found = set()
     for seed in range(3):
         emulated_device.shuffle = seed

@@ -65,16 +65,14 @@ __device__ __forceinline__ void end_step(double change, double squares, const En
 //
 // Launch      SLICE_THREADS threads, a block for MEASURED vertices; it is the first one
 // Reads       lengths  u32[rows] of slices.cuh
-//             residual  of the step before
 // Writes      next     f64[rows]; other  f64[rows]: absent vertices alone; cache, sums, state
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         const u32* __restrict__ lengths, const i64 rows, const double alpha, const double beta,
-        const double common, const i64 steps, const double residual, double* __restrict__ next,
-        double* __restrict__ other, const HubCache cache, const double threshold, double* sums,
-        u64* state_words, u32* ticket) {
+        const double common, const i64 steps, double* __restrict__ next, double* __restrict__ other,
+        const HubCache cache, const double threshold, double* sums, u64* state_words, u32* ticket) {
     State* const state = reinterpret_cast<State*>(state_words);
     // The block that ends the step sees what is written before any block's ticket.
-    if (thread_of_grid() == 0) *state = {steps, 0, residual, 0, 0};
+    if (thread_of_grid() == 0) *state = {steps, 0, 0, 0, 0};
     const auto value_of = [&](u32 length) {
         return length & ABSENT_BIT ? 0.0 : alpha * (common * length) + beta;
     };

@@ -87,14 +87,14 @@ def iterate(
         behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
         # The first step gives each vertex beta. By weight, a row of equal values is summed up no
         # sooner than any other.
-        first_change = abs(beta) * sides.out.num_vertices
-        is_first = weighted or max_iter == 1 or first_change < threshold
-        common, before_alike, change = (0.0, 0, 0.0) if is_first else (beta, 1, first_change)
+        change = abs(beta) * sides.out.num_vertices
+        is_first = weighted or max_iter == 1 or change < threshold
+        common, before_alike = (0.0, 0) if is_first else (beta, 1)
         launched = before_alike + 1
         device.launch_packed(
             _SOURCE, "step_alike", measuring, THREADS,
             pack(
-                rows.lengths, count, alpha, beta, common, before_alike, change,
+                rows.lengths, count, alpha, beta, common, before_alike,
                 vectors[launched % 2], vectors[before_alike % 2],
             ) + cache + behind,
         )  # fmt: skip
