@@ -61,7 +61,7 @@ class GraphSettings:
     storage: str = "soa"
     engine: str = "auto"
     page_bytes: int | None = None
-    mean_degree: float | None = None
+    mean_degree: float | str | None = None
     arena_bytes: int | None = None
     max_arena_bytes: int | None = None
     arena_growth: float = 2.0

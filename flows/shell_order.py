@@ -22,6 +22,6 @@ def order_notes(addresses: Sequence[str]) -> list[str]:
             return [
                 f"files were given one by one, {before} before {after}, and are applied so; if a "
                 f"shell has put them in this order, quote the pattern, such as 'log/*.parquet', "
-                f"and start anew: it is read in the order of its numbers"
+                f"and start over: it is read in the order of its numbers"
             ]
     return []

@@ -226,7 +226,7 @@ def diff(
 )
 @debug_option
 def requeue(state: str, forget: tuple[str, ...]) -> None:
-    """Take in rows and files that were left out, once they are mended.
+    """Take in rows and files that were left out, once corrected.
 
     Rows lie in STATE/quarantine, with the reason, to be edited or removed there; files where they
     are in the log. Each that a run would take now becomes a new file at the end of the log.

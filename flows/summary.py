@@ -230,7 +230,7 @@ def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summa
             except DamagedTableError as error:
                 notes.append(
                     f"{path} is damaged ({error}); remove it, or have a run with --analytics "
-                    f"{path.stem if kind == path.stem else f'{path.stem}={kind}'} compute it anew"
+                    f"{path.stem if kind == path.stem else f'{path.stem}={kind}'} recompute it"
                 )
                 continue
             parameters = found.parameters or {}

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from .batch.protocols import ListedBatch
+
 #: An array of the engine's array module.
 Array = Any
 
@@ -39,7 +41,9 @@ class Changing(ABC):
         Whether its ids are vertex indices: they are known before, and its edges in order.
     """
 
-    def __init__(self, xp: ModuleType, graph: Any, batch: Any, *, are_indices: bool) -> None:
+    def __init__(
+        self, xp: ModuleType, graph: Any, batch: ListedBatch, *, are_indices: bool
+    ) -> None:
         self._xp, self._graph, self._are_indices = xp, graph, are_indices
         #: The batch, where the engine works, to be applied in place of the one that came.
         self.batch = batch

@@ -116,8 +116,8 @@ def _edges(graph: CsrSnapshot, ids: Int64s) -> tuple[Int64s, dict[str, npt.NDArr
     """Edges as ``source * vertices + target`` in the numbering of ``ids``, and properties."""
     degrees, columns, properties = graph.each_edge_once()
     # Fewer than 2^31 vertices, so the product fits.
-    place = np.searchsorted(ids, graph.vertices).astype(np.int64)
-    return np.repeat(place, degrees) * ids.size + place[columns], properties
+    position = np.searchsorted(ids, graph.vertices).astype(np.int64)
+    return np.repeat(position, degrees) * ids.size + position[columns], properties
 
 
 def _others(positions: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.intp]:

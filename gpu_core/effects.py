@@ -22,6 +22,7 @@ from .image.fields import NONE
 
 # Not imported: who shows what became of a batch need not wait for Numba.
 if TYPE_CHECKING:
+    from .batch.protocols import ListedBatch
     from .engine import Reader
     from .names.user_ids import UserIds
 
@@ -102,7 +103,7 @@ class Touched:
         Valid, as its engine takes it.
     """
 
-    def __init__(self, reader: Reader, batch: Any) -> None:
+    def __init__(self, reader: Reader, batch: ListedBatch) -> None:
         self._reader = reader
         put = edges_of(reader, batch, "put")
         deleted = edges_of(reader, batch, "delete")
@@ -174,7 +175,7 @@ def ids_of(reader: Reader, items: Any) -> Int64s:
     return array.astype(np.int64)
 
 
-def edges_of(reader: Reader, batch: Any, kind: str) -> tuple[Int64s, Int64s]:
+def edges_of(reader: Reader, batch: ListedBatch, kind: str) -> tuple[Int64s, Int64s]:
     """End points of the edges that a batch puts or deletes."""
     rows, indptr, columns = (
         ids_of(reader, getattr(batch, f"{kind}_{part}")) for part in ("rows", "indptr", "indices")

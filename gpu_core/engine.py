@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .batch.protocols import Batch, ListedBatch
 from .changes import Changing
 from .image.accounts import Outcome
 from .image.arena import BaseArena
@@ -25,21 +26,6 @@ from .rows import EntryTimes, Rows
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
-
-
-class Batch(Protocol):
-    """What a graph needs to know of a batch before it hands it to its engine."""
-
-    batch_id: int
-    directed: bool
-    records: str
-    on_repeat: str
-    rows: int
-    dropped: int
-    overridden: int
-    rounded: int
-    #: What its times count, as `times.TimeUnit` is named; None where it has none.
-    time_unit: str | None
 
 
 class SentBatch(Protocol):
@@ -61,7 +47,7 @@ class BatchFeed(Protocol):
 
 
 class Maintained(Protocol):
-    """A result that follows each batch, or *stale*: to be computed anew when somebody asks.
+    """A result that follows each batch, or *stale*: to be recomputed on request.
 
     An analytic that has some says so, ``Analytic.maintained``. It goes by rows, changed edges and
     arrays of its own; who calls it, and when: `maintenance.py`.
@@ -223,7 +209,7 @@ class Reader(Protocol):
         """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
 
     def edge_weights(
         self, sources: UInt32s, targets: UInt32s
@@ -293,8 +279,17 @@ class Engine(Reader, Protocol):
     def batch_types(self) -> Collection[type]:
         """Types of batches that `received` knows."""
 
-    def received(self, batch: Any) -> Any:
+    def received(self, batch: Any) -> ListedBatch:
         """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
+
+    def mean_degree(self, batch: Any) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean; None where it puts no edge.
+
+        See `batch.mean_degree`.
+        """
+
+    def size_pages(self, mean: float) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
 
     def apply(self, batch: Any) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.
@@ -310,7 +305,7 @@ class Engine(Reader, Protocol):
             The engine broke, now or earlier; see ``is_broken``.
         """
 
-    def expired(self, until: int) -> Any:
+    def expired(self, until: int) -> ListedBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before.
 
         ``lock`` is held until it is applied. Only of graphs with times, in whose unit ``until`` is.

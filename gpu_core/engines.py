@@ -1,4 +1,4 @@
-"""Which engine works on a graph's image.
+"""Choice of the engine that works on a graph.
 
 ========  =============================================
 engine    works with

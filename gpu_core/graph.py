@@ -38,10 +38,12 @@ from .face.graph_copies import settings_of_copy
 from .face.graph_reader import size_text
 from .image.detail import detail_of
 from .image.memory import MemoryReport
+from .kind import FIRST_BATCH
 from .maintenance import pinned
 from .maintenance import restore as restore_maintained
 from .names.user_ids import ids_of_kind
 from .properties.graph_values import GraphValues
+from .snapshot import kept_mean_degree
 from .times import INTEGERS, time_unit_named
 
 
@@ -80,7 +82,7 @@ class DynamicGraph(ChangingGraph):
     on_repeat
         Weight of an edge that is inserted again: that of the ``"last"`` or ``"first"`` insert, the
         ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, for which weights are not
-        looked at. Deleting the edge, or one of its end points, begins anew. All but ``"last"`` need
+        looked at. Deleting the edge, or one of its end points, starts over. All but ``"last"`` need
         records with a weight.
     properties, vertex_properties
         Columns of your own, of edges and of vertices: ``{"amount": "float64", "channel": "int16"}``
@@ -97,7 +99,10 @@ class DynamicGraph(ChangingGraph):
         Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for others.
     mean_degree
         Neighbors that a vertex will have on the mean, those without any left out: without
-        ``page_bytes`` a page of chain or tree is the smallest that holds so many.
+        ``page_bytes`` a page of chain or tree is the smallest that holds so many. With
+        ``"first_batch"`` the edges that the first batch inserts decide: the mean of their rows, in
+        all directions that are stored, which `kind` has from then on, as copies and checkpoints
+        have. A first batch of vertices alone leaves the default size.
     arena_growth
         Times its size that the arena becomes when it is full, from 1.1 to 8. Growth copies the
         graph, and needs both sizes at once: 1.25 takes less memory then, and more copies.
@@ -148,7 +153,7 @@ class DynamicGraph(ChangingGraph):
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
-        mean_degree: float | None = None,
+        mean_degree: float | str | None = None,
         arena_growth: float = 2.0,
         arena_grow_at: float = 1.0,
         expected_edges: int = 0,
@@ -307,6 +312,8 @@ class DynamicGraph(ChangingGraph):
         elif graph._time_unit is None and graph._kind.record.has_times and arrays["dst_index"].size:
             # Kept without a unit: as integers, since timestamps may count something else.
             graph._time_unit = INTEGERS
+        if graph._kind.mean_degree == FIRST_BATCH:
+            graph._kind = graph._begun(kept_mean_degree(arrays, graph._kind))
         graph._ids.restore(arrays)
         graph._engine.restore(arrays)
         if graph._values is not None:

@@ -1,4 +1,4 @@
-"""What kind of graph it is, and how large its arena may be: made once, passed whole.
+"""`GraphKind` and `ArenaSizes`: the kind of a graph and the sizes of its arena, made once.
 
 `GraphKind` is decided when a graph is made and never changes. `RowMeaning` is the part of it that
 conversion needs: what a row of a log comes to. `ArenaSizes` is about memory alone and changes
@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from .id_kinds import are_names
 from .properties.kinds import Kinds
 from .records import Record
+
+#: Value of ``mean_degree``: that of the first batch, which also decides the size of a page.
+FIRST_BATCH = "first_batch"
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,14 @@ class GraphKind(RowMeaning):
     storage: str = "soa"
     #: Size of a page; `None`: what suits ``mean_degree``, or else the layout.
     page_bytes: int | None = None
-    #: Entries of an adjacency on the mean, as far as that is known.
-    mean_degree: float | None = None
+    #: Entries of an adjacency on the mean, as far as that is known; or `FIRST_BATCH`, until there
+    #: was one.
+    mean_degree: float | str | None = None
+
+    @property
+    def known_mean_degree(self) -> float | None:
+        """``mean_degree`` where it is a number by now."""
+        return self.mean_degree if isinstance(self.mean_degree, int | float) else None
 
     @property
     def dense_ids(self) -> bool:

@@ -18,6 +18,7 @@ from .errors import ConvergenceError, CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
     from .algorithms.analytic import Analytic
+    from .batch.protocols import ListedBatch
     from .engine import Engine, Maintained, Reader
     from .image.accounts import Outcome
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
     """Compute an analytic, and have it follow all batches from now on. ``lock`` is held.
 
-    One that is maintained with other parameters begins anew.
+    One that is maintained with other parameters starts over.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def maintained_by(engine: Engine, name: str) -> Maintained:
     return engine.maintained[name]
 
 
-def apply_followed(engine: Engine, batch: Any) -> Outcome:
+def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
     """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
     fresh = [each for each in engine.maintained.values() if not each.is_stale]
     following = [each for each in fresh if each.follows]
@@ -112,7 +113,7 @@ def _follow(
             if edges.size:
                 for each in following:
                     each.follow(engine, edges, is_added=is_added)
-    except Exception:  # no memory, say: computed anew when asked for, it may have that
+    except Exception:  # no memory, say: recomputed when asked for, it may have that
         _forget(following)
     except BaseException:
         _forget(following)
@@ -161,14 +162,14 @@ def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> No
 
 
 def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
-    """Compute anew all that is maintained, and compare every bit. ``lock`` is held.
+    """Recompute all that is maintained, and compare every bit. ``lock`` is held.
 
     ``shown`` gives users' ids of the engine's.
 
     Raises
     ------
     CorruptImageError
-        Something differs. What was computed anew is kept.
+        Something differs. What was recomputed is kept.
     """
     for name, each in engine.maintained.items():
         for column, (kept, found) in each.audited(engine).items():

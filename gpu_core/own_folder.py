@@ -1,4 +1,4 @@
-"""Folders for compiled code, which is executed: nowhere that somebody else could have put it.
+"""Folders for compiled code, which is executed: only where no other user can write.
 
 Only a folder that this user made, in another one that this user made, and that nobody else may
 write into, is used. Light: it is there before NumPy and Numba are.

@@ -1,4 +1,4 @@
-"""What one batch did: the counts of its rows, its net effect, and how memory stands after it."""
+"""Report of one batch: counts of its rows, its net effect, and memory after it."""
 
 from collections import Counter
 from collections.abc import Iterable

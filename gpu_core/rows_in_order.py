@@ -99,7 +99,7 @@ def gathered(items: Int64s, positions: npt.NDArray[np.int32]) -> Int64s:
 
 @compiled
 def copy_rows(low, high, starts, columns, ranks, bits, indptr, out, sources):
-    """Copy the rows of vertices ``low … high - 1`` to their places, each sorted by rank.
+    """Copy the rows of vertices ``low … high - 1`` to their positions, each sorted by rank.
 
     Read from front to back and written all over: the other way each row would be waited for, which
     takes twice as long.
@@ -117,16 +117,16 @@ def copy_rows(low, high, starts, columns, ranks, bits, indptr, out, sources):
             continue
         if size <= SHORT_RUN:
             for at in range(np.uint64(size)):
-                place = np.uint64(start) + at
-                prefetch(ranks, np.int64(columns[min(place + _ENTRIES_AHEAD, last)]))
-                few[at] = ranks[columns[place]]
+                position = np.uint64(start) + at
+                prefetch(ranks, np.int64(columns[min(position + _ENTRIES_AHEAD, last)]))
+                few[at] = ranks[columns[position]]
             # Of lengths that are known, the comparisons take few instructions.
             if size <= 8:
-                _place(few, size, 8, start, to, out, sources)
+                _put_in_order(few, size, 8, start, to, out, sources)
             elif size <= 16:
-                _place(few, size, 16, start, to, out, sources)
+                _put_in_order(few, size, 16, start, to, out, sources)
             else:
-                _place(few, size, SHORT_RUN, start, to, out, sources)
+                _put_in_order(few, size, SHORT_RUN, start, to, out, sources)
             continue
         if size > keys.size:
             keys, spare = np.empty(2 * size, np.uint64), np.empty(2 * size, np.uint64)
@@ -141,8 +141,8 @@ def copy_rows(low, high, starts, columns, ranks, bits, indptr, out, sources):
 
 
 @inlined
-def _place(few, size, width, start, to, out, sources):
-    """Write each of ``size`` distinct ranks behind as many places as others are below it.
+def _put_in_order(few, size, width, start, to, out, sources):
+    """Write each of ``size`` distinct ranks behind as many positions as others are below it.
 
     A sort has a branch for each step, which would be guessed wrong every other time.
     """

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from .batch.mean_degree import mean_degree
 from .errors import SettingsError
+from .kind import GraphKind
 from .printable import counted
 from .records import record_named
 from .table import Table
@@ -165,6 +167,16 @@ def checkpoint_arrays(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         "dst_index": columns,
         **properties,
     }
+
+
+def kept_mean_degree(arrays: Mapping[str, npt.NDArray[Any]], kind: GraphKind) -> float | None:
+    """Mean degree by which the graph of such arrays has its pages; else that of its edges.
+
+    None where it has none.
+    """
+    if "mean_degree" in arrays:
+        return float(arrays["mean_degree"][0])
+    return mean_degree(kind, np.flatnonzero(arrays["out_degree"]), arrays["dst_index"])
 
 
 def state_hash(csr: CsrSnapshot, *, records: str) -> str:

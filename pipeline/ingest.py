@@ -23,7 +23,7 @@ from .opening import open_files
 from .run_files import RunFiles, RunSummary
 from .run_loop import RunLoop
 from .state_machine.batch_window import batch_rows, max_loads, window_size
-from .state_machine.lifecycle import Lifecycle
+from .state_machine.lifecycle import Lifecycle, RunRules
 from .workers.cluster import open_cluster
 
 
@@ -127,19 +127,22 @@ def _run(
             stack.callback(files.leftovers.forget)
         cluster = stack.enter_context(open_cluster(settings))
         roles = cluster.roles()
-        machine = Lifecycle(
-            batches=files.batches,
-            checkpointed=first,
+        rules = RunRules(
             window=window_size(settings, roles),
             max_loads=max_loads(roles),
             analytics=settings.cadences,
             epochs=settings.epochs,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
-            results_missing=results_missing,
             graph_restarts=settings.graph_restarts,
-            follows=files.follows,
             repeats_results=bool(settings.maintain),
+        )
+        machine = Lifecycle(
+            rules,
+            batches=files.batches,
+            checkpointed=first,
+            results_missing=results_missing,
+            follows=files.follows,
         )
         about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
         feed = stack.enter_context(run_feed(cluster, about))

@@ -30,7 +30,7 @@ from ..io.state.read_record import ReadRecord
 from ..io.state.result_changes import drop_changes_from
 from ..io.state.text_indexes import read_indexes, write_indexes
 from .analyses import analyses_of
-from .run_files import RunFiles
+from .run_files import PlannedLog, RunFiles
 from .time_window import TimeWindow
 from .workers.leftovers import remove_left_behind
 
@@ -103,10 +103,10 @@ def open_files(
         drop_summary_from(directory, boundary)
         drop_changes_from(directory, boundary)
         quarantine.drop_from(boundary)
-        files = RunFiles(
-            directory, update_log, listing, plan, settings, newest, analytics, read, order,
-            quarantines=quarantines, batch_rows=batch_rows,
-        )  # fmt: skip
+        planned = PlannedLog(
+            update_log, listing, plan, order, quarantines=quarantines, batch_rows=batch_rows
+        )
+        files = RunFiles(directory, planned, settings, newest, analytics, read)
         files.notes += notes
         files.notes += files.results.computed_otherwise()
         if kept is not None and moved:
@@ -160,7 +160,7 @@ def _planned(
     *,
     is_sorted: bool,
 ) -> BatchPlan:
-    """Plan what is new; files beyond ``boundary`` may have been mended since.
+    """Plan what is new; files beyond ``boundary`` may have been corrected since.
 
     But not where rows are sorted: batches may have rows of the files after their own.
     """

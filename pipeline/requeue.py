@@ -1,14 +1,14 @@
-"""Takes rows and files that were left out into the log again, once they are mended.
+"""Takes rows and files that were left out into the log again, once they are corrected.
 
 Whoever mends rows edits ``STATE/quarantine/batch=<id>.parquet`` in place: changes them, or removes
 what is not wanted. Each such file, each batch that could not be read, and each file that was left
 out becomes one new file at the end of the log, if a run would take all of it as it is now; what
-would not, stays where it is. The next run plans the new files as any others. So mended rows come
+would not, stays where it is. The next run plans the new files as any others. So corrected rows come
 after all that is planned, and not where they stood: with rows in the order of a column that cannot
 be, and is refused.
 
-What cannot be mended, as a file that its owner has deleted, is given up if somebody says so by its
-name: it stays left out, and is not spoken of again.
+What cannot be corrected, as a file that its owner has deleted, is given up if somebody says so by
+its name: it stays left out, and is not spoken of again.
 
 The name of a new file tells what it was made of. A call that was killed between the new file and
 its mark finds it, and does not make a second one.
@@ -55,7 +55,7 @@ class Requeued:
 
     #: In words: a batch or a file.
     what: str
-    #: The new file; None: there is none, because no row is left, or it is not mended.
+    #: The new file; None: there is none, because no row is left, or it is not corrected.
     path: str | None = None
     rows: int = 0
     #: Whether it lies in the log; else somebody has to put it there.
@@ -67,14 +67,15 @@ class Requeued:
 
 
 def requeue(state: StateDirectory, forget: Collection[str] = ()) -> list[Requeued]:
-    """Take in what is mended; tells of each thing that was left out, in order.
+    """Take in what is corrected; tells of each thing that was left out, in order.
 
     Parameters
     ----------
     state
         State whose run left things out.
     forget
-        What is given up, whether it is mended or not: names of files, or batches, as ``batch 7``.
+        What is given up, whether it is corrected or not: names of files, or batches, as ``batch
+        7``.
 
     Raises
     ------
@@ -107,7 +108,7 @@ class _Requeue:
         if "order_by" in replay.reading:
             msg = (
                 f"state {state.path} has rows in the order of {replay.reading['order_by']}, and "
-                f"mended rows would come late; add them to the log as a file with later ones"
+                f"corrected rows would come late; add them to the log as a file with later ones"
             )
             raise StateError(msg)
         newest = newest_checkpoint(state, [])
@@ -120,7 +121,7 @@ class _Requeue:
         self._log: UpdateLog = replace(replay.log, left_out=frozenset())
 
     def all(self, forget: Collection[str]) -> Iterator[Requeued]:
-        """Take in what is mended, but for what is given up."""
+        """Take in what is corrected, but for what is given up."""
         things = list(self._things())
         waiting = [thing.name for thing in things]
         unknown = sorted({*forget}.difference(waiting))

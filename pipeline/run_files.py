@@ -96,6 +96,23 @@ class RunSummary:
         return of_run
 
 
+@dataclass(frozen=True)
+class PlannedLog:
+    """A log as a run finds it, cut into batches."""
+
+    log: UpdateLog
+    #: Its files as they are now.
+    listing: LogListing
+    #: All batches of the log, from its beginning.
+    plan: BatchPlan
+    #: Order of the rows, where it is not that of the files.
+    order: RowOrder | None = None
+    #: Whether bad rows are left out; else they end the run.
+    quarantines: bool = False
+    #: Rows of a batch at most, of files that are not planned yet.
+    batch_rows: int = 0
+
+
 class RunFiles:
     """Log, plan and state of one run. Made by `open_files`, which holds the state's lock.
 
@@ -103,12 +120,8 @@ class RunFiles:
     ----------
     state
         An open state directory.
-    log
-        What is to be applied.
-    listing
-        Its files as they are now.
-    plan
-        All batches of the log, from its beginning.
+    planned
+        What is to be applied, and its batches.
     settings
         Settings of the run.
     newest
@@ -117,32 +130,21 @@ class RunFiles:
         Name of each result -> what is computed.
     read
         What the batches up to that checkpoint were read from.
-    order
-        Order of the rows, where it is not that of the files.
-    quarantines
-        Whether bad rows are left out; else they end the run.
-    batch_rows
-        Rows of a batch at most, of files that are not planned yet.
     """
 
     def __init__(
         self,
         state: StateDirectory,
-        log: UpdateLog,
-        listing: LogListing,
-        plan: BatchPlan,
+        planned: PlannedLog,
         settings: RunSettings,
         newest: Checkpoint | None,
         analytics: dict[str, Analysis],
         read: ReadRecord,
-        order: RowOrder | None = None,
-        *,
-        quarantines: bool = False,
-        batch_rows: int = 0,
     ) -> None:
-        self.log = log
-        self._quarantines = quarantines
-        self._batch_rows = batch_rows
+        listing, plan, order = planned.listing, planned.plan, planned.order
+        self.log = planned.log
+        self._quarantines = planned.quarantines
+        self._batch_rows = planned.batch_rows
         #: Whether there will be more batches than are planned now.
         self.follows = False
         self._order = order
@@ -457,5 +459,5 @@ def _order_note(plan: BatchPlan, listing: LogListing, *, is_checked: bool) -> li
         return [] if unknown is None else [unknown]
     return [
         f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted as text; "
-        f"for the order of their numbers start anew with another --state"
+        f"for the order of their numbers start over with another --state"
     ]

@@ -67,7 +67,7 @@ _TICK_SECONDS = 0.05
 #: Seconds between two answers that are fetched for the numbers in them, while batches are applied.
 _NUMBERS_SECONDS = 0.1
 
-#: Seconds without any event after which the workers are counted anew.
+#: Seconds without any event after which the workers are recounted.
 _QUIET_SECONDS = 5.0
 
 
@@ -245,8 +245,8 @@ class RunLoop:
         self._progress("start" if number == 0 else "recover")
         if self._settings.scheduler is None:
             self._files.leftovers.note()
-        machine = self._machine
-        beginning = newest_beginning(self._files, self._settings, machine.window, machine.max_loads)
+        rules = self._machine.rules
+        beginning = newest_beginning(self._files, self._settings, rules.window, rules.max_loads)
         try:
             generation = start_generation(
                 self._cluster,

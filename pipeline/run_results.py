@@ -80,7 +80,7 @@ class RunResults:
         for name, analysis in self.analyses.items():
             fault = results.result_fault(there[name]) if name in there else "it is missing"
             if fault and name in there:
-                notes.append(f"{there[name]} was damaged ({fault}) and is computed anew")
+                notes.append(f"{there[name]} was damaged ({fault}) and is recomputed")
             is_there = not fault and analysis.facts.is_like(results.result_facts(there[name]))
             is_missing = is_missing or not is_there
         return is_missing, notes
@@ -88,7 +88,7 @@ class RunResults:
     def computed_otherwise(self) -> list[str]:
         """Sentences on results that were computed otherwise than this run does.
 
-        Looked at are the newest two: the newest may have been computed anew.
+        Looked at are the newest two: the newest may have been recomputed.
         """
         notes = []
         for name, analysis in self.analyses.items():

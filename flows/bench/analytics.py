@@ -123,7 +123,7 @@ def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller:
     for bench in selection.benches(Refresh, arm):
         _print_refreshed(table, bench)
     if arm.engine == "cuda" and has_cugraph():
-        click.echo("\ncuGraph, which builds the graph anew for each batch:")
+        click.echo("\ncuGraph, which rebuilds the graph for each batch:")
         table = Table(["graph"], ["build", "PageRank", "triangles"])
         for bench in selection.benches(Refresh, arm):
             _print_cugraph(table, bench)

@@ -1,4 +1,4 @@
-"""``graphtide bench maintained``: results after a batch, repaired beside computed anew.
+"""``graphtide bench maintained``: results after a batch, repaired beside recomputed.
 
 The first two tables are of triangles and clustering in undirected and in directed graphs:
 `maintained_clustering.py`. ``loss`` is how much longer the choice took than the better of the
@@ -7,11 +7,11 @@ others.
 The third has PageRank to L1 1e-6 likewise: of a graph that maintains it, and as
 ``pagerank(nstart=…)`` computes it from the ranks before; where an engine may push, also of a graph
 that always does, and of one that makes full steps from the ranks before and from those computes its
-residuals anew. Elsewhere these cells are empty, and ``loss`` is against the warm start. The fourth
+residuals again. Elsewhere these cells are empty, and ``loss`` is against the warm start. The fourth
 is of components: `maintained_components.py`.
 
 Checked with every row of PageRank: maintained residuals against others from nothing, bit for bit,
-and the ranks against those computed anew, by the bounds of both.
+and the ranks against those recomputed, by the bounds of both.
 """
 
 from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 A share of the edges is changed by one batch, a tenth or a half of them by deletes: edges of the
 graph at random go, and new ones come, drawn as in `refresh.py`. Then the components of all vertices
 are asked for, within one lap: of a graph that maintains them, of one that always repairs them, and
-of one that finds them anew. A second batch takes everything back, and so every repeat meets the
+of one that recomputes them. A second batch takes everything back, and so every repeat meets the
 same graph.
 
 Checked with every row: the components against a recount, bit for bit, by an audit.

@@ -3,7 +3,7 @@
 A log is generated once, and applied on a new cluster, into a new state, in every case and repeat.
 A case is a value for each setting that is to be compared; cases take turns. There are no analytics
 and no checkpoint but the last. With several passes the files come again under other names: the
-graph changes little then, and rates of the first pass and of the later ones are told apart.
+graph changes little then, and rates of the first pass and of the later ones are distinguished.
 
 After every run the graph is compared with a replay by NumPy: vertices, edges, state hash.
 
@@ -27,6 +27,7 @@ from ...config.settings import GraphSettings, RunSettings
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
+from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ...pipeline.ingest import run
 from ...pipeline.workers.local_cluster import default_cpu_workers
@@ -95,8 +96,8 @@ class Bench:
         )
         write_log(
             str(self._log), edges, shape.rows, files=shape.files,
-            repeats=shape.repeated, deletes=shape.deletes, vertex_deletes=0.0,
-            properties=shape.properties, seed=0, quiet=True,
+            mix=UpdateMix(shape.repeated, shape.deletes), properties=shape.properties, seed=0,
+            quiet=True,
         )  # fmt: skip
         files = sorted(self._log.iterdir())
         self._first_file = files[0]

@@ -8,7 +8,7 @@ graph, so that batches change edges alone; they are deleted again, and every rep
 graph.
 
 Checked after the last repeat: the ranks against those that are computed from nothing, as near as
-two answers to this tolerance must be; the triangles against those of a graph built anew.
+two answers to this tolerance must be; the triangles against those of a graph rebuilt.
 """
 
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ class Refresh(Bench):
         return row, steps
 
     def _check(self, graph: DynamicGraph, ranks: Any, drawn: Keys) -> Steps:
-        """Compare results of the graph with those of one that is built anew."""
+        """Compare results of the graph with those of one that is rebuilt."""
         anew = self.made(self.keys, drawn)
         expected = anew.pagerank(alpha=_ALPHA, tol=TOLERANCE)
         apart = float(np.abs(ranks.pagerank - expected.pagerank).sum())

@@ -33,6 +33,7 @@ import click
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.uniform import uniform_edges
+from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ..commands.generate import write_log
 from .measuring.report import Table
@@ -65,7 +66,7 @@ def bench_start(rows: int, assignments: Sequence[str], *, repeats: int) -> None:
         folder, log = Path(made), Path(made) / "log"
         write_log(
             str(log), partial(uniform_edges, num_vertices=_VERTICES), rows, files=_FILES,
-            repeats=0.05, deletes=0.1, vertex_deletes=0.0, properties=False, seed=0, quiet=True,
+            mix=UpdateMix(0.05, 0.1), properties=False, seed=0, quiet=True,
         )  # fmt: skip
         caches = {"XDG_CACHE_HOME": made, "CUPY_CACHE_DIR": str(folder / "cupy")}
         runs = [

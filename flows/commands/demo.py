@@ -4,13 +4,14 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ...config.settings import GraphSettings, load_settings
 from ...gpu_core.algorithms.registry import analytic_named
 from ...gpu_core.generators.rmat import rmat_edges
+from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ..run_reports import reporter_for
 from ..summary import fates, graph_text, result_summaries, speed_text
@@ -26,7 +27,7 @@ FILES = 4
 SCALE = 14
 BATCH_ROWS = 25_000
 ANALYTICS_EVERY = 4
-_SHARES: dict[str, Any] = {"repeats": 0.05, "deletes": 0.15, "vertex_deletes": 0.001}
+_MIX = UpdateMix(repeats=0.05, deletes=0.15, vertex_deletes=0.001)
 
 
 def run_demo(folder: str | None) -> None:
@@ -63,11 +64,11 @@ def _generate(log: Path) -> None:
         str(log),
         partial(rmat_edges, scale=SCALE, seed=1),
         ROWS,
+        mix=_MIX,
         files=FILES,
         properties=False,
         seed=1,
         quiet=True,
-        **_SHARES,
     )
 
 

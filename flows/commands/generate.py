@@ -153,7 +153,7 @@ def generate_watts_alpha(
         raise SettingsError(msg)
     write_log(
         out, partial(_listed, src, dst), src.size if rows is None else rows, files=files,
-        repeats=0.0, deletes=0.0, vertex_deletes=0.0, properties=False, seed=seed,
+        mix=UpdateMix(), properties=False, seed=seed,
     )  # fmt: skip
 
 
@@ -178,16 +178,16 @@ def _write_stream(
         if given:
             msg = f"--stream sliding-window deletes the oldest by turns: leave --{given[0]} out"
             raise SettingsError(msg.replace("_", "-"))
+        window = max(rows // 4, 1) if window is None else window
         plain.update(dict.fromkeys(_SHARES, 0.0))
-        plain["window"] = max(rows // 4, 1) if window is None else window
     elif stream == "sweep":
         if vertices is None:
             msg = "--stream sweep moves sources, which changes a model; use it with uniform or rmat"
             raise SettingsError(msg)
         edges = partial(swept, edges, vertices, max(rows, 1))
-    for name, share in _SHARES.items():
-        plain[name] = share if plain[name] is None else plain[name]
-    write_log(out, edges, rows, **plain)
+    chosen = {name: plain.pop(name) for name in _SHARES}
+    shares = {name: _SHARES[name] if share is None else share for name, share in chosen.items()}
+    write_log(out, edges, rows, mix=UpdateMix(**shares, window=window), **plain)
 
 
 def _listed(src: Int64s, dst: Int64s, numbers: npt.NDArray[np.uint64]) -> tuple[Int64s, Int64s]:
@@ -199,13 +199,10 @@ def write_log(
     edges: EdgeList,
     rows: int,
     *,
+    mix: UpdateMix,
     files: int | None,
-    repeats: float,
-    deletes: float,
-    vertex_deletes: float,
     properties: bool,
     seed: int,
-    window: int | None = None,
     quiet: bool = False,
 ) -> None:
     """Write ``rows`` rows of an update stream over ``edges`` as ``files`` Parquet files.
@@ -216,7 +213,6 @@ def write_log(
     processes, so ``edges`` must be picklable. Its ids are below 2^31. ``files`` None: 4, of fewer
     rows as many.
     """
-    mix = UpdateMix(repeats, deletes, vertex_deletes, window)
     edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
     if not 1 <= rows <= MAX_ROWS:
         msg = f"rows={rows} are no log; it must be from 1 to {MAX_ROWS}"

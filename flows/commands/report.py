@@ -367,7 +367,7 @@ class Report:
                 warnings.append(str(error))
         texts = [
             f"{counted(rows, 'row')} against the log's contract, and so not in the graph; those of "
-            f"{counted(len(waiting), 'batch')} are in {quarantine.path}, to be mended."
+            f"{counted(len(waiting), 'batch')} are in {quarantine.path}, to be corrected."
         ]
         told = [(why, f"{count:,}") for why, count in reasons.most_common(_ROWS)]
         listed = [(file.name, file.reason, "yes" if file.done else "no") for file in files[:_ROWS]]

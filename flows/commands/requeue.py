@@ -1,4 +1,4 @@
-"""``graphtide requeue``: mended rows and files come back, at the end of the log."""
+"""``graphtide requeue``: corrected rows and files come back, at the end of the log."""
 
 import shlex
 from collections.abc import Collection, Iterator
@@ -13,7 +13,7 @@ from ..text import line
 
 
 def requeue_rows(state: str, forget: Collection[str] = ()) -> None:
-    """Take in what is mended, give ``forget`` up; end with an error where something is left."""
+    """Take in what is corrected, give ``forget`` up; end with an error where something is left."""
     directory = StateDirectory(state)
     found = requeue(directory, forget)
     for text in _lines(found):

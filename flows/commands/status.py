@@ -288,7 +288,7 @@ class Status:
                 line(
                     "quarantine",
                     f"{waiting:,} {'batch or file' if waiting == 1 else 'batches and files'} "
-                    f"to be mended",
+                    f"to be corrected",
                 )
             )
         if unchecked := values["files_without_page_checksums"]:

@@ -68,22 +68,42 @@ def study_updates(
     measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
 
 
+@study.command("overallocation")
+@_workload_options
+def study_overallocation(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Time inserts by the room that rows have ahead.
+
+    On runs of pages of 16 to 512 bytes: entries that a row has room for ahead,
+    rows that an insert moves, memory.
+
+    WORKLOADS are names such as G3; G1, G3 and G4 where none is given.
+    """
+    from .overallocation import study_overallocation as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+
+
 @study.command("distributions")
 @_measured_options
 @click.option("--page-bytes", default=128, show_default=True, help="Page size.")
-def study_distributions(
-    workloads: tuple[str, ...], repeats: int, smaller: int, plot: str | None, page_bytes: int
-) -> None:
+@click.option("--distribution", "chosen", multiple=True, metavar="NAME", help="… alone.  [all]")
+@click.option(
+    "--compaction/--no-compaction", default=True, help="Of rows, by deletes.  [compaction]"
+)
+def study_distributions(workloads: tuple[str, ...], *, compaction: bool, **shape: Any) -> None:
     """Time aimGraph's distributions of work on a GPU.
 
     A thread or a warp an update, 1 to 128 threads a row, or a page; inserts and
-    deletes in one launch and in two; beside our chain.
+    deletes in one launch and in two; beside our chain. What deletes leave of the
+    pages, with compaction and without.
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """
     from .distributions import study_distributions as measure
 
-    measure(workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes, plot=plot)
+    measure(workloads, compacts=compaction, **shape)
 
 
 @study.command("pagerank")
@@ -99,6 +119,23 @@ def study_pagerank(workloads: tuple[str, ...], **shape: Any) -> None:
     WORKLOADS are names such as G3; G1, G2, G3 and G4 where none is given.
     """
     from .pagerank import study_pagerank as measure
+
+    measure(workloads, **shape)
+
+
+@study.command("triangles")
+@_measured_options
+@click.option("--form", "forms", multiple=True, metavar="NAME", help="… alone.  [all]")
+@click.option("--page-bytes", default=128, show_default=True, help="Page size.")
+def study_triangles(workloads: tuple[str, ...], **shape: Any) -> None:
+    """Time triangles on aimGraph's structure on a GPU.
+
+    A thread a vertex (naive) or a page (balanced), a warp a vertex (warpsized) or
+    a page (combined); on rows in any order and on sorted ones; beside ours.
+
+    WORKLOADS are names such as G4; G1, G2 and G4 where none is given.
+    """
+    from .triangles import study_triangles as measure
 
     measure(workloads, **shape)
 

@@ -4,7 +4,8 @@ The thesis (000) has a thread or a warp an update (3.4, 3.5), inserts and delete
 in two (4.2, 6.5), and one thread a page, found by a prefix sum over the pages of rows (7.1). Here
 are also threads, lanes, warps and blocks that each have a row of the batch. All are kernels of one
 structure (``gpu_core/cuda/aimgraph/``), as near to the thesis as its text says; it prints figures
-of the best of them alone.
+of the best of them alone. Deletes compact the row, or mark the entry, as is asked for (3.5); what
+becomes of pages either way is a table of its own (``aimgraphs.py``).
 
 Batches lie on the device, sorted by source for aimGraph and converted for `chain`; neither is in
 the figures, a distribution's prefix sums and lists of pages are. Edges are drawn as in ``study
@@ -15,23 +16,20 @@ graph are compared with those that it must have.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError, GraphtideError
+from ...gpu_core.errors import EngineError, SettingsError
 from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import Keys, unpack
+from .aimgraphs import PageTable, aimgraph_of, check_edges, pages_of_inserts
 from .plots import check_plot, draw
 from .published import thesis_rates
-
-if TYPE_CHECKING:
-    from ...gpu_core.cuda.aimgraph.aimgraph import AimGraph
 
 _DEFAULT = ("G1", "G2", "G3")
 #: Edges of the batches; of those larger than a quarter of the graph none is taken.
@@ -42,16 +40,31 @@ _OURS = "chain (ours)"
 
 
 def study_distributions(
-    names: Sequence[str], *, repeats: int, smaller: int, page_bytes: int, plot: str | None
+    names: Sequence[str],
+    *,
+    repeats: int,
+    smaller: int,
+    page_bytes: int,
+    chosen: Sequence[str],
+    compacts: bool,
+    plot: str | None,
 ) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+    """Measure the workloads of these names (none: `_DEFAULT`), and print tables.
+
+    Parameters
+    ----------
+    chosen
+        Names of distributions; none: all.
+    compacts
+        Whether deletes compact rows.
 
     Raises
     ------
     EngineError
         There is no GPU.
     SettingsError
-        A name is of no workload, a number is out of range, or the plot cannot be drawn.
+        A name is of no workload or distribution, a number is out of range, or the plot cannot be
+        drawn.
     GraphtideError
         A graph has other edges than it must have.
     """
@@ -59,23 +72,31 @@ def study_distributions(
     if resolve_engine("auto") != "cuda":
         msg = "graphtide study distributions needs a GPU: what it compares are CUDA kernels"
         raise EngineError(msg)
+    from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
+
+    for name in set(chosen) - DISTRIBUTIONS.keys():
+        msg = f"distribution {name!r} is unknown; use one of {', '.join(DISTRIBUTIONS)}"
+        raise SettingsError(msg)
+    chosen = [name for name in DISTRIBUTIONS if name in chosen] or list(DISTRIBUTIONS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    selection.begin("study distributions", arm, f"--page-bytes {page_bytes}")
-    click.echo("Here they are given as millions of updates in a second.")
-    from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
-
+    options = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
+    selection.begin("study distributions", arm, *options)
+    click.echo(
+        f"Here they are given as millions of updates in a second; deletes "
+        f"{'compact the row (algorithm 3)' if compacts else 'leave marks (algorithm 2)'}."
+    )
     table = Table(
         ["graph", "what", "updates"],
-        [*DISTRIBUTIONS, _OURS, "thesis: best of its own (graph, device)"],
+        [*chosen, _OURS, "thesis: best of its own (graph, device)"],
     )
     panels, listed = {}, []
     for bench in selection.benches(Bench, arm):
         sizes = [size for size in _SIZES if 4 * size <= bench.keys.size]
-        lines: dict[str, list[float]] = {name: [] for name in [*DISTRIBUTIONS, _OURS]}
+        lines: dict[str, list[float]] = {name: [] for name in [*chosen, _OURS]}
         for size in sizes:
-            rows = measured(bench, size, page_bytes)
+            rows = measured(bench, size, page_bytes, chosen, compacts=compacts)
             for what, updates in _WHAT.items():
                 count = size * updates
                 rates = [spread(_rates(row, what, count)) for row in rows.values()]
@@ -92,12 +113,18 @@ def study_distributions(
     )
     for line in listed:
         click.echo(line)
+    click.echo(f"\nPages of {page_bytes} bytes that rows have:")
+    pages = PageTable()
+    for bench in selection.benches(Bench, arm):
+        pages.add(bench, page_bytes)
     if plot is not None:
         draw(plot, panels, "edges of a batch", "M inserts/s", logarithmic=True)
 
 
-def measured(bench: Bench, size: int, page_bytes: int) -> dict[str, Row]:
-    """Time batches of so many edges in each distribution, and those of `chain`.
+def measured(
+    bench: Bench, size: int, page_bytes: int, chosen: Sequence[str], *, compacts: bool
+) -> dict[str, Row]:
+    """Time batches of so many edges in the distributions chosen, and those of `chain`.
 
     A round inserts edges, deletes them while it inserts others in one launch, does the reverse in
     two, and deletes them.
@@ -113,7 +140,9 @@ def measured(bench: Bench, size: int, page_bytes: int) -> dict[str, Row]:
     drawn = bench.fresh(size * (bench.repeats + 2), 0)
     parts = draws.shuffled(xp, drawn, 1).reshape(-1, size)
     nothing = parts[0][:0]
-    graphs = {name: aimgraph_of(bench, page_bytes, 3 * size) for name in DISTRIBUTIONS}
+    # Where pages are not given back, each round may take some of its own.
+    room = 3 * size if compacts else pages_of_inserts(bench, page_bytes, 2 * size * len(parts))
+    graphs = {name: aimgraph_of(bench, page_bytes, room, compacts=compacts) for name in chosen}
     ours = bench.graph(page_bytes=page_bytes)
     rows = {name: Row(bench.name, str(size)) for name in [*graphs, _OURS]}
 
@@ -151,20 +180,11 @@ def measured(bench: Bench, size: int, page_bytes: int) -> dict[str, Row]:
     for name, graph in graphs.items():
         # A round leaves the graph as it was, as one that does nothing would.
         calls[name](parts[-1], nothing)()
-        _check(bench, graph, parts[-1], f"{name}, {size:,} edges")
+        there = xp.concatenate([bench.keys, parts[-1]])
+        check_edges(bench, graph, there, f"{name}, {size:,} edges")
     of_ours(parts[-1], nothing)()
     bench.check(ours, parts[-1], f"chain, {size:,} edges")
     return rows
-
-
-def aimgraph_of(bench: Bench, page_bytes: int, room: int) -> AimGraph:
-    """The workload as aimGraph keeps it, with room for so many pages more."""
-    from ...gpu_core.cuda.aimgraph.aimgraph import AimGraph
-
-    vertices = 1 << bench.scale
-    return AimGraph(
-        bench.arm.device, bench.keys, vertices=vertices, page_bytes=page_bytes, room=room
-    )
 
 
 def _listed(bench: Bench, page_bytes: int) -> str:
@@ -174,18 +194,6 @@ def _listed(bench: Bench, page_bytes: int) -> str:
     pages = graph.work_items(rows).pages.size
     row = bench.measured("", {"list": lambda: graph.work_items(rows)})
     return f"{bench.name}: {pages:,} pages in {row.device('list')}."
-
-
-def _check(bench: Bench, graph: AimGraph, drawn: Keys, what: str) -> None:
-    """Compare the edges of a graph with the workload's and those that were drawn."""
-    xp = bench.arm.xp
-    found, expected = graph.keys(), xp.sort(xp.concatenate([bench.keys, drawn]))
-    if not bool(xp.array_equal(found, expected)):
-        msg = (
-            f"{bench.name}, {what}: the graph of aimGraph has {found.size:,} edges, and not the "
-            f"{expected.size:,} that it must have; please report this"
-        )
-        raise GraphtideError(msg)
 
 
 def _rates(row: Row, what: str, updates: int) -> list[float]:

@@ -15,6 +15,10 @@ All layouts take the same batches, and have the same graph at the end. *Pages* a
 adjacencies, as the graph accounts for them. *Kept* is computed beside it: what they would be if a
 row never gave a page back, as in the first aimGraph and in cuSTINGER: of each row the most that it
 ever had.
+
+Beside it stand the accounts of `runs` after each stream, as cuSTINGER's slides have them (004, 33
+to 35), with the BlockArrays that its blocks would need; vertex tables as vertices come and go
+(``vertex_tables.py``); and graphs that were built in one batch (``bulk_builds.py``).
 """
 
 from __future__ import annotations
@@ -29,13 +33,16 @@ import numpy.typing as npt
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.image.memory import ARRAY_BYTES, BlockSize, share_text
 from ...gpu_core.layouts import LAYOUTS
 from ..bench.measuring.arm import Arm
 from ..bench.measuring.report import Table, machine
 from ..bench.measuring.workloads import WORKLOADS, pack, uniform_pairs, unpack
 from ..bench.updates import csr_bytes
+from .bulk_builds import print_bulk_builds
 from .plots import check_plot, draw
 from .published import SLIDES
+from .vertex_tables import print_vertices
 
 Int64s = npt.NDArray[np.int64]
 
@@ -45,6 +52,8 @@ _ROWS_A_VERTEX = 10
 _PARTS = 10
 #: Rounds of the table: so many, the last among them.
 _TOLD = 5
+#: Bits by which graphs that are built in one batch have more vertices, and their largest scale.
+_BULK_BITS, _BULK_SCALE = 6, 20
 #: Sizes that take seconds to minutes.
 _LEAST_SCALE, _LARGEST_SCALE = 8, 22
 
@@ -54,8 +63,9 @@ class Counts(NamedTuple):
 
     used: list[int]
     kept: list[int]
-    #: Bytes of the graph over those of a CSR, at the end.
+    #: Bytes of the graph over those of a CSR, at the end, and its blocks by size.
     over_csr: float
+    sizes: tuple[BlockSize, ...] = ()
 
 
 def study_memory(
@@ -85,7 +95,7 @@ def study_memory(
     table = Table(
         ["stream", "layout"], [*(f"round {number}" for number in told), "memory over CSR"]
     )
-    panels = {}
+    panels, accounts = {}, {}
     for stream in STREAMS:
         counts = run_stream(arm.engine, stream, scale, rounds, page_bytes)
         for layout, each in counts.items():
@@ -96,8 +106,45 @@ def study_memory(
             for layout, each in counts.items()
             for name, pages in ((layout, each.used), (f"{layout}, kept", each.kept))
         }
+        accounts[stream] = counts["runs"].sizes
+    click.echo(
+        f"\nBlocks of `runs` after the last round, used and free, and what is used of what is "
+        f"allocated; the slides' means (33 to 35): edges 70 %, blocks 90 %, overall 70 %.\n"
+        f"BlockArrays: the fewest of {ARRAY_BYTES:,} bytes that hold the blocks in use (17 to 25)."
+    )
+    _print_accounts(accounts)
+    click.echo(
+        "\nVertex tables as vertices come, and go from half of the rounds on; bytes. GraphVine's "
+        "(4.1, 4.4) by our counts, an id and a pointer of 8 bytes each."
+    )
+    print_vertices(arm.engine, scale, rounds, told)
+    bulk = min(scale + _BULK_BITS, _BULK_SCALE)
+    click.echo(
+        f"\nMemory over CSR of graphs built in one batch, of {1 << bulk:,} vertices; GraphVine's "
+        f"table 5 has what the GPU's free memory shrinks by."
+    )
+    print_bulk_builds(arm.engine, bulk)
     if plot is not None:
         draw(plot, panels, "round", "pages over those of the beginning", logarithmic=False)
+
+
+def _print_accounts(accounts: dict[str, tuple[BlockSize, ...]]) -> None:
+    table = Table(
+        ["stream"],
+        [
+            "block bytes", "used", "free", "edges", "blocks", "overall", "bit tree, bytes",
+            "BlockArrays", "their bytes",
+        ],
+    )  # fmt: skip
+    for stream, sizes in accounts.items():
+        for each in sizes:
+            shares = each.edge_utilization, each.block_utilization, each.overall_utilization
+            counts = each.block_bytes, each.used, each.free
+            arrays = each.tree_bytes, each.arrays, each.array_bytes
+            table.row(
+                stream, *(f"{n:,}" for n in counts), *map(share_text, shares),
+                *(f"{n:,}" for n in arrays),
+            )  # fmt: skip
 
 
 def run_stream(
@@ -135,10 +182,13 @@ def run_stream(
     if len({graph.state_hash() for graph in graphs.values()}) > 1:
         msg = f"{stream}: layouts have come to different graphs; please report this"
         raise GraphtideError(msg)
-    return {
-        name: each._replace(over_csr=graphs[name].memory().graph_bytes / csr_bytes(keys))
-        for name, each in counts.items()
-    }
+    for name, graph in graphs.items():
+        memory = graph.memory(detail=True)
+        assert memory.detail is not None
+        counts[name] = counts[name]._replace(
+            over_csr=memory.graph_bytes / csr_bytes(keys), sizes=memory.detail.sizes
+        )
+    return counts
 
 
 def _updates(

@@ -28,7 +28,7 @@ from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .distributions import aimgraph_of
+from .aimgraphs import aimgraph_of
 from .plots import check_plot, draw
 
 if TYPE_CHECKING:

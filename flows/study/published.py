@@ -100,6 +100,14 @@ SLIDES = {
     "memory": "cuSTINGER: 70 % of what is allocated is used, 30 % more than CSR",
 }
 
+#: Workload -> a graph of its family, millions of its vertices and edges, and megabytes that a GPU
+#: has less when it was built in one batch (papers/001, tables 1 and 5); of rgg Hornet had too few.
+_BULK_BUILDS = {
+    "G1": ("rgg_n_2_24_s0", 17, 266, {"GraphVine": 9142}),
+    "G2": ("hugetrace-00020", 16, 48, {"Hornet": 5059, "GraphVine": 3550}),
+    "G3": ("co-papers-dblp", 0.54, 30, {"Hornet": 3124, "GraphVine": 890}),
+}
+
 #: Lanes of a warp that have work, in percent, of PageRank without and with sorting (papers/002,
 #: table 5): workload -> graphs of its family.
 WARP_EFFICIENCY = {
@@ -120,6 +128,13 @@ PROGRAM_GAINS = "sorted 8 to 20 % faster, remapped 10 to 25 %"
 def beside(workload: str, what: str, size: int) -> str:
     """The papers' figures for a cell of ours; nothing where they have none of that size."""
     return "; ".join(map(str, _figures(workload, what, size)))
+
+
+def memory_over_csr(workload: str) -> str:
+    """GraphVine's table 5 of a family: over a CSR with 32-bit offsets and neighbors."""
+    graph, vertices, edges, megabytes = _BULK_BUILDS[workload]
+    shares = (f"{name} {mb / 4 / (vertices + edges):.1f}" for name, mb in megabytes.items())
+    return f"{', '.join(shares)} ({graph}, {_RTX})"
 
 
 def thesis_rates(workload: str, what: str, size: int) -> str:

@@ -1,8 +1,9 @@
 """``graphtide study queries``: what is read from a graph, on each layout.
 
 Look-ups of edges, a scan, PageRank and memory are those of ``graphtide bench layouts``, also of a
-graph with a hub. Beside them triangles are counted on each layout, over the time on ``runs``: the
-slides of cuSTINGER (004, 51) compare theirs with a CSR so.
+graph with a hub. Beside them triangles are counted and the adjacency matrix is multiplied by a
+vector on each layout, over the time on ``runs``: the slides of cuSTINGER (004, 51 and 38) compare
+theirs with a CSR so.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
@@ -22,6 +25,8 @@ from .plots import check_plot, draw_bars
 from .published import SLIDES
 
 _DEFAULT = ("G1", "G3")
+#: What is timed beside `bench layouts`.
+_WHAT = ("triangles", "SpMV")
 
 
 def study_queries(
@@ -42,38 +47,47 @@ def study_queries(
     layouts.bench_layouts(engine, names, repeats=repeats, smaller=smaller)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")
-    table = Table(["graph", "layout"], ["triangles", "over runs", f"papers: {SLIDES['triangles']}"])
+    table = Table(
+        ["graph", "layout"],
+        ["triangles", "over runs", f"papers: {SLIDES['triangles']}", "SpMV", "over runs"],
+    )
     bars: dict[str, list[float]] = {layout: [] for layout in arms}
     for bench in selection.benches(Bench, arm):
         benches = {each: replace(bench, arm=arms[each]) for each in arms}
         rows = counted(benches)
-        runs = _median(rows["runs"])
         for layout, row in rows.items():
-            took = _median(row)
-            table.row(bench.name, layout, row.caller("triangles"), f"{took / runs:.2f}", "")
-            bars[layout].append(took)
+            over = [f"{_median(row, what) / _median(rows['runs'], what):.2f}" for what in _WHAT]
+            times = [row.caller(what) for what in _WHAT]
+            table.row(bench.name, layout, times[0], over[0], "", times[1], over[1])
+            bars[layout].append(_median(row, "triangles"))
     if plot is not None:
         draw_bars(plot, "triangles of all vertices", names, bars, "ms")
 
 
 def counted(benches: dict[str, Bench]) -> dict[str, Row]:
-    """Time the triangles of an undirected graph on each layout, which must agree."""
+    """Time triangles and a product of an undirected graph on each layout, which must agree."""
     rows = {layout: Row(bench.name, "") for layout, bench in benches.items()}
     graphs = {}
     for layout, bench in benches.items():
         graphs[layout] = bench.arm.graph(directed=False, ids="dense")
         src, dst = unpack(bench.arm.xp, bench.keys)
         graphs[layout].apply(bench.arm.batch(1, src, dst, directed=False))
+    vector = np.random.default_rng(1).random(next(iter(graphs.values())).num_vertices)
     for repeat in range(next(iter(benches.values())).repeats + 1):
         for layout, bench in benches.items():
-            bench.timed(rows[layout], repeat, "triangles", partial(graphs[layout].triangles))
+            graph = graphs[layout]
+            bench.timed(rows[layout], repeat, "triangles", partial(graph.triangles))
+            bench.timed(rows[layout], repeat, "SpMV", partial(graph.spmv, vector))
     sums = {int(graph.triangles().sum()) for graph in graphs.values()}
     if len(sums) > 1:
         msg = f"layouts count different triangles: {sums}; please report this"
         raise GraphtideError(msg)
+    if len({graph.spmv(vector).value.tobytes() for graph in graphs.values()}) > 1:
+        msg = "layouts have different products of a matrix and a vector; please report this"
+        raise GraphtideError(msg)
     return rows
 
 
-def _median(row: Row) -> float:
-    laps = sorted(lap.caller for lap in row.laps["triangles"])
+def _median(row: Row, what: str) -> float:
+    laps = sorted(lap.caller for lap in row.laps[what])
     return laps[len(laps) // 2]

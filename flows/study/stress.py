@@ -9,7 +9,7 @@ row (`row_by_row.py`). Compared are
   ``verify()``, which finds the one owner of each page; ``state_hash``, the same of all graphs;
 * at last, when all vertices are deleted: adjacencies have no page.
 
-Arenas are small at first and grow by a quarter, so that they are laid out anew many times. Records
+Arenas are small at first and grow by a quarter, so that they are laid out again many times. Records
 with times also expire, at the same intervals. What is wrong ends it with a sentence.
 """
 

@@ -8,7 +8,8 @@ graph are compared with those that it must have.
 
 Of the largest size that is taken, *both* is one batch that inserts so many entries and deletes as
 many others (thesis, 6.5: concurrent updates). *Vertices* are deleted with all their edges, of a
-graph with a reverse adjacency, then inserted again without (thesis, 6.6 and 6.7).
+graph with a reverse adjacency and of an undirected one, then inserted again without (thesis, 6.6
+and 6.7).
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from functools import partial
 
 import click
 
+from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
-from ..bench.measuring.workloads import unpack
+from ..bench.measuring.workloads import Keys, unpack
 from .plots import check_plot, draw
 from .published import beside
 
@@ -71,9 +73,10 @@ def study_updates(
         if sizes:
             _print(table, name, "both", 2 * sizes[-1], mixed(benches, sizes[-1]))
         for count in (size for size in _VERTICES if 8 * size <= 1 << scale):
-            rows = of_vertices(benches, count)
-            for what in ("delete vertices", "insert vertices"):
-                _print(table, name, what, count, rows)
+            for directed in (True, False):
+                rows = of_vertices(benches, count, directed=directed)
+                for what in next(iter(rows.values())).laps:
+                    _print(table, name, what, count, rows)
         panels[name] = {layout: (sizes, rates[layout]) for layout in arms}
     if plot is not None:
         draw(plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
@@ -127,10 +130,20 @@ def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     return rows
 
 
-def of_vertices(benches: dict[str, Bench], count: int) -> dict[str, Row]:
+def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dict[str, Row]:
     """Time the deletion of so many vertices with their edges, and their insertion without."""
     rows = {layout: Row(bench.name, "vertices") for layout, bench in benches.items()}
-    graphs = {layout: bench.graph(reverse=True) for layout, bench in benches.items()}
+    kind = {"directed": directed, "ids": "dense"}
+    graphs = {layout: bench.arm.graph(**kind) for layout, bench in benches.items()}
+    of = "" if directed else ", undirected"
+
+    def insert(layout: str, keys: Keys) -> None:
+        arm = benches[layout].arm
+        graphs[layout].apply(arm.batch(1, *unpack(arm.xp, keys), directed=directed))
+
+    for layout, bench in benches.items():
+        insert(layout, bench.keys)
+    before = next(iter(graphs.values())).state_hash()
     for repeat in range(next(iter(benches.values())).repeats + 1):
         for layout, bench in benches.items():
             xp, graph, row = bench.arm.xp, graphs[layout], rows[layout]
@@ -138,11 +151,14 @@ def of_vertices(benches: dict[str, Bench], count: int) -> dict[str, Row]:
             gone = draws.shuffled(xp, xp.unique(src), repeat)[:count]
             lost = bench.keys[xp.isin(src, gone) | xp.isin(dst, gone)]
             ids = bench.arm.to_host(gone)
-            bench.timed(row, repeat, "delete vertices", partial(graph.delete_vertices, ids))
-            bench.timed(row, repeat, "insert vertices", partial(graph.insert_vertices, ids))
-            graph.apply(bench.batch(graph, 1, lost))
-    for layout, bench in benches.items():
-        bench.check(graphs[layout], None, f"{layout}, vertices")
+            bench.timed(row, repeat, f"delete vertices{of}", partial(graph.delete_vertices, ids))
+            bench.timed(row, repeat, f"insert vertices{of}", partial(graph.insert_vertices, ids))
+            insert(layout, lost)
+    for layout, graph in graphs.items():
+        if graph.state_hash() != before:
+            name = next(iter(benches.values())).name
+            msg = f"{name}, {layout}, vertices: the graph has other edges; please report this"
+            raise GraphtideError(msg)
     return rows
 
 

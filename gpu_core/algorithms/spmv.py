@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 from ..printable import counted
 from ..table import VertexTable
+from .shared.adjacencies import adjacencies_of
 from .shared.by_vertex import HostValues, Values, in_order
-from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -80,7 +80,7 @@ def spmv(reader: Reader, x: Vector, *, transpose: bool, weighted: bool) -> SpmvR
     """
     values = reader.algorithms.spmv.multiply(
         reader.workspace,
-        sides_of(reader, weighted=weighted),
+        adjacencies_of(reader, weighted=weighted),
         x,
         transpose=transpose,
         weighted=weighted,

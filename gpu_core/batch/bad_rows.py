@@ -1,4 +1,4 @@
-"""Rows that break the rules of a batch: the error that knows all of them."""
+"""The error for rows that break the rules of a batch; it lists all of them."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Batches that delete edges of a graph, made of what its engine has found."""
+"""Batches that delete edges which the engine has found."""
 
 from dataclasses import replace
 

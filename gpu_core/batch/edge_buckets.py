@@ -1,4 +1,4 @@
-"""Which row of a batch decides about each edge, where its position is not needed.
+"""The last row of each edge of a batch, found by buckets, where its position is not needed.
 
 Simple records keep nothing but the edge, so only the *kind* of its last row counts. Rows are
 partitioned, in order, into *buckets* by the upper bits of the source. The rest of the edge is a
@@ -83,7 +83,7 @@ def partition_edge_rows(
     keep_loops: bool,
     bounds: tuple[int, int, int, int] | None = None,
 ) -> EdgeBuckets | None:
-    """Deal edge rows into buckets by their sources.
+    """Partition edge rows into buckets by their sources.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _fill_buckets(
     directed: bool,
     keep_loops: bool,
 ) -> tuple[EdgeBuckets | None, bool]:
-    """Deal rows whose ids lie within bounds; also whether they do, without which it is void."""
+    """Partition rows within bounds; the buckets are void unless all ids lie within them."""
     src_low, src_high, dst_low, dst_high = bounds
     low, high = min(src_low, dst_low), max(src_high, dst_high)
     if not directed:
@@ -145,7 +145,7 @@ def _fill_buckets(
     ends = begins.copy()
     is_narrow = layout.src_bits + layout.dst_bits < 32
     words = np.empty(src.size, dtype=np.uint32 if is_narrow else np.uint64)
-    largest = deal_rows(op, src, dst, directed, keep_loops, tuple(layout), ends, words)
+    largest = partition_rows(op, src, dst, directed, keep_loops, tuple(layout), ends, words)
     rows = int((ends - begins).sum(dtype=np.int64))
     deletes = int(np.count_nonzero(op < 0))
     buckets = EdgeBuckets(words, begins, ends, layout, rows, (low, high), deletes)
@@ -220,7 +220,7 @@ def count_rows(src, dst, directed, src_low, src_high, src_bits, counts):
 
 
 @compiled
-def deal_rows(op, src, dst, directed, keep_loops, layout, ends, words):
+def partition_rows(op, src, dst, directed, keep_loops, layout, ends, words):
     """Write the word of each row that stays to the end of its bucket, and move that end.
 
     Returns the largest destination, above ``dst_low``; one too large for its bits made bad words.

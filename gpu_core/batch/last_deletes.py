@@ -1,4 +1,4 @@
-"""Which edge rows come after the last delete of both their end points.
+"""Edge rows that come after the last delete of both their end points.
 
 A batch deletes few vertices and names many end points, so the deleted ones go into a hash table of
 at most one quarter load, and every end point is looked up there. A filter before it has a *mark* of

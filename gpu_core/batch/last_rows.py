@@ -1,4 +1,4 @@
-"""Which row of a batch decides about each edge: order the rows by edge, keep the last, build CSR.
+"""The last row of each edge of a batch: sort the rows by edge, keep the last, build CSR.
 
 Each edge row becomes one 64-bit key: bits of the edge above a *tail*, the row's position in the
 batch and one bit for its kind. Sorted (`serial_sort.py`), the keys give the rows by edge and,

@@ -1,4 +1,4 @@
-"""Kernels that find what is wrong with edges given as hypersparse CSR.
+"""Kernels that validate edges given as hypersparse CSR.
 
 `UpdateBatch.validate` says it in words. Lists made of rows (`last_rows.py`) need no check.
 """

@@ -1,4 +1,4 @@
-"""Rows whose ids are no int64: what they come to, in the keys of their ids.
+"""Net effect of rows whose ids are no int64, in the keys of their ids.
 
 What rows come to depends on which of their ids are the same, and on their order alone. So names are
 numbered first, in the order of their keys (`names/distinct.py`); the rows are converted in these

@@ -1,4 +1,4 @@
-"""What the rows of a batch come to: the closed form of "one by one, in order".
+"""Net effect of the rows of a batch: the closed form of "one by one, in order".
 
 * A vertex row decides if it is the last vertex row of its vertex. The last delete of a vertex takes
   effect even if an insert after it decides.

@@ -1,4 +1,4 @@
-"""NumberedBatch: an `UpdateBatch` of names whose ids are numbers of them, until keys are asked for.
+"""NumberedBatch: an `UpdateBatch` of names that holds their numbers until keys are needed.
 
 A graph finds the vertex of each name of a batch once, and has those of all ids by their numbers
 (``host/update/map_ids.py``); and a number takes half of the room of a key on the way there. Whoever

@@ -1,4 +1,4 @@
-"""Copy the lists of a batch, narrowed, all of them in one pass that threads share.
+"""Copy and narrow all lists of a batch in one multi-threaded pass.
 
 A batch is a dozen arrays, and to hand each of them to threads takes longer than to copy it. So the
 lists are written down as lines of one table, and threads take ranges of all bytes that are read:
@@ -22,7 +22,7 @@ from .dense_ids import narrow_ids
 COPY, OFFSETS, PUT_IDS, DELETE_IDS = range(4)
 
 #: Columns of the table: one of these, addresses of source and target, bytes that are read, and
-#: their place among those of all lists.
+#: their position among those of all lists.
 _WAY, _SOURCE, _TARGET, _BYTES, _BEGIN = range(5)
 #: Lists begin, and ranges are cut, at multiples of so many bytes that are read: no item is cut, and
 #: no line of the cache is written by two threads.
@@ -92,7 +92,7 @@ def _cast(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Valu
 
 @compiled
 def copy_bytes(low, high, table):
-    """Copy what lies at places ``low … high - 1`` of the bytes of all lists.
+    """Copy what lies at positions ``low … high - 1`` of the bytes of all lists.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""RawRows: checked rows about edges, on their way to a GPU that works out what they come to.
+"""RawRows: checked edge rows, for a GPU to compute their net effect.
 
 Where the graph's GPU converts batches, a CPU worker only reads and checks rows. What travels is the
 columns as they are: ids of 32 bits where the log has them so, or where they are vertex indices, and
@@ -22,7 +22,7 @@ from ..kind import RowMeaning
 from ..records import record_named
 from .dense_ids import to_indices
 from .packed_batch import padded
-from .rows import Bounds, Ids, Rows, checked_rows, name_of_row
+from .rows import Bounds, GivenRows, Ids, Rows, checked_rows, name_of_row
 from .serial_sort import smallest_and_largest
 from .update_batch import UpdateBatch
 
@@ -87,7 +87,7 @@ def raw_rows(
     """
     columns: dict[str, Any] = {"dst_valid": dst_valid, "weight": weight, "type": type, "ts": ts}
     columns |= {"bounds": bounds, "row_name": row_name}
-    rows = checked_rows(op, src, dst, meaning, **columns)
+    rows = checked_rows(GivenRows(op, src, dst, **columns), meaning)
     is_converted = rows.is_vertex is not None or meaning.combines_weights
     ids = None if is_converted else _ids(rows, dense=dense)
     if ids is None:

@@ -1,4 +1,4 @@
-"""A batch in which ids have other keys: where a name's own key is another name's."""
+"""A batch with other keys for some ids: names whose own key belongs to another name."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def renamed(batch: UpdateBatch, moved: Mapping[int, int]) -> UpdateBatch:
                 fields[f"put_{name}"] = None if values is None else values[order]
             fields["put_values"] = {name: each[order] for name, each in batch.put_values.items()}
             if batch.repeat_puts is not None and batch.repeat_weight is not None:
-                place = np.empty(order.size, np.uint32)
-                place[order] = np.arange(order.size)
-                numbers = place[batch.repeat_puts]
+                position = np.empty(order.size, np.uint32)
+                position[order] = np.arange(order.size)
+                numbers = position[batch.repeat_puts]
                 # Stable: the inserts of an edge stay in their order.
                 by_put = np.argsort(numbers, kind="stable")
                 fields["repeat_puts"] = numbers[by_put]

@@ -1,4 +1,4 @@
-"""Edges that are inserted again: which weight they have then, and where it is worked out.
+"""Weights of edges that are inserted again (``on_repeat``), and where they are computed.
 
 The rows of a log are one sequence. A delete of an edge, or of one of its end points, ends the
 edge's *life*; the next insert begins a new one. What came before has no part in its weight. For an
@@ -19,7 +19,7 @@ Type and last time are those of the newest insert, the first time that of the fi
 are cut into batches makes no difference, not to a bit. Reports count as for ``last``: an insert of
 an edge that exists is *updated*.
 
-It is worked out in two places. What the rows of a batch come to, after the last of them that
+It is worked out in two positions. What the rows of a batch come to, after the last of them that
 deletes the edge, is found when they are converted (`fold_repeats`); ``put_reset`` tells where
 nothing before the batch counts. Then, before a batch is applied, each put that finds its edge gets
 the weight of both (`combine_weights`, ``cuda/update/assisted/repeats.cu``). All that follows is as
@@ -29,7 +29,7 @@ A sum of floats cannot be taken in parts without rounding otherwise: so of a bat
 ``sum`` ``put_weight`` is the first insert alone, and the others travel beside, row by row.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +89,7 @@ def fold_repeats(ordered: Ordered, weight: Floats | None, dtype: str | None, rul
     repeat_puts, repeat_weight = np.empty(repeats, np.uint32), np.empty(repeats, kind)
     puts, repeats = fold_inserts(
         ordered.keys, ordered.tail_bits, readonly(weights), code, most_of(kind, code),
-        folded, reset, repeat_puts, repeat_weight,
+        Folded(folded, reset, repeat_puts, repeat_weight),
     )  # fmt: skip
     lists = (repeat_puts[:repeats].copy(), repeat_weight[:repeats].copy())
     return Folded(
@@ -120,10 +120,13 @@ def combined_weights(
     code = int(OnRepeat[rule.upper()])
     out = np.empty_like(weight)
     no_puts = readonly(np.empty(0, np.uint32))
+    repeated: Any = readonly(weight[:0]) if repeat_weight is None else repeat_weight
     for_ranges(
-        combine_weights, weight.size, code, most_of(weight.dtype, code), there, old, reset, weight,
-        no_puts if repeat_puts is None else repeat_puts,
-        readonly(weight[:0]) if repeat_weight is None else repeat_weight, out,
+        combine_weights, weight.size, code, most_of(weight.dtype, code), there, old,
+        Folded(
+            weight, reset, no_puts if repeat_puts is None else repeat_puts,
+            repeated,
+        ), out,
     )  # fmt: skip
     return out
 
@@ -149,11 +152,12 @@ def combined(rule, old, new, most):
 
 
 @compiled
-def fold_inserts(keys, tail_bits, weight, rule, most, folded, reset, repeat_puts, repeat_weight):
-    """Write, per edge to put, what `Folded` says; return how many puts and repeats there are.
+def fold_inserts(keys, tail_bits, weight, rule, most, out):
+    """Fill `Folded`, per edge to put; return how many puts and repeats there are.
 
     ``weight`` of one item is that of all rows.
     """
+    folded, reset, repeat_puts, repeat_weight = out
     shift, one = np.uint64(tail_bits), np.uint64(1)
     row_mask = (one << shift) - one
     count = keys.size
@@ -184,10 +188,9 @@ def fold_inserts(keys, tail_bits, weight, rule, most, folded, reset, repeat_puts
 
 
 @compiled
-def combine_weights(
-    low, high, rule, most, there, old, reset, weight, repeat_puts, repeat_weight, out
-):
-    """Write the weights of the puts ``low … high - 1`` as `combined_weights` says."""
+def combine_weights(low, high, rule, most, there, old, puts, out):
+    """Write the weights of the puts ``low … high - 1``, which are `Folded`."""
+    weight, reset, repeat_puts, repeat_weight = puts
     repeat = np.searchsorted(repeat_puts, low)
     for put in range(low, high):
         value = weight[put]

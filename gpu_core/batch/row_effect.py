@@ -1,4 +1,4 @@
-"""Rows of any kind of ids, checked, and what they come to: the fields of an `UpdateBatch`."""
+"""Check rows with ids of any kind and compute their net effect: the fields of an `UpdateBatch`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kind import RowMeaning
 from ..times import INTEGERS, time_unit_named, times_of
 from .named_rows import in_keys, number_rows, unsigned_rows
 from .net_effect import net_effect
-from .rows import checked_rows
+from .rows import GivenRows, checked_rows
 
 
 def effect_of_rows(
@@ -27,7 +27,7 @@ def effect_of_rows(
     numbered: bool = False,
     **columns: Any,
 ) -> dict[str, Any]:
-    """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`.
+    """Check rows and work out what they come to; arguments of `GivenRows` and `net_effect`.
 
     ``numbered``: leave ids that are names as numbers of these, below 2^32, in place of keys.
     """
@@ -37,7 +37,7 @@ def effect_of_rows(
         src, dst, names = number_rows(src, dst, meaning.ids, columns, refuse_loops=refuse_loops)
     elif form_of(meaning.ids) == "uint64":
         src, dst = unsigned_rows(src, dst, columns)
-    rows = checked_rows(op, src, dst, meaning, **columns)
+    rows = checked_rows(GivenRows(op, src, dst, **columns), meaning)
     effect = net_effect(rows, meaning, dense=dense or numbered, offset_type=offset_type)
     if names is not None:
         effect = {**effect, "names": names} if numbered else in_keys(effect, names)

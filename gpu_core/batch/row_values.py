@@ -1,4 +1,4 @@
-"""Values of users' own properties: of the rows of a batch, and what they come to.
+"""Users' own properties in the rows of a batch, and their net effect.
 
 The last insert of an edge decides about all its values, whatever ``on_repeat`` says, which rules
 weights alone; likewise the last insert of a vertex. A vertex that only edges create has no values.
@@ -96,7 +96,7 @@ def values_at(kinds: Kinds, columns: Values, rows: npt.NDArray[np.int64]) -> Val
 
 
 def spread_values(kinds: Kinds, values: Values, at: npt.NDArray[np.int64], size: int) -> Values:
-    """Columns of so many items that have these values at some places, and are missing elsewhere."""
+    """Columns of ``size`` items with these values at some positions, and missing elsewhere."""
     out = {name: missing_column(kind, size) for name, kind in kinds}
     for name, column in out.items():
         column[at] = values[name]

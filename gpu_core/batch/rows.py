@@ -1,4 +1,4 @@
-"""Rows of a batch as arrays of the right types, or one sentence on the first row that is wrong.
+"""Rows of a batch as arrays of the right types, or one sentence on the first invalid row.
 
 The error knows all rows that break the same rule (`BadRowsError`).
 
@@ -124,23 +124,26 @@ def row_meaning(
     )  # fmt: skip
 
 
-def checked_rows(
-    op: Any,
-    src: Any,
-    dst: Any,
-    meaning: RowMeaning,
-    *,
-    dst_valid: Any = None,
-    weight: Any = None,
-    type: Any = None,  # noqa: A002 -- the log's name for the column
-    ts: Any = None,
-    values: Mapping[str, Any] | None = None,
-    bounds: Bounds | None = None,
-    row_name: Callable[[int], str] = name_of_row,
-) -> Rows:
-    """Check the arguments of ``UpdateBatch.of_rows``; `BatchError` names the first bad row."""
+class GivenRows(NamedTuple):
+    """Rows as ``UpdateBatch.from_rows`` takes them, before they are checked."""
+
+    op: Any
+    src: Any
+    dst: Any
+    dst_valid: Any = None
+    weight: Any = None
+    type: Any = None
+    ts: Any = None
+    values: Mapping[str, Any] | None = None
+    bounds: Bounds | None = None
+    row_name: Callable[[int], str] = name_of_row
+
+
+def checked_rows(given: GivenRows, meaning: RowMeaning) -> Rows:
+    """Check rows; `BatchError` names the first bad one."""
     record = meaning.record
-    _check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type, ts=ts)
+    op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
+    _check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
@@ -161,7 +164,7 @@ def checked_rows(
         weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
         checked = checked._replace(weight=weights, rounded=rounded)
     if record.has_times:
-        types = None if type is None else _types(type, checked, row_name)
+        types = None if type_ is None else _types(type_, checked, row_name)
         checked = checked._replace(type=types, ts=_times(ts, checked, row_name))
     if values or meaning.has_values:
         of_edges, of_vertices = checked_values(
@@ -258,7 +261,7 @@ def _weights(
 
             def reason(at: int) -> str:
                 how = f"overflows {kept}" if np.isfinite(array[at]) else "is not a finite number"
-                return f"weight {array[at]} {how}; mend the row, or leave it out"
+                return f"weight {array[at]} {how}; correct the row, or leave it out"
 
             raise BadRowsError(bad, row_name, reason)
     return weights, _rounded(array, weights, rows)

@@ -1,4 +1,4 @@
-"""Sort the keys of a batch's rows on one core; CPU workers convert side by side.
+"""Sort the keys of a batch on one core: CPU workers convert batches in parallel.
 
 Keys are distinct, so any sort of whole keys gives the order of a stable sort of their upper bits,
 and large batches are sorted by whichever is faster on this processor (`sorts_by_numpy` times both
@@ -6,7 +6,7 @@ once): NumPy's sort takes 8 to 10 ns a key on Sapphire Rapids, where radix passe
 33, and 58 on Zen 4, whose AVX-512 compress stores are microcoded, where those take 9 (4 M keys).
 
 The radix sort makes `PASSES` passes over the uppermost bits, fewer of few keys. That leaves *runs*
-of keys which agree in them, nearly all of one key: a short run that is out of order is mended by
+of keys which agree in them, nearly all of one key: a short run that is out of order is repaired by
 insertion, a long one by radix passes over the bits that are left, which take a fraction of the
 time: such runs stay in the cache. It is stable, and sorts words of `edge_buckets.py` as well.
 

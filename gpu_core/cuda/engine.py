@@ -23,6 +23,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ..batch.mean_degree import mean_degree
 from ..batch.update_batch import UpdateBatch
 from ..engine import HostTwin
 from ..errors import ArenaFullError, CorruptImageError, EngineError
@@ -37,9 +38,10 @@ from .device.devices import open_device
 from .device.stream import StreamLock
 from .kernels_ahead import files_of_analytic, files_of_graph
 from .memory.arena import DeviceArena
+from .queries import device_reader
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
-from .update.assisted.assisted import rehearse
+from .update.assisted import assisted
 from .update.assisted.repeats import with_combined_weights
 from .update.batch import DeviceBatch
 from .update.changes import DeviceChanging
@@ -143,7 +145,8 @@ class CudaEngine(UpdatableGraph):
         """Begin to compile what batches launch, analytics, and rows that the device converts."""
         begin_whole()
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
-        self.device.rehearse(rehearse)
+        for rehearse in (assisted.rehearse, device_reader.rehearse):
+            self.device.rehearse(rehearse)
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))
 
@@ -215,6 +218,23 @@ class CudaEngine(UpdatableGraph):
             self.arena.pull_header()
             self.arena.header[BatchField.STATUS :] = 0
             self.arena.push_header()
+
+    def mean_degree(self, batch: UpdateBatch | DeviceBatch) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean (`batch.mean_degree`)."""
+        if isinstance(batch, UpdateBatch):
+            batch.ensure_valid()
+            return mean_degree(self.kind, batch.put_rows, batch.put_indices)
+        with self.lock:
+            self.check_whole()
+            return mean_degree(self.kind, batch.put_rows, batch.put_indices, self.device.xp)
+
+    def size_pages(self, mean: float) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
+        with self.lock:
+            self.check_whole()
+            self.forget_copies()
+            with self.committing():
+                self.arena.size_pages(self.kind, mean)
 
     def expired(self, until: int) -> DeviceBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before.

@@ -15,7 +15,7 @@ from ..batch.rows import check_on_repeat, check_self_loops
 from ..batch.update_batch import UpdateBatch
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
-from ..kind import ArenaSizes, GraphKind, RowMeaning
+from ..kind import FIRST_BATCH, ArenaSizes, GraphKind, RowMeaning
 from ..layouts import LAYOUTS
 from ..names.user_ids import given_ids
 from ..properties.kinds import checked_kinds
@@ -76,7 +76,7 @@ def _is_whole(value: object) -> bool:
 def checked_kind(
     *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
     on_repeat: str, properties: Any, vertex_properties: Any, page_bytes: int | None,
-    mean_degree: float | None, **flags: bool,
+    mean_degree: float | str | None, **flags: bool,
 ) -> GraphKind:  # fmt: skip
     """Return what kind of graph the arguments of `DynamicGraph` describe.
 
@@ -98,9 +98,18 @@ def checked_kind(
         on_repeat=on_repeat, properties=checked_kinds("properties", properties),
         vertex_properties=checked_kinds("vertex_properties", vertex_properties),
         page_bytes=size_of("page_bytes", page_bytes),
-        mean_degree=None if mean_degree is None else number_of("mean_degree", mean_degree, least=1),
+        mean_degree=_checked_mean_degree(mean_degree),
         **checked,
     )  # fmt: skip
+
+
+def _checked_mean_degree(value: float | str | None) -> float | str | None:
+    if value is None or value == FIRST_BATCH:
+        return value
+    if isinstance(value, str):
+        msg = f"mean_degree={value!r} is unknown; use a number, or {FIRST_BATCH!r}"
+        raise SettingsError(msg)
+    return number_of("mean_degree", value, least=1)
 
 
 #: How many times as large an arena may become by one growth.

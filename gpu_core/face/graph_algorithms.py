@@ -346,7 +346,7 @@ class GraphAlgorithms(GraphGroups):
             most so much in all (L1).
         direction
             ``"push"``: active vertices write to their neighbors; ``"pull"``: all read from theirs,
-            which takes a copy of all edges, turned around, where in-neighbors are not stored;
+            which takes a transposed copy of all edges, where in-neighbors are not stored;
             ``"auto"``: whichever is less, superstep by superstep. It makes no difference to values.
         weight
             ``"weight"``: edges have their weights, or 1 where there are none. None: 1 each.
@@ -374,12 +374,14 @@ class GraphAlgorithms(GraphGroups):
                     values if np.isscalar(values) else self._keys_of_named(values),
                     default=default,
                     active=None if active is None else self._keys_of_ids("active", listed(active)),
-                    max_supersteps=max_supersteps,
-                    tolerance=tolerance,
-                    direction=direction,
-                    weight=weight,
-                    vertex_order=vertex_order,
-                    remap=yes_or_no("remap", remap),
+                    options=_programs.RunOptions(
+                        max_supersteps,
+                        tolerance,
+                        direction,
+                        weight,
+                        vertex_order,
+                        yes_or_no("remap", remap),
+                    ),
                 )
             )
 

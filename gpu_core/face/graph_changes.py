@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -17,11 +18,13 @@ import numpy.typing as npt
 
 from ..batch.deletes import deleting_batch
 from ..batch.end_points import MissingEndPointError
+from ..batch.protocols import Batch, ListedBatch
 from ..batch.renamed import renamed
 from ..batch.update_batch import UpdateBatch
 from ..effects import Effects, Touched
-from ..engine import Batch, SentBatch
+from ..engine import SentBatch
 from ..errors import BatchError, PrecisionWarning, SettingsError
+from ..kind import FIRST_BATCH, GraphKind
 from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
 from ..report import BatchReport, rounded_text
@@ -45,7 +48,7 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply a batch, whole or not at all.
 
-        Now and then a batch also has the graph laid out anew, which takes as long as a few batches
+        Now and then a batch also has the graph laid out again, which takes as long as a few batches
         do: when rows that come and go have left many pages free, and ``max_arena_bytes`` has room
         for a second image.
 
@@ -159,6 +162,7 @@ class ChangingGraph(MaintainingGraph):
             # Without a unit there is no edge that has a time.
             unit = self._time_unit
             until = _LEAST_TIME - 1 if unit is None else first_at_or_after(before, unit) - 1
+            batch: ListedBatch
             if until < _LEAST_TIME:
                 batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))
             else:
@@ -218,6 +222,10 @@ class ChangingGraph(MaintainingGraph):
                 values.check(received)
             self._changes += 1
             touched = self._touched(received) if effects else None
+            begun = kind
+            if kind.mean_degree == FIRST_BATCH:
+                # Kept when the batch has been applied: one that is refused was none.
+                begun = self._begun(engine.mean_degree(received))
             try:
                 apply = partial(apply_followed, engine) if engine.maintained else engine.apply
                 if values is None:
@@ -227,6 +235,8 @@ class ChangingGraph(MaintainingGraph):
                         outcome = apply(received)
             except MissingEndPointError as error:
                 raise self._in_users_ids(error) from None
+            if begun is not kind:
+                self._kind = begun
             if received.time_unit and self._time_unit is None and kind.record.has_times:
                 self._time_unit = time_unit_named(received.time_unit)
             report = BatchReport(
@@ -245,6 +255,16 @@ class ChangingGraph(MaintainingGraph):
             warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
         return report
 
+    def _begun(self, mean: float | None) -> GraphKind:
+        """What the graph is once its first edges, of this mean degree, have decided on its pages.
+
+        As before where there are no edges yet, or vertices already.
+        """
+        if mean is None or self._engine.vertex_count:
+            return self._kind
+        self._engine.size_pages(mean)
+        return replace(self._kind, mean_degree=mean)
+
     def _in_own_terms(self, batch: UpdateBatch) -> UpdateBatch:
         """The batch with times in the graph's unit, and ids that are its keys of them."""
         if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
@@ -262,7 +282,7 @@ class ChangingGraph(MaintainingGraph):
         ends = self._ids.shown(np.array(error.ends)).tolist()
         return MissingEndPointError(error.batch_id, *ends)
 
-    def _touched(self, batch: Any) -> Touched:
+    def _touched(self, batch: ListedBatch) -> Touched:
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
         with self._engine.lock:

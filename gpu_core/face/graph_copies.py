@@ -1,4 +1,4 @@
-"""Another graph like one that there is: copies, subgraphs, pickles, graphs read from files.
+"""New graphs from an existing one: copies, subgraphs, pickles, graphs read from files.
 
 All go by the arrays of `GraphReader.checkpoint_arrays` and the settings that the graph was made
 with. Some settings may be others then, for they change neither what the graph is nor what it means.

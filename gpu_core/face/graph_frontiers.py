@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..names.user_ids import listed
 from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
-from ..programs.vertex_state import Place, VertexState
+from ..programs.vertex_state import Origin, VertexState
 from .arguments import Id, Ids, one_of
 from .graph_products import GraphProducts
 
@@ -47,7 +47,7 @@ class GraphFrontiers(GraphProducts):
         if direction != "out":
             self._need_reverse(f"frontier(direction={direction!r})")
         with self._reader.lock:
-            return make_frontier(self._place(), direction, self._indices_of(vertices))
+            return make_frontier(self._origin(), direction, self._indices_of(vertices))
 
     def vertex_state(self, **values: Any) -> VertexState:
         """Named arrays of a value of each vertex, for functions over frontiers.
@@ -80,10 +80,10 @@ class GraphFrontiers(GraphProducts):
         (array([ 1, -2,  3]), array([False,  True, False]))
         """
         with self._reader.lock:
-            return VertexState(self._place(), values)
+            return VertexState(self._origin(), values)
 
-    def _place(self) -> Place:
-        return Place(lambda: self._reader, self._ids.shown)
+    def _origin(self) -> Origin:
+        return Origin(lambda: self._reader, self._ids.shown)
 
     def _indices_of(self, vertices: Any) -> npt.NDArray[np.uint32] | Frontier | None:
         """uint32, each once, of ids; frontiers as they are, and None: all."""

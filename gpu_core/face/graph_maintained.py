@@ -1,4 +1,4 @@
-"""A graph that maintains analytics: the part of `DynamicGraph` that says which.
+"""Choice of the analytics that a graph maintains: a part of `DynamicGraph`.
 
 How they follow batches: `maintenance.py`.
 """
@@ -34,13 +34,13 @@ class MaintainingGraph(GraphReader):
         this ``tol`` or a larger one, and nothing else that changes ranks take the maintained ranks.
         Their residual is within ``tol``, and ``error_bound`` is proven as ever. On the host they
         are repaired, which pays after small batches; 17 bytes a vertex. On a GPU steps start from
-        the ranks before when somebody asks, as with ``nstart``; 8 bytes a vertex, or 16.
+        the ranks before on request, as with ``nstart``; 8 bytes a vertex, or 16.
 
         ``weakly_connected_components``; a directed graph needs its in-neighbors
         (``reverse=True``). Answers are the same, to the bit. 12 bytes a vertex.
 
-        A batch that changes so much that a repair would take longer than to compute anew is not
-        followed; the next question computes anew then. Epochs, copies, pickles, `save` and
+        A batch that changes so much that a repair would take longer than to recompute is not
+        followed; the next question recomputes then. Epochs, copies, pickles, `save` and
         checkpoints carry what is maintained.
 
         Parameters
@@ -49,7 +49,7 @@ class MaintainingGraph(GraphReader):
             ``"clustering"``, ``"pagerank"`` or ``"weakly_connected_components"``.
         parameters
             Of the analytic: ``directed`` of clustering, ``alpha`` and ``tol`` of PageRank. One that
-            is maintained with others begins anew.
+            is maintained with others starts over.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class MaintainingGraph(GraphReader):
             del self._engine.maintained[analytic]
 
     def audit(self) -> None:
-        """Compute anew all that is maintained, and compare it with what was kept, bit for bit.
+        """Recompute all that is maintained, and compare it with what was kept, bit for bit.
 
         Of PageRank the residuals are compared, which decide how exact ranks are; on a GPU, where
         none are kept, nothing.
@@ -92,7 +92,7 @@ class MaintainingGraph(GraphReader):
         Raises
         ------
         CorruptImageError
-            It differs. What was computed anew is kept from then on.
+            It differs. What was recomputed is kept from then on.
         """
         with self._engine.lock:
             audit(self._engine, self._ids.shown)

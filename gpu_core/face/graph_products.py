@@ -43,7 +43,7 @@ class GraphProducts(GraphPaths):
             or a result of one value a vertex, such as another product.
         transpose
             Whether the product is ``A^T x``: a vertex gets the sum over its in-neighbors. Where
-            these are not stored, all edges are turned around first.
+            these are not stored, all edges are transposed first.
         weight
             ``"weight"``: edges count by their weights, or 1 where they have none. None: 1 each.
 

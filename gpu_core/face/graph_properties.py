@@ -1,4 +1,4 @@
-"""Properties of the user's own, as they are asked for: values of edges and of vertices.
+"""Queries for users' own properties: values of edges and of vertices.
 
 How they are kept and follow batches: ``properties/``.
 """

@@ -1,4 +1,4 @@
-"""Questions about vertices and edges: what a graph is asked in users' ids.
+"""Queries about vertices and edges, in users' ids.
 
 Called with an id they answer with a Python value, with an array of ids with an array. Names that
 networkx has mean what they mean there.
@@ -51,7 +51,7 @@ class GraphQueries:
         return iter(self.vertices().tolist())
 
     def __contains__(self, item: object) -> bool:
-        """Tell whether an id is a vertex, or a pair of ids an edge."""
+        """Return whether an id is a vertex, or a pair of ids an edge."""
         if isinstance(item, tuple):
             return len(item) == 2 and all(map(self._ids.is_id, item)) and self.has_edge(*item)
         return self._ids.is_id(item) and bool(self.has_vertices([cast(Id, item)])[0])
@@ -63,19 +63,19 @@ class GraphQueries:
         return self._ids.shown(keys)
 
     def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
-        """Tell for each id whether it is a vertex of the graph."""
+        """Return for each id whether it is a vertex of the graph."""
         with self._reader.lock:
             return self._reader.indices_of(self._ids.keys("vertices", vertices)) != NONE
 
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
-        """Tell for each pair whether it is an edge; unknown vertices have none."""
+        """Return for each pair whether it is an edge; unknown vertices have none."""
         sources, targets = self._pairs(src, dst)
         reader = self._reader
         with reader.lock:
             return reader.has_edges(reader.indices_of(sources), reader.indices_of(targets))
 
     def has_edge(self, u: Id, v: Id) -> bool:
-        """Tell whether ``(u, v)`` is an edge; unknown vertices have none."""
+        """Return whether ``(u, v)`` is an edge; unknown vertices have none."""
         return bool(self.has_edges([u], [v])[0])
 
     # -- neighbors ---------------------------------------------------------------------------

@@ -199,7 +199,8 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
             ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32, one item a vertex
             record; ``free_indices`` uint32 in the order in which they will be used again;
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
-            property columns; where times have a unit, ``time_unit``, its name as one string; of
+            property columns; where times have a unit, ``time_unit``, its name as one string; where
+            the mean degree is known, ``mean_degree``; of
             what is maintained the columns that ``docs/maintained.md`` lists, most of them with one
             item a vertex record; of the user's own properties ``edge property …`` and
             ``vertex property …``.
@@ -212,6 +213,8 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
             arrays |= arrays_of(self._reader)
         if self._time_unit is not None:
             arrays["time_unit"] = np.array([str(self._time_unit)])
+        if self._kind.known_mean_degree is not None:
+            arrays["mean_degree"] = np.array([self._kind.known_mean_degree], np.float64)
         return arrays
 
     def state_hash(self) -> str:

@@ -1,4 +1,4 @@
-"""Random walks and neighbor sampling, as methods of a graph: what learning on graphs asks for."""
+"""Random walks and neighbor sampling, as methods of a graph, for machine learning."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class GraphSamples(GraphFrontiers):
             PyTorch Geometric has it; needs ``reverse`` where edges have a direction. ``"out"``:
             edges that begin there.
         disjoint
-            Whether each given vertex has a sample of its own, told apart by ``batch``.
+            Whether each given vertex has a sample of its own, distinguished by ``batch``.
         before
             Only edges whose ``time`` is before this: a time as of `edges`, or, if ``disjoint``, one
             for each of the given vertices.

@@ -1,9 +1,10 @@
 """Barabási and Albert's model: new vertices join those that have many neighbors already.
 
 Vertex ``v`` brings ``degree`` edges, numbered ``v * degree …``. The end of an edge is the vertex at
-a place drawn from the list of all ends before it, where each vertex stands as often as it has
-edges: ends at even places are the vertices that brought an edge, and one at an odd place was drawn
-likewise, so it is followed to where it came from. So any slice of the list can be made on its own.
+a position drawn from the list of all ends before it, where each vertex stands as often as it has
+edges: ends at even positions are the vertices that brought an edge, and one at an odd position was
+drawn likewise, so it is followed to where it came from. So any slice of the list can be made on its
+own.
 
 Self loops and repeats stay in the list; there are few of them behind the first edges.
 
@@ -21,7 +22,7 @@ Int64s = npt.NDArray[np.int64]
 
 _STREAM = 0x62616C62  # "balb"
 
-#: Places are drawn from 32 bits, and an edge has two.
+#: Positions are drawn from 32 bits, and an edge has two.
 MAX_EDGES = 2**31
 
 

@@ -2,7 +2,7 @@
 
 All ``n (n - 1) / 2`` pairs are numbered: pair ``(d - 1) n + v`` is ``v`` and the vertex ``d``
 behind it, counted around. A permutation brings them into a random order (`permutation.py`), and
-edge ``i`` is the pair that is at place ``i``. So there are no self loops and no repeats, and any
+edge ``i`` is the pair that is at position ``i``. So there are no self loops and no repeats, and any
 slice of the list can be made on its own. `uniform.py` draws each end on its own, with repeats.
 
 Arrays are NumPy's or CuPy's.

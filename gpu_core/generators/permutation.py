@@ -1,4 +1,4 @@
-"""Numbers ``0 … limit - 1`` in a random order, each one's place being computed on its own.
+"""Numbers ``0 … limit - 1`` in a random order, each one's position being computed on its own.
 
 A Feistel network: a number is a pair ``(left, right)`` with ``left < a`` and ``right < b``, ``a b``
 being the least above ``limit`` for ``a`` near its square root. Each round adds a hash of one to the
@@ -26,7 +26,7 @@ MAX_LIMIT = 2**62
 
 
 def permuted_below(numbers: Words, limit: int, *, seed: int, stream: int) -> Words:
-    """Map each number to its place in the order.
+    """Map each number to its position in the order.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ def permuted_below(numbers: Words, limit: int, *, seed: int, stream: int) -> Wor
 
     Returns
     -------
-    places : uint64[n]
+    positions : uint64[n]
         Below ``limit``, and different where numbers are.
     """
     height = isqrt(limit - 1) + 1
     width = -(-limit // height)
-    places = _mixed(numbers, height, width, seed, stream)
-    while (outside := (places >= np.uint64(limit)).nonzero()[0]).size:
-        places[outside] = _mixed(places[outside], height, width, seed, stream)
-    return places
+    positions = _mixed(numbers, height, width, seed, stream)
+    while (outside := (positions >= np.uint64(limit)).nonzero()[0]).size:
+        positions[outside] = _mixed(positions[outside], height, width, seed, stream)
+    return positions
 
 
 def _mixed(numbers: Words, height: int, width: int, seed: int, stream: int) -> Words:

@@ -26,14 +26,14 @@ round: the graph is the same however it is computed.
 On a GPU the graph grows in its memory (`cuda/generators/watts_alpha.py`).
 
 ``p`` is ``1 / (n (n - 1))`` where it is not given: half of one over the number of pairs, as in the
-paper on average, which draws it anew for each pair.
+paper on average, which redraws it for each pair.
 
 Sources: Watts, "Small Worlds", Princeton 1999; Leist, Hawick, "Graph Generation on GPUs using
 Dynamic Memory Allocation", PDPTA 2011 (its equation 1 and algorithm 1).
 """
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ from .counter_random import random_words, stream_start
 from .uniform import MAX_VERTICES
 
 Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
 
 BY = ("two hops", "all pairs")
 #: Who hands out the memory of rows that grow on a GPU.
@@ -52,8 +53,8 @@ MEMORY = ("device", "host")
 _STREAM = 0x616C7068  # "alph"
 _CHOICE, _ORDER = _STREAM, _STREAM + 1
 
-#: Turns of one call of compiled code: it listens to Ctrl-C in between.
-_TURNS = 1 << 15
+#: Choices of one call of compiled code: it listens to Ctrl-C in between.
+_CHOICES = 1 << 15
 #: By all pairs, a thread looks at so many vertices at least: for fewer it takes longer to begin.
 _VERTICES_A_THREAD = 1 << 13
 #: Least room of a row that has its first neighbor.
@@ -146,7 +147,7 @@ def watts_alpha_edges(
         return grown.src.astype(np.int64), grown.dst.astype(np.int64)
     growing = Growing(num_vertices, degree, propensity, seed, first_room)
     while not growing.is_complete:
-        growing.choose(_TURNS, by)
+        growing.choose(_CHOICES, by)
     return growing.src.astype(np.int64), growing.dst.astype(np.int64)
 
 
@@ -171,8 +172,25 @@ def _edges_of(count: int, degree: float) -> int:
 
 def _order(seed: int, number: int, count: int) -> Int64s:
     """Who chooses in a round, one after the other."""
-    turns = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
-    return np.argsort(random_words(seed, _ORDER, turns), kind="stable")
+    choices = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
+    return np.argsort(random_words(seed, _ORDER, choices), kind="stable")
+
+
+class GrowingGraph(NamedTuple):
+    """The arrays of a graph that grows, as a kernel argument."""
+
+    #: By vertex: where its neighbors begin in ``columns``, how many they are, and their room.
+    begin: Int64s
+    degree: UInt32s
+    room: UInt32s
+    columns: UInt32s
+    #: Room of a row that has its first neighbor.
+    first_room: int
+    #: uint32[num_edges]: ``src`` chose ``dst``, in the order in which edges were made.
+    src: UInt32s
+    dst: UInt32s
+    #: int64[2]: edges that were made, and the end of the rows.
+    made: Int64s
 
 
 class Growing:
@@ -191,67 +209,62 @@ class Growing:
     ) -> None:
         edges = _edges_of(count, degree)
         self.src, self.dst = np.empty(edges, np.uint32), np.empty(edges, np.uint32)
-        self._count, self._seed, self._propensity = count, seed, propensity
-        self._begin = np.zeros(count, np.int64)
-        self._degree, self._room = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
+        self._count, self._seed = count, seed
         self._looked = np.zeros(count, np.uint32)
-        self._first_room = first_room
+        #: Start of the stream of choices, and what choices are weighted by.
+        self._draw = stream_start(seed, _CHOICE), propensity
+        degrees, room = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
         # A row of d neighbors has left behind less room than it has, which is less than 2 d or the
         # first one.
-        self._columns = np.empty(8 * edges + 2 * first_room * count, np.uint32)
-        #: Edges that were made, and the end of the rows.
-        self._made = np.zeros(2, np.int64)
-        self._turn = 0
+        columns = np.empty(8 * edges + 2 * first_room * count, np.uint32)
+        self._graph = GrowingGraph(
+            np.zeros(count, np.int64), degrees, room, columns, first_room, self.src, self.dst,
+            np.zeros(2, np.int64),
+        )  # fmt: skip
+        self._choice = 0
         self._order = np.empty(0, np.int64)
 
     @property
     def is_complete(self) -> bool:
         """Whether all edges were made."""
-        return bool(self._made[0] == self.src.size)
+        return bool(self._graph.made[0] == self.src.size)
 
     def choose(self, most: int, by: str, *, one_core: bool = False) -> int:
         """Have the next vertices choose, one after the other; returns how many it were.
 
         ``most`` at most, of this round, or as many as there are edges to make.
         """
-        within = self._turn % self._count
+        within = self._choice % self._count
         if within == 0:
-            self._order = _order(self._seed, self._turn // self._count, self._count)
-        vertices, first = self._order[within : within + most], np.uint64(self._turn)
+            self._order = _order(self._seed, self._choice // self._count, self._count)
+        vertices, first = self._order[within : within + most], np.uint64(self._choice)
         if by == "two hops":
             self._choose_of_two_hops(vertices, first)
         else:
-            for turn, vertex in enumerate(vertices):
+            for choice, vertex in enumerate(vertices):
                 if not self.is_complete:
-                    self._choose_of_all(vertex, first + np.uint64(turn), one_core)
-        self._turn += vertices.size
+                    self._choose_of_all(vertex, first + np.uint64(choice), one_core)
+        self._choice += vertices.size
         return int(vertices.size)
 
     def _choose_of_two_hops(self, vertices: Int64s, first: np.uint64) -> None:
         from .watts_alpha_kernels import choose_of_two_hops  # which brings Numba
 
-        choose_of_two_hops(vertices, first, self._looked, *self._told)
+        choose_of_two_hops(vertices, first, self._looked, self._draw, self._graph)
 
-    def _choose_of_all(self, vertex: int, turn: np.uint64, one_core: bool) -> None:
+    def _choose_of_all(self, vertex: int, choice: np.uint64, one_core: bool) -> None:
         from ..jit.parallel import SERIAL_ITEMS, for_ranges
         from .watts_alpha_kernels import count_common, take_of_class
 
         is_neighbor = np.zeros(self._count, np.uint8)
         classes = np.empty(self._count, np.uint32)
-        begin, size = self._begin[vertex], self._degree[vertex]
-        is_neighbor[self._columns[begin : begin + size]] = 1
+        begin, degree, columns = self._graph.begin, self._graph.degree, self._graph.columns
+        is_neighbor[columns[begin[vertex] : begin[vertex] + degree[vertex]]] = 1
         # What is neither 0, which may be chosen, nor 1, which is counted.
         is_neighbor[vertex] = 2
         sizes = for_ranges(
-            count_common, self._count, self._begin, self._degree, self._columns, is_neighbor,
-            classes, self._propensity.size - 1, block=_VERTICES_A_THREAD,
+            count_common, self._count, begin, degree, columns, is_neighbor, classes,
+            self._draw[1].size - 1, block=_VERTICES_A_THREAD,
             serial_items=self._count + 1 if one_core else SERIAL_ITEMS,
         )  # fmt: skip
-        take_of_class(vertex, turn, np.sum(sizes, axis=0), classes, *self._told)
-
-    @property
-    def _told(self) -> tuple[Any, ...]:
-        """What each compiled step is told."""
-        start = stream_start(self._seed, _CHOICE)
-        rows = self._begin, self._degree, self._room, self._columns, self._first_room
-        return start, *rows, self.src, self.dst, self._made, self._propensity
+        take_of_class(vertex, choice, np.sum(sizes, axis=0), classes, self._draw, self._graph)

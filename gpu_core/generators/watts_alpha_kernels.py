@@ -24,14 +24,14 @@ def word(start, number):
 
 
 @inlined
-def drawn_class(start, turn, sizes, propensity):
+def drawn_class(start, choice, sizes, propensity):
     """Draw the number of common neighbors; -1 where there is nobody to choose."""
     total = 0.0
     for common in range(sizes.size):
         total += sizes[common] * propensity[common]
     if total == 0.0:
         return -1
-    draw = (word(start, 2 * turn) >> np.uint64(11)) * _UNIT * total
+    draw = (word(start, 2 * choice) >> np.uint64(11)) * _UNIT * total
     upto, last = 0.0, -1
     for common in range(sizes.size):
         if sizes[common] > 0:
@@ -43,18 +43,20 @@ def drawn_class(start, turn, sizes, propensity):
 
 
 @inlined
-def drawn_rank(start, turn, size):
+def drawn_rank(start, choice, size):
     """Draw one of so many."""
-    half = word(start, 2 * turn + 1) >> np.uint64(32)
+    half = word(start, 2 * choice + 1) >> np.uint64(32)
     return np.int64((half * np.uint64(size)) >> np.uint64(32))
 
 
 @inlined
-def add_neighbor(vertex, other, begin, degree, room, columns, first_room, made):
+def add_neighbor(vertex, other, graph):
     """Append to a row, which moves to twice the room where it is full."""
+    begin, degree, room = graph.begin, graph.degree, graph.room
+    columns, made = graph.columns, graph.made
     size = np.int64(degree[vertex])
     if size == room[vertex]:
-        wanted = max(2 * size, first_room)
+        wanted = max(2 * size, graph.first_room)
         end = made[1]
         for at in range(size):
             columns[end + at] = columns[begin[vertex] + at]
@@ -65,30 +67,30 @@ def add_neighbor(vertex, other, begin, degree, room, columns, first_room, made):
 
 
 @inlined
-def add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, made):
+def add_edge(vertex, other, graph):
     """Make two vertices neighbors."""
-    add_neighbor(vertex, other, begin, degree, room, columns, first_room, made)
-    add_neighbor(other, vertex, begin, degree, room, columns, first_room, made)
-    src[made[0]], dst[made[0]] = vertex, other
+    add_neighbor(vertex, other, graph)
+    add_neighbor(other, vertex, graph)
+    made = graph.made
+    graph.src[made[0]], graph.dst[made[0]] = vertex, other
     made[0] += 1
 
 
 @compiled
-def choose_of_two_hops(
-    order, first_turn, looked, start, begin, degree, room, columns, first_room, src, dst, made,
-    propensity,
-):  # fmt: skip
+def choose_of_two_hops(order, first_choice, looked, draw, graph):
     """Have the vertices of ``order`` choose, those with common neighbors being looked at alone.
 
     ``looked``: uint32 by vertex, 0; of vertices two hops away how many neighbors are common.
     """
+    begin, degree, columns, made = graph.begin, graph.degree, graph.columns, graph.made
+    start, propensity = draw
     count, most = degree.size, propensity.size - 1
     sizes = np.zeros(propensity.size, np.int64)
     near, members = np.empty(count, np.int64), np.empty(count, np.int64)
     for at in range(order.size):
-        if made[0] == src.size:
+        if made[0] == graph.src.size:
             return
-        vertex, turn = order[at], first_turn + np.uint64(at)
+        vertex, choice = order[at], first_choice + np.uint64(at)
         row, size = begin[vertex], np.int64(degree[vertex])
         sizes[:] = 0
         # Itself and its neighbors, as if they had been looked at: they are none of the others.
@@ -98,9 +100,9 @@ def choose_of_two_hops(
         found = 0
         for a in range(size):
             between = columns[row + a]
-            place = begin[between]
+            position = begin[between]
             for b in range(degree[between]):
-                other = columns[place + b]
+                other = columns[position + b]
                 if looked[other] == _NONE:
                     continue
                 if looked[other] == 0:
@@ -110,10 +112,10 @@ def choose_of_two_hops(
         for a in range(found):
             sizes[min(np.int64(looked[near[a]]), most)] += 1
         sizes[0] = count - 1 - size - found
-        common = drawn_class(start, turn, sizes, propensity)
+        common = drawn_class(start, choice, sizes, propensity)
         chosen = -1
         if common > 0:
-            rank, kept = drawn_rank(start, turn, sizes[common]), 0
+            rank, kept = drawn_rank(start, choice, sizes[common]), 0
             for a in range(found):
                 if min(np.int64(looked[near[a]]), most) == common:
                     members[kept] = near[a]
@@ -121,7 +123,7 @@ def choose_of_two_hops(
             chosen = np.sort(members[:kept])[rank]
         elif common == 0:
             # Of the vertices that are neither near nor neighbors the one of this rank.
-            chosen = drawn_rank(start, turn, sizes[0])
+            chosen = drawn_rank(start, choice, sizes[0])
             for a in range(found):
                 members[a] = near[a]
             for a in range(size):
@@ -137,7 +139,7 @@ def choose_of_two_hops(
         for a in range(found):
             looked[near[a]] = 0
         if chosen >= 0:
-            add_edge(vertex, chosen, begin, degree, room, columns, first_room, src, dst, made)
+            add_edge(vertex, chosen, graph)
 
 
 @compiled
@@ -148,9 +150,9 @@ def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
         if is_neighbor[other] != 0:
             classes[other] = _NONE
             continue
-        common, place = 0, begin[other]
+        common, position = 0, begin[other]
         for a in range(degree[other]):
-            common += is_neighbor[columns[place + a]] == 1
+            common += is_neighbor[columns[position + a]] == 1
         common = min(common, most)
         classes[other] = common
         sizes[common] += 1
@@ -158,18 +160,16 @@ def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
 
 
 @compiled
-def take_of_class(
-    vertex, turn, sizes, classes, start, begin, degree, room, columns, first_room, src, dst, made,
-    propensity,
-):  # fmt: skip
+def take_of_class(vertex, choice, sizes, classes, draw, graph):
     """Have a vertex choose, the classes of all others being known."""
-    common = drawn_class(start, turn, sizes, propensity)
+    start, propensity = draw
+    common = drawn_class(start, choice, sizes, propensity)
     if common < 0:
         return
-    rank = drawn_rank(start, turn, sizes[common])
+    rank = drawn_rank(start, choice, sizes[common])
     for other in range(classes.size):
         if classes[other] == common:
             if rank == 0:
-                add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, made)
+                add_edge(vertex, other, graph)
                 return
             rank -= 1

@@ -15,7 +15,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ..batch.mean_degree import mean_degree
 from ..batch.numbered_batch import NumberedBatch
+from ..batch.protocols import ListedBatch
 from ..batch.update_batch import UpdateBatch
 from ..errors import ArenaFullError, BatchError
 from ..image.accounts import Outcome
@@ -95,7 +97,7 @@ class HostEngine(HostReader):
         """Nothing is sent ahead: batches are applied where they lie."""
         return
 
-    def received(self, batch: object) -> object:
+    def received(self, batch: ListedBatch) -> ListedBatch:
         """The batch as it is: no feed is made here."""
         return batch
 
@@ -131,6 +133,19 @@ class HostEngine(HostReader):
                 outcome = apply_mapped(self, mapped, deltas, batch)
             self._oldest_times.follow(deltas, batch, mapped.vertex_count)
             return self.arena.after_batch(outcome)
+
+    def mean_degree(self, batch: UpdateBatch) -> float | None:
+        """Entries of a row that a batch alone makes, on the mean (`batch.mean_degree`)."""
+        batch.ensure_valid()
+        return mean_degree(self.kind, batch.put_rows, batch.put_indices)
+
+    def size_pages(self, mean: float) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries."""
+        with self.lock:
+            self.check_whole()
+            self.forget_rows()
+            with self.committing():
+                self.arena.size_pages(self.kind, mean)
 
     def expired(self, until: int) -> ExpiringBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before.

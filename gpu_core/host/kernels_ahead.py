@@ -18,7 +18,7 @@ from ..image.free_runs import take_runs
 from ..jit.arrays import readonly
 from ..jit.shared_cache import is_saved
 from .memory.rooms import Rooms
-from .queries.export import copy_rows
+from .queries.export import ExportedRows, copy_rows
 from .update.commit import rewrite_rows
 from .update.deltas import Delta
 from .update.entries import Properties
@@ -44,6 +44,9 @@ _DELTA: Final = _named(Delta, _WORD, np.int64, _WORD, np.uint8, _WORD, _FLAG, wr
 _ROOMS: Final = _named(Rooms, np.int64, np.int64, np.uint64, writable=True)
 _PLAN: Final = _named(PlannedRows, _WORD, _WORD, _FLAG, _WORD, _WORD, _WORD, _WORD, writable=True)
 _PROPERTIES: Final = _named(Properties, _WORD, _WORD, np.int64, np.int64, _FLAG, writable=False)
+_EXPORTED: Final = _named(
+    ExportedRows, np.int64, _WORD, _WORD, _WORD, np.int64, np.int64, writable=True
+)
 _READ_WORDS: Final = numba.typeof(readonly(np.empty(0, np.uint32)))
 _ROWS: Final = (_NUMBER, _NUMBER, _WORDS, _SHAPE)
 
@@ -51,7 +54,7 @@ _ROWS: Final = (_NUMBER, _NUMBER, _WORDS, _SHAPE)
 PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (
         copy_rows,
-        (*_ROWS, _WORDS, _INT64, _WORDS, numba.boolean, _WORDS, _WORDS, _WORDS, _INT64, _INT64),
+        (*_ROWS, _WORDS, _WORDS, numba.boolean, _EXPORTED),
     ),
     (
         rows_in_order.copy_rows,

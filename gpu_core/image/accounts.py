@@ -1,4 +1,4 @@
-"""What a batch came to, and how memory stands after it: numbers of the report, of both engines.
+"""Numbers of a batch report on both engines: net effect, and memory after the batch.
 
 Compiled, because a small batch is bound by what the host does around it.
 """
@@ -62,11 +62,20 @@ def free_pages(header, counts):
     return bump - free, free + limit - bump, largest
 
 
+class VertexChanges(NamedTuple):
+    """Vertex rows of a batch, how many of them found their vertex, and what it did to vertices."""
+
+    row_puts: int
+    row_puts_found: int
+    row_deletes: int
+    row_deletes_found: int
+    #: Vertices that the batch added to the graph, and removed from it.
+    created: int
+    removed: int
+
+
 @compiled
-def numbers_of_batch(
-    header, counts, tally, rows, sides, deletes, row_puts, row_puts_found, row_deletes,
-    row_deletes_found, created, removed,
-):  # fmt: skip
+def numbers_of_batch(header, counts, tally, rows, entries_per_edge, deletes, vertices):
     """Numbers of `Outcome`, once the batch is done.
 
     Parameters
@@ -77,24 +86,23 @@ def numbers_of_batch(
         int64[5]: fields of `plan.Tally` about entries, of the forward delta.
     rows
         int64[3]: those about rows, of all deltas.
-    sides
+    entries_per_edge
         Entries that the forward delta has of an edge: 2 for undirected graphs.
     deletes
         Edges to delete.
-    row_puts, row_deletes
-        Vertex rows of the batch; ``…_found`` of them found their vertex.
-    created, removed
-        Vertices that the batch added to the graph, and took out of it.
+    vertices
+        `VertexChanges`.
     """
+    row_puts, row_puts_found, row_deletes, row_deletes_found, created, removed = vertices
     added, found_puts, lost, replaced = tally[0], tally[1], tally[3], tally[4]
-    new, deleted = added // sides, tally[2] // sides
+    new, deleted = added // entries_per_edge, tally[2] // entries_per_edge
     return (
         deletes - deleted + row_deletes - row_deletes_found,
         new + row_puts - row_puts_found,
-        found_puts // sides + row_puts_found,
+        found_puts // entries_per_edge + row_puts_found,
         deleted + row_deletes_found,
-        (added - replaced) // sides,
-        (lost - replaced) // sides,
+        (added - replaced) // entries_per_edge,
+        (lost - replaced) // entries_per_edge,
         created,
         removed,
         header[_NUM_VERTICES],

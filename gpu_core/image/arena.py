@@ -110,6 +110,10 @@ class BaseArena(GrowingTables):
         """Make an image of zeros as large as ``header`` says, and this its header."""
 
     @abstractmethod
+    def _drop_image(self) -> None:
+        """Release the memory of the image, before another one replaces it."""
+
+    @abstractmethod
     def _extend_image(self, image_words: int) -> None:
         """Replace the image by one with more scratch behind the same pages."""
 
@@ -151,6 +155,19 @@ class BaseArena(GrowingTables):
         """Make an empty image with this header and its table of free runs."""
         self._put_image(*arena_size.open_header(header, room))
 
+    def size_pages(self, kind: GraphKind, mean_degree: float) -> None:
+        """Replace an image without a vertex by one with pages that suit a mean degree."""
+        page_bytes = arena_size.page_size_of(self.header, kind, mean_degree)
+        if page_bytes == self[Field.PAGE_WORDS] * WORD_BYTES:
+            return
+        header, area = arena_size.new_header(kind, page_bytes), self[Field.PAGE_END]
+        header[Field.BATCHES] = self[Field.BATCHES]
+        room = Room(area, self[Field.IMAGE_WORDS] - area)
+        self.limit_bytes = min(self.limit_bytes, arena_size.reach_bytes(page_bytes))
+        # Two images of this size may be more than there is memory for.
+        self._drop_image()
+        self._open_image(header, room)
+
     # -- making sure of runs -----------------------------------------------------------------
 
     def _fits(self, demand: Demand) -> bool:
@@ -186,7 +203,7 @@ class BaseArena(GrowingTables):
         """Runs of the tables by size class, the table of free runs not counted."""
         live = np.zeros(CLASSES, np.int64)
         for table in Table:
-            first, size_class = self._place_of(table)
+            first, size_class = self._position_of(table)
             if table != Table.FREE_TREE and first != NONE:
                 live[size_class] += 1
         return live
@@ -199,7 +216,7 @@ class BaseArena(GrowingTables):
         return self.compacted(outcome) if self.record_aging(outcome) else outcome
 
     def record_aging(self, outcome: Outcome) -> bool:
-        """Take note of a batch that was applied, and tell whether the image is to be replaced.
+        """Take note of a batch that was applied, and return whether the image is to be replaced.
 
         By a tidier one, or, as ``arena_grow_at`` asks for, by a larger one.
         """
@@ -321,7 +338,7 @@ class BaseArena(GrowingTables):
         vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
         self.image[vertices] = old[vertices]
 
-        _, tree_class = self._place_of(Table.FREE_TREE)
+        _, tree_class = self._position_of(Table.FREE_TREE)
         slots[tree_class] += 1
         pages = slots << np.arange(CLASSES)
         # Runs of each class begin behind those of all larger classes.

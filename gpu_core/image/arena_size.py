@@ -8,6 +8,7 @@ Not here: who fills the image (`arena.BaseArena`, `host/memory/arena.py`, `cuda/
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -41,7 +42,7 @@ SCRATCH_SHARE = 8
 #: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
 _ROOM_AN_ENTRY = 2
 #: An image has aged when it has one free page below the bump mark to so many in use: runs that were
-#: left for others. A graph of 16 edges a vertex, drawn anew at random, takes 1.2 of a fresh one's
+#: left for others. A graph of 16 edges a vertex, redrawn at random, takes 1.2 of a fresh one's
 #: memory then.
 PAGES_A_FREE_PAGE = 5
 #: It is compacted when batches have also changed as many edges as it has, of which a batch counts
@@ -67,7 +68,7 @@ def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
         ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
     """
     record, layout = kind.record, LAYOUTS[kind.layout]
-    page_bytes = kind.page_bytes or layout.page_bytes_for(kind.mean_degree, record.words)
+    page_bytes = kind.page_bytes or layout.page_bytes_for(kind.known_mean_degree, record.words)
     if page_bytes & (page_bytes - 1) or not MIN_PAGE_BYTES <= page_bytes <= MAX_PAGE_BYTES:
         msg = (
             f"page_bytes={page_bytes} is not a power of two "
@@ -86,6 +87,17 @@ def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
             f"({reach_bytes(page_bytes):,} bytes); use larger pages"
         )
         raise SettingsError(msg)
+    return page_bytes
+
+
+def page_size_of(header: Int64s, kind: GraphKind, mean_degree: float) -> int:
+    """Bytes of a page for this mean degree, in an image as large as ``header`` says.
+
+    Larger ones where indices of such pages would not reach its end.
+    """
+    page_bytes = page_size(replace(kind, mean_degree=mean_degree), None)
+    while reach_bytes(page_bytes) < int(header[Field.IMAGE_WORDS]) * WORD_BYTES:
+        page_bytes *= 2
     return page_bytes
 
 

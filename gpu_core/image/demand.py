@@ -1,4 +1,4 @@
-"""What one batch asks of the arena, and what it was given.
+"""Demand of one batch for pages of the arena, and what was allocated for it.
 
 Part of   the apply path: deltas -> plan -> **arena.prepare, arena.take** -> commit
 """

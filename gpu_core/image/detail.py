@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import CLASS_MASK, CLASSES, STATE_WORD, WORD_BYTES, Field, Shape
+from .fields import CLASS_MASK, CLASSES, HEADER_WORDS, STATE_WORD, WORD_BYTES, Field, Shape
+from .free_runs import LEVELS, tree_geometry
 from .memory import MemoryDetail, SizeClass
 from .view import ImageView
 
@@ -27,7 +28,10 @@ def detail_of(arena: ImageView) -> MemoryDetail:
     }
     if arena.pages_queued:
         free[1] = free.get(1, 0) + arena.pages_queued
-    return MemoryDetail(classes, dict(sorted(free.items())), page_bytes)
+    max_pages = (arena[Field.PAGE_END] - HEADER_WORDS) // arena[Field.PAGE_WORDS]
+    words = tree_geometry(max_pages)[0][:, LEVELS:].sum(axis=1)
+    trees = {1 << number: WORD_BYTES * size for number, size in enumerate(words.tolist()) if size}
+    return MemoryDetail(classes, dict(sorted(free.items())), page_bytes, trees)
 
 
 def _classes(arena: ImageView, direction: str) -> list[SizeClass]:

@@ -1,9 +1,9 @@
 """Free runs of pages: aligned buddies by size class, one bit tree a class.
 
 A run of class ``c`` is ``2**c`` pages that begin at a multiple of ``2**c``. The tree of class ``c``
-has one bit for each such place, 1 = a free run of exactly this class begins here; every level above
-has one bit for each word below it, 1 = that word is not empty. So the lowest free run is found in
-one word a level, and the trees take some 2.1 bits a page.
+has one bit for each such position, 1 = a free run of exactly this class begins here; every level
+above has one bit for each word below it, 1 = that word is not empty. So the lowest free run is
+found in one word a level, and the trees take some 2.1 bits a page.
 
 Runs are handed out in a fixed order, lowest first: of the class itself, then split off the smallest
 larger run, then from the bump mark (pages never used). Holes that alignment leaves are free runs.
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ..jit.compile import compiled, inlined
 from .fields import CLASSES, NONE, Field
 
-#: Levels a tree can have: 32**7 places cover any 32-bit page index.
+#: Levels a tree can have: 32**7 positions cover any 32-bit page index.
 LEVELS = 7
 #: Words of the table before the trees: one int64 count a class.
 COUNT_WORDS = 2 * CLASSES
@@ -56,15 +56,15 @@ def tree_geometry(max_pages: int) -> tuple[npt.NDArray[np.int64], int]:
     geometry = np.zeros((CLASSES, 2 * LEVELS), dtype=np.int64)
     word = COUNT_WORDS
     for size_class in range(CLASSES):
-        places = max_pages >> size_class
+        positions = max_pages >> size_class
         for level in range(LEVELS):
-            if places == 0:
+            if positions == 0:
                 break
-            words = -(-places // 32)
+            words = -(-positions // 32)
             geometry[size_class, level] = word
             geometry[size_class, LEVELS + level] = words
             word += words
-            places = words if words > 1 else 0
+            positions = words if words > 1 else 0
     return geometry, word
 
 
@@ -77,50 +77,50 @@ def lowest_bit(word):
 
 
 @inlined
-def set_run(tree, geometry, size_class, place):
-    """Enter a free run at ``place`` (first page >> class)."""
+def set_run(tree, geometry, size_class, position):
+    """Enter a free run at ``position`` (first page >> class)."""
     for level in range(LEVELS):
         if geometry[size_class, LEVELS + level] == 0:
             break
-        word = geometry[size_class, level] + (place >> 5)
+        word = geometry[size_class, level] + (position >> 5)
         before = tree[word]
-        tree[word] = before | (np.uint32(1) << np.uint32(place & 31))
+        tree[word] = before | (np.uint32(1) << np.uint32(position & 31))
         if before != 0:
             break
-        place >>= 5
+        position >>= 5
 
 
 @inlined
-def clear_run(tree, geometry, size_class, place):
-    """Take the free run at ``place`` out of the tree."""
+def clear_run(tree, geometry, size_class, position):
+    """Take the free run at ``position`` out of the tree."""
     for level in range(LEVELS):
         if geometry[size_class, LEVELS + level] == 0:
             break
-        word = geometry[size_class, level] + (place >> 5)
-        after = tree[word] & ~(np.uint32(1) << np.uint32(place & 31))
+        word = geometry[size_class, level] + (position >> 5)
+        after = tree[word] & ~(np.uint32(1) << np.uint32(position & 31))
         tree[word] = after
         if after != 0:
             break
-        place >>= 5
+        position >>= 5
 
 
 @inlined
-def next_run(tree, geometry, size_class, place):
-    """Return the lowest free run at or behind ``place``; -1 where there is none."""
+def next_run(tree, geometry, size_class, position):
+    """Return the lowest free run at or behind ``position``; -1 where there is none."""
     level = 0
     while True:
-        if level == LEVELS or (place >> 5) >= geometry[size_class, LEVELS + level]:
+        if level == LEVELS or (position >> 5) >= geometry[size_class, LEVELS + level]:
             return np.int64(-1)
-        word = tree[geometry[size_class, level] + (place >> 5)] >> np.uint32(place & 31)
+        word = tree[geometry[size_class, level] + (position >> 5)] >> np.uint32(position & 31)
         if word != 0:
-            place += lowest_bit(word)
+            position += lowest_bit(word)
             break
-        place = (place >> 5) + 1
+        position = (position >> 5) + 1
         level += 1
     while level > 0:
         level -= 1
-        place = place * 32 + lowest_bit(tree[geometry[size_class, level] + place])
-    return np.int64(place)
+        position = position * 32 + lowest_bit(tree[geometry[size_class, level] + position])
+    return np.int64(position)
 
 
 @inlined
@@ -160,23 +160,23 @@ def give_back_runs(tree, counts, header, geometry, firsts, classes):
 def take_runs(tree, counts, header, geometry, size_class, out):
     """Hand out ``out.size`` runs of one class; `demand_fits` has made sure that they are there."""
     taken = 0
-    place = np.int64(0)
+    position = np.int64(0)
     while taken < out.size and counts[size_class] > 0:
-        place = next_run(tree, geometry, size_class, place)
-        clear_run(tree, geometry, size_class, place)
+        position = next_run(tree, geometry, size_class, position)
+        clear_run(tree, geometry, size_class, position)
         counts[size_class] -= 1
         header[_FREE] -= np.int64(1) << size_class
-        out[taken] = place << size_class
+        out[taken] = position << size_class
         taken += 1
     larger = size_class + 1
     while taken < out.size and larger < CLASSES:
         if counts[larger] == 0:
             larger += 1
             continue
-        place = next_run(tree, geometry, larger, np.int64(0))
-        clear_run(tree, geometry, larger, place)
+        position = next_run(tree, geometry, larger, np.int64(0))
+        clear_run(tree, geometry, larger, position)
         counts[larger] -= 1
-        start = place << larger
+        start = position << larger
         end = start + (np.int64(1) << larger)
         while taken < out.size and start < end:
             out[taken] = start
@@ -237,18 +237,21 @@ def demand_fits(counts, bump, max_pages, demand):
 def merge_buddies(tree, counts, geometry):
     """Join free buddies, class by class from the smallest, as often as they meet."""
     for size_class in range(CLASSES - 1):
-        place = np.int64(0)
+        position = np.int64(0)
         while True:
-            place = next_run(tree, geometry, size_class, place)
-            if place < 0:
+            position = next_run(tree, geometry, size_class, position)
+            if position < 0:
                 break
-            if place & 1 == 0 and next_run(tree, geometry, size_class, place + 1) == place + 1:
-                clear_run(tree, geometry, size_class, place)
-                clear_run(tree, geometry, size_class, place + 1)
+            if (
+                position & 1 == 0
+                and next_run(tree, geometry, size_class, position + 1) == position + 1
+            ):
+                clear_run(tree, geometry, size_class, position)
+                clear_run(tree, geometry, size_class, position + 1)
                 counts[size_class] -= 2
-                set_run(tree, geometry, size_class + 1, place >> 1)
+                set_run(tree, geometry, size_class + 1, position >> 1)
                 counts[size_class + 1] += 1
-            place = (place | 1) + 1
+            position = (position | 1) + 1
 
 
 @compiled
@@ -262,9 +265,9 @@ def lower_bump(tree, counts, header, geometry):
             pages = np.int64(1) << size_class
             if bump < pages or bump & (pages - 1) != 0 or counts[size_class] == 0:
                 continue
-            place = (bump >> size_class) - 1
-            if next_run(tree, geometry, size_class, place) == place:
-                clear_run(tree, geometry, size_class, place)
+            position = (bump >> size_class) - 1
+            if next_run(tree, geometry, size_class, position) == position:
+                clear_run(tree, geometry, size_class, position)
                 counts[size_class] -= 1
                 header[_BUMP] -= pages
                 header[_FREE] -= pages
@@ -276,15 +279,15 @@ def mark_free_runs(tree, geometry, owners):
     """Write `NONE` into ``owners[page]`` for each page of a free run; returns pages met twice."""
     twice = 0
     for size_class in range(CLASSES):
-        place = np.int64(0)
+        position = np.int64(0)
         while True:
-            place = next_run(tree, geometry, size_class, place)
-            if place < 0:
+            position = next_run(tree, geometry, size_class, position)
+            if position < 0:
                 break
-            for page in range(place << size_class, (place + 1) << size_class):
+            for page in range(position << size_class, (position + 1) << size_class):
                 if page >= owners.size or owners[page] != 0:
                     twice += 1
                 else:
                     owners[page] = NONE
-            place += 1
+            position += 1
     return twice

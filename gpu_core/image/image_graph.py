@@ -72,7 +72,7 @@ class ImageGraph(Generic[Arena]):
         if self.torn:
             msg = (
                 "the graph was left in the middle of a batch (interrupted, or memory or device "
-                "failed) and cannot be used; restore it from a checkpoint or build it anew"
+                "failed) and cannot be used; restore it from a checkpoint or rebuild it"
             )
             raise EngineError(msg)
 

@@ -1,4 +1,4 @@
-"""How many bytes a graph needs in its arena, told before it is there. Arithmetic only.
+"""Bytes that a graph will need in its arena, estimated beforehand. Arithmetic only.
 
 Two figures: what it cannot exceed, and what it likely comes to. They count what
 `MemoryReport.graph_bytes` counts: header, vertex table, tables and adjacencies. The trees of free
@@ -36,10 +36,10 @@ def likely_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
     return min(int(HEADER_WORDS + words) * WORD_BYTES, most_bytes(kind, vertices, edges))
 
 
-def used_bytes(kind: GraphKind, vertices: int, pages_used: int) -> int:
+def used_bytes(kind: GraphKind, vertices: int, pages_used: int, page_bytes: int) -> int:
     """Bytes that a graph takes, by its report: vertices that were deleted are not counted."""
     words = HEADER_WORDS + vertices * _vertex_words(kind)
-    return words * WORD_BYTES + pages_used * page_size(kind, None)
+    return words * WORD_BYTES + pages_used * page_bytes
 
 
 def _ring_words(kind: GraphKind, words: float) -> float:

@@ -86,7 +86,7 @@ class GrowingTables(ImageView):
 
         The words behind the old ones are undefined; rings are unrolled to begin at slot 0.
         """
-        old_first, old_class = self._place_of(table)
+        old_first, old_class = self._position_of(table)
         if table in (Table.VERTEX_QUEUE, Table.PAGE_QUEUE):
             vertex = table == Table.VERTEX_QUEUE
             content = self.queued_vertices() if vertex else self.queued_pages()

@@ -52,14 +52,14 @@ class ImageView(ABC):
     def __getitem__(self, field: int) -> int:
         return self.header.item(field)
 
-    def _place_of(self, table: Table) -> tuple[int, int]:
+    def _position_of(self, table: Table) -> tuple[int, int]:
         """First page and size class of a table's run."""
         field = Field.TABLES + 2 * table
         return self.header.item(field), self.header.item(field + 1)
 
     def table_words(self, table: Table) -> int:
         """Words that a table has room for; 0 where it has no run yet."""
-        first, size_class = self._place_of(table)
+        first, size_class = self._position_of(table)
         return 0 if first == NONE else self[Field.PAGE_WORDS] << size_class
 
     def table(self, table: Table) -> Any:
@@ -67,7 +67,7 @@ class ImageView(ABC):
         words = self.table_words(table)
         if words == 0:
             return self.image[:0]
-        first, _ = self._place_of(table)
+        first, _ = self._position_of(table)
         base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
         return self.image[base : base + words]
 

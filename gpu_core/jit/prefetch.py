@@ -1,4 +1,4 @@
-"""Ask for a cache line before it is needed.
+"""Prefetch of cache lines in Numba kernels.
 
 A kernel that walks rows reads each row's segment at an address that stands in the vertex record:
 the processor cannot guess it, and waits for memory at every row. Kernels look a few rows ahead and
@@ -32,8 +32,8 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(view.data, [arguments[1]])
-        pointer = builder.bitcast(place, cgutils.voidptr_t)
+        position = builder.gep(view.data, [arguments[1]])
+        pointer = builder.bitcast(position, cgutils.voidptr_t)
         number = ir.IntType(32)
         function_type = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
         function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")

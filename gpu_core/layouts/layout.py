@@ -1,4 +1,4 @@
-"""What a layout is to code that is not compiled: name, numbers, and what a batch takes by it.
+"""A layout as Python code sees it: its name, its constants, and the pages that a batch takes.
 
 There are two families. On *runs* an adjacency is one segment, which is left for a larger one as it
 grows; its room is the size class + 1 of that run, kept in the vertex's state word.

@@ -78,9 +78,9 @@ __device__ __forceinline__ void list_pages_of_lanes(
     if (pages <= FEW_PAGES) list_few_pages(image, shape, first, pages, out);
     for (u32 many = __ballot_sync(FULL_WARP, pages > FEW_PAGES); many != 0; many &= many - 1) {
         const int lane = __ffs(many) - 1;
-        const u64 place = __shfl_sync(FULL_WARP, reinterpret_cast<u64>(out), lane);
+        const u64 position = __shfl_sync(FULL_WARP, reinterpret_cast<u64>(out), lane);
         list_many_pages(image, shape, __shfl_sync(FULL_WARP, first, lane),
-                        __shfl_sync(FULL_WARP, pages, lane), reinterpret_cast<u32*>(place));
+                        __shfl_sync(FULL_WARP, pages, lane), reinterpret_cast<u32*>(position));
     }
 }
 

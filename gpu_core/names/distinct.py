@@ -1,14 +1,14 @@
-"""Names of a batch, each once, in the order of their keys, and the rows in numbers of them.
+"""Distinct names of a batch in the order of their keys, and the number of each row among them.
 
 Conversion works in these numbers: they are narrow, which it needs to be fast, and in the order of
 the keys, so what it sorts by numbers is sorted by keys.
 
-Names are dealt into buckets by the upper bits of their keys: each as a word of 64 bits for its key,
-one for its length and the entry that it is of, and its bytes. So a bucket is all in the cache,
-wherever in the batch its rows are. It becomes a hash table whose order is that of the keys: a key's
-home is its place among all that there could be, and what lies behind it is larger. So to find what
-is equal is to sort. Each name is compared with the first one of its key: where two names have one
-key, the later one gets another of its own (`hashing.other_keys`).
+Names are partitioned into buckets by the upper bits of their keys: each as a word of 64 bits for
+its key, one for its length and the entry that it is of, and its bytes. So a bucket is all in the
+cache, wherever in the batch its rows are. It becomes a hash table whose order is that of the keys:
+a key's home is its position among all that there could be, and what lies behind it is larger. So to
+find what is equal is to sort. Each name is compared with the first one of its key: where two names
+have one key, the later one gets another of its own (`hashing.other_keys`).
 
 Not here: what names the graph knows already, and under which keys (`table.py`).
 """
@@ -34,9 +34,9 @@ Int32s = npt.NDArray[np.int32]
 #: Entries of an average bucket, at most, unless there are too many buckets.
 _BUCKET_ENTRIES = 1 << 11
 _MOST_BUCKET_BITS = 10
-#: Words of a dealt name before its bytes.
+#: Words of a partitioned name before its bytes.
 _WORDS = 2
-#: A slot that is free, and those bits of one that is taken which tell the place of a name.
+#: A slot that is free, and those bits of one that is taken which tell the position of a name.
 _FREE, _PLACE = np.uint64((1 << 64) - 1), np.uint64((1 << 32) - 1)
 #: Memory that a thread keeps for its next batch: pages that are fresh take as long as all of the
 #: dealing. What is larger is given back.
@@ -182,21 +182,22 @@ def _numbers_of(
     if int(words.max()) >= int(_PLACE):
         msg = "names of a batch take more than 32 GiB; lower batch_rows"
         raise BatchError(msg)
-    dealt, ends = _kept("dealt", int(starts[-1])), starts.copy()
+    partitioned, ends = _kept("partitioned", int(starts[-1])), starts.copy()
     for low, high, strings in parts:
-        deal_names(
+        partition_names(
             low, keys[low:high], used[low:high], strings.starts, strings.data, bucket_bits,
-            ends, dealt,
+            ends, partitioned,
         )  # fmt: skip
     total, largest = int(counts.sum()), int(counts.max())
-    # Of the entries of a bucket: its place in there, and that of the first one of its name.
-    places, firsts = np.empty((2, largest), np.uint32)
+    # Of the entries of a bucket: its position in there, and that of the first one of its name.
+    positions, firsts = np.empty((2, largest), np.uint32)
     numbers, distinct = np.zeros(keys.size, np.int32), np.empty(total, np.int64)
     name_starts = np.zeros(total + 1, np.int64)
-    names = _kept("names", dealt.size - _WORDS * total).view(np.uint8)
+    names = _kept("names", partitioned.size - _WORDS * total).view(np.uint8)
     count, found = number_buckets(
-        bucket_bits, starts, counts, dealt, np.empty(3 * largest + 1, np.uint64), places, firsts,
-        numbers, distinct, name_starts, names, other,
+        bucket_bits, starts, counts, partitioned,
+        (np.empty(3 * largest + 1, np.uint64), positions, firsts),
+        (numbers, distinct, name_starts, names, other),
     )  # fmt: skip
     # Copies: what is longer would live as long as the batch, and the names lie in kept memory.
     nbytes = int(name_starts[count])
@@ -232,74 +233,83 @@ def count_names(keys, used, starts, bucket_bits, counts, words):
 
 
 @compiled
-def deal_names(base, keys, used, starts, data, bucket_bits, places, dealt):
-    """Write the names of each bucket, in their order, to its place."""
+def partition_names(base, keys, used, starts, data, bucket_bits, positions, partitioned):
+    """Write the names of each bucket, in their order, to its position."""
     for i in range(keys.size):
         if used.size == 0 or used[i]:
             bucket = _bucket_of(keys[i], bucket_bits)
-            place, end = places[bucket], starts[i + 1]
-            dealt[place] = np.uint64(keys[i])
-            dealt[place + 1] = (np.uint64(end - starts[i]) << np.uint64(32)) | np.uint64(base + i)
-            place += _WORDS
+            position, end = positions[bucket], starts[i + 1]
+            partitioned[position] = np.uint64(keys[i])
+            partitioned[position + 1] = (np.uint64(end - starts[i]) << np.uint64(32)) | np.uint64(
+                base + i
+            )
+            position += _WORDS
             for at in range(starts[i], end, 8):
-                dealt[place] = padded_word(data, at, end)
-                place += 1
-            places[bucket] = place
+                partitioned[position] = padded_word(data, at, end)
+                position += 1
+            positions[bucket] = position
 
 
 @inlined
-def _entry(dealt, place):
-    """Entry of the name at a place."""
-    return np.int64(dealt[place + 1] & np.uint64(0xFFFFFFFF))
+def _entry(partitioned, position):
+    """Entry of the name at a position."""
+    return np.int64(partitioned[position + 1] & np.uint64(0xFFFFFFFF))
 
 
 @inlined
-def _length(dealt, place):
-    """Bytes of the name at a place."""
-    return np.int64(dealt[place + 1] >> np.uint64(32))
+def _length(partitioned, position):
+    """Bytes of the name at a position."""
+    return np.int64(partitioned[position + 1] >> np.uint64(32))
 
 
 @inlined
-def _same_name(dealt, place, other):
-    """Whether the names at two places are the same."""
-    length = _length(dealt, place)
-    if _length(dealt, other) != length:
+def _same_name(partitioned, position, other):
+    """Whether the names at two positions are the same."""
+    length = _length(partitioned, position)
+    if _length(partitioned, other) != length:
         return False
     for at in range(_WORDS, _WORDS + ((length + 7) >> 3)):
-        if dealt[place + at] != dealt[other + at]:
+        if partitioned[position + at] != partitioned[other + at]:
             return False
     return True
 
 
 @compiled
-def number_buckets(
-    bucket_bits, starts, counts, dealt, table, places, firsts, numbers, distinct, name_starts,
-    names, others,
-):  # fmt: skip
-    """Number the keys of all buckets, and write the first name of each; uses up ``dealt``.
+def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
+    """Number the keys of all buckets, and write the first name of each; uses up ``partitioned``.
 
     Returns how many there are, and how many entries have another name than the first one of their
     key; as many as there is room for are written to ``others``.
 
-    A slot of ``table`` is a word: 32 bits of the key below those of the bucket, above the place of
-    its first name in the bucket. So the words of a table are in order, and it takes half of what
+    A slot of ``table`` is a word: 32 bits of the key below those of the bucket, above the position
+    of its first name in the bucket. So the words of a table are in order, and it takes half of what
     keys would; where two keys agree in these bits, which is rare, the names' own words tell.
+
+    Parameters
+    ----------
+    scratch
+        The table, and of the entries of a bucket their positions and those of the first ones of
+        their names.
+    out
+        Number of each entry; distinct keys; where each one's name begins, and the names; others.
     """
+    table, positions, firsts = scratch
+    numbers, distinct, name_starts, names, others = out
     count, found = 0, 0
     for bucket in range(counts.size):
         size = counts[bucket]
         if size == 0:
             continue
-        part = dealt[starts[bucket] : starts[bucket + 1]]
+        part = partitioned[starts[bucket] : starts[bucket + 1]]
         slots = np.uint64(2 * size)
         table[: 3 * size + 1] = _FREE
-        place, last = 0, 0
+        position, last = 0, 0
         for i in range(size):
-            places[i] = place
-            key = np.int64(part[place])
+            positions[i] = position
+            key = np.int64(part[position])
             rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(bucket_bits)
             tag = rest & ~_PLACE
-            # A key's home is its place among all keys of the bucket.
+            # A key's home is its position among all keys of the bucket.
             slot = np.int64(((rest >> np.uint64(32)) * slots) >> np.uint64(32))
             # Also ends at a free slot, the largest word.
             while table[slot] < tag:
@@ -310,13 +320,13 @@ def number_buckets(
                 there = table[slot]
             first = np.int64(there & _PLACE)
             if _has_tag(there, tag) and np.int64(part[first]) == key:
-                if not _same_name(part, place, first):
+                if not _same_name(part, position, first):
                     if found < others.size:
-                        others[found] = _entry(part, place)
+                        others[found] = _entry(part, position)
                     found += 1
             else:
-                first = place
-                carried = tag | np.uint64(place)
+                first = position
+                carried = tag | np.uint64(position)
                 while there != _FREE:
                     table[slot] = carried
                     carried = there
@@ -325,7 +335,7 @@ def number_buckets(
                 table[slot] = carried
                 last = max(last, slot)
             firsts[i] = first
-            place += _WORDS + ((_length(part, place) + 7) >> 3)
+            position += _WORDS + ((_length(part, position) + 7) >> 3)
         kept = 0
         for slot in range(last + 1):
             # Written in any case and kept by the count: a branch would be guessed wrong.
@@ -343,7 +353,7 @@ def number_buckets(
             count += 1
             name_starts[count] = start + length
         for i in range(size):
-            numbers[_entry(part, places[i])] = part[firsts[i]]
+            numbers[_entry(part, positions[i])] = part[firsts[i]]
     return count, found
 
 

@@ -79,7 +79,7 @@ class Strings:
 
 @compiled
 def copy_strings(starts, data, rows, out_starts, out):
-    """Copy the strings ``rows`` to the places that ``out_starts`` gives them."""
+    """Copy the strings ``rows`` to the positions that ``out_starts`` gives them."""
     for i in range(rows.size):
         if i + _AHEAD < rows.size:
             prefetch(data, starts[rows[i + _AHEAD]])

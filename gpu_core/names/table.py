@@ -1,4 +1,4 @@
-"""Names: every name that a graph was told, and its key; exact, whatever collides.
+"""Names: all names of a graph and their keys; exact also where hashes collide.
 
 A name's key is the hash of its bytes (`hashing.py`), unless another name came with that key
 before: then it is *displaced* to another key, which the table keeps from then on. Batches are taken
@@ -6,9 +6,9 @@ in their order, so the same log comes to the same keys, and nobody but this tabl
 displaced names: a batch that has one under its hash is told what to call it (`Names.take`).
 
 The table is cut into shards by the upper bits of the keys, which threads work on side by side. A
-shard is a hash table of 32-bit places in a heap of 64-bit words, in which a name takes a word for
-its key, one for its length, and its bytes. A look-up of names in the order of their keys reads the
-slots from front to back, and asks for the words ahead of time.
+shard is a hash table of 32-bit positions in a heap of 64-bit words, in which a name takes a word
+for its key, one for its length, and its bytes. A look-up of names in the order of their keys reads
+the slots from front to back, and asks for the words ahead of time.
 
 Names stay as long as the table does, also those of deleted vertices: a name that comes back has the
 key that it had. `Names.nbytes` tells what they take: 30 to 40 bytes each and their own.
@@ -39,7 +39,7 @@ from .words import SLACK, padded_word, put_word
 Int64s = npt.NDArray[np.int64]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-#: Shards, and the bits of a key that tell them apart.
+#: Shards, and the bits of a key that distinguish them.
 _SHARD_BITS = 4
 _SHARDS = 1 << _SHARD_BITS
 #: Slots of an empty shard, a power of two. At most half of them are taken.
@@ -188,23 +188,23 @@ class Names:
         """
         if (keys[1:] < keys[:-1]).any():
             order = np.argsort(keys, kind="stable")
-            places = np.empty_like(order)
-            places[order] = np.arange(order.size)
-            return self.strings(keys[order]).take(places)
+            positions = np.empty_like(order)
+            positions[order] = np.arange(order.size)
+            return self.strings(keys[order]).take(positions)
         keys = readonly(keys)
         with self._lock:
-            places = np.empty(keys.size, np.int64)
+            positions = np.empty(keys.size, np.int64)
             starts = np.zeros(keys.size + 1, np.int64)
             runs = list(self._runs(keys))
             for shard, low, high in runs:
-                find(low, high, keys, shard.slots, shard.heap, places, starts)
-            if keys.size and places.min() == 0:
-                msg = f"key {keys[places.argmin()]} has no name; restore the graph"
+                find(low, high, keys, shard.slots, shard.heap, positions, starts)
+            if keys.size and positions.min() == 0:
+                msg = f"key {keys[positions.argmin()]} has no name; restore the graph"
                 raise CorruptImageError(msg)
             np.cumsum(starts, out=starts)
             data = np.empty(int(starts[-1]) + SLACK, np.uint8)
             for shard, low, high in runs:
-                read_names(low, high, shard.heap, places, starts, data)
+                read_names(low, high, shard.heap, positions, starts, data)
         return Strings(starts, data[:-SLACK])
 
     # -- copies ------------------------------------------------------------------------------
@@ -229,18 +229,18 @@ class Names:
         mark = mark or self.mark()
         keys = np.empty(sum(mark.counts), np.int64)
         starts = np.zeros(keys.size + 1, np.int64)
-        places = np.empty(keys.size, np.int64)
+        positions = np.empty(keys.size, np.int64)
         with self._lock:
             before = 0
             ends = np.cumsum(mark.counts).tolist()
             for shard, words, end in zip(self._shards, mark.words, ends, strict=True):
-                list_names(shard.heap, words, before, keys, places, starts)
+                list_names(shard.heap, words, before, keys, positions, starts)
                 before = end
             np.cumsum(starts, out=starts)
             data = np.empty(int(starts[-1]) + SLACK, np.uint8)
             before = 0
             for shard, end in zip(self._shards, ends, strict=True):
-                read_names(before, end, shard.heap, places, starts, data)
+                read_names(before, end, shard.heap, positions, starts, data)
                 before = end
         return {"name_keys": keys, "name_starts": starts, "name_bytes": data[:-SLACK]}
 
@@ -319,22 +319,22 @@ def _slot_of(key, slots):
 
 
 @inlined
-def _place_of(key, slots, heap):
+def _position_of(key, slots, heap):
     """Place of a key in the heap, 0 if it has none."""
     slot = _slot_of(key, slots.size)
     while True:
-        place = np.int64(slots[slot])
-        if place == 0 or np.int64(heap[place]) == key:
-            return place
+        position = np.int64(slots[slot])
+        if position == 0 or np.int64(heap[position]) == key:
+            return position
         slot = (slot + 1) & (slots.size - 1)
 
 
 @inlined
-def _holds(heap, place, data, begin, end):
-    """Whether these bytes are those of the name at a place."""
-    if np.int64(heap[place + 1]) != end - begin:
+def _holds(heap, position, data, begin, end):
+    """Whether these bytes are those of the name at a position."""
+    if np.int64(heap[position + 1]) != end - begin:
         return False
-    word = place + 2
+    word = position + 2
     for at in range(begin, end, 8):
         if padded_word(data, at, end) != heap[word]:
             return False
@@ -349,10 +349,10 @@ def look_up(low, high, keys, starts, data, slots, heap, states):
         if i + 2 * _AHEAD < high:
             prefetch(slots, _slot_of(keys[i + 2 * _AHEAD], slots.size))
             prefetch(heap, np.int64(slots[_slot_of(keys[i + _AHEAD], slots.size)]))
-        place = _place_of(keys[i], slots, heap)
-        if place == 0:
+        position = _position_of(keys[i], slots, heap)
+        if position == 0:
             states[i] = NEW
-        elif _holds(heap, place, data, starts[i], starts[i + 1]):
+        elif _holds(heap, position, data, starts[i], starts[i + 1]):
             states[i] = KNOWN
         else:
             states[i] = TAKEN
@@ -360,7 +360,7 @@ def look_up(low, high, keys, starts, data, slots, heap, states):
 
 @compiled
 def enter(keys, starts, data, which, slots, heap, words):
-    """Write names to the heap, and their places to free slots; return the words in use."""
+    """Write names to the heap, and their positions to free slots; return the words in use."""
     for at in range(which.size):
         i = which[at]
         slot = _slot_of(keys[i], slots.size)
@@ -379,44 +379,44 @@ def enter(keys, starts, data, which, slots, heap, words):
 @compiled
 def enter_again(heap, words, slots):
     """Fill empty slots with all names of the heap."""
-    place = _UNUSED_WORDS
-    while place < words:
-        slot = _slot_of(np.int64(heap[place]), slots.size)
+    position = _UNUSED_WORDS
+    while position < words:
+        slot = _slot_of(np.int64(heap[position]), slots.size)
         while slots[slot] != 0:
             slot = (slot + 1) & (slots.size - 1)
-        slots[slot] = place
-        place += 2 + (np.int64(heap[place + 1]) + 7) // 8
+        slots[slot] = position
+        position += 2 + (np.int64(heap[position + 1]) + 7) // 8
 
 
 @compiled
-def find(low, high, keys, slots, heap, places, lengths):
-    """Write the place of each key, 0 where it has none, and its name's length one item on."""
+def find(low, high, keys, slots, heap, positions, lengths):
+    """Write the position of each key, 0 where it has none, and its name's length one item on."""
     for i in range(low, high):
-        places[i] = _place_of(keys[i], slots, heap)
-        if places[i]:
-            lengths[i + 1] = np.int64(heap[places[i] + 1])
+        positions[i] = _position_of(keys[i], slots, heap)
+        if positions[i]:
+            lengths[i + 1] = np.int64(heap[positions[i] + 1])
 
 
 @compiled
-def list_names(heap, words, before, keys, places, lengths):
-    """Write key, place and length of each name of a heap, in order."""
-    place = _UNUSED_WORDS
-    while place < words:
-        keys[before] = np.int64(heap[place])
-        places[before] = place
-        lengths[before + 1] = np.int64(heap[place + 1])
+def list_names(heap, words, before, keys, positions, lengths):
+    """Write key, position and length of each name of a heap, in order."""
+    position = _UNUSED_WORDS
+    while position < words:
+        keys[before] = np.int64(heap[position])
+        positions[before] = position
+        lengths[before + 1] = np.int64(heap[position + 1])
         before += 1
-        place += 2 + (np.int64(heap[place + 1]) + 7) // 8
+        position += 2 + (np.int64(heap[position + 1]) + 7) // 8
 
 
 @compiled
-def read_names(low, high, heap, places, starts, out):
+def read_names(low, high, heap, positions, starts, out):
     """Copy the bytes of names to where ``starts`` says."""
     for i in range(low, high):
         if i + _AHEAD < high:
-            prefetch(heap, places[i + _AHEAD])
-        word = places[i] + 2
+            prefetch(heap, positions[i + _AHEAD])
+        word = positions[i] + 2
         # What is written behind a name is overwritten by the next one.
-        for place in range(starts[i], starts[i + 1], 8):
-            put_word(out, place, heap[word])
+        for position in range(starts[i], starts[i + 1], 8):
+            put_word(out, position, heap[word])
             word += 1

@@ -1,4 +1,4 @@
-"""Byte strings as pages of a Parquet file have them, copied to where Arrow would lay them.
+"""Decode byte strings of a Parquet file's pages into Arrow's layout.
 
 Each stands behind its length in 32 bits (``PLAIN``), or is a number of one in a dictionary page:
 numbers are packed in runs, of one number over and over or of eight times so many in few bits each
@@ -47,7 +47,7 @@ def read_strings(page, at, count, starts, data):
     int
         Where the strings end in ``data``, or `DAMAGED`.
     """
-    place = np.int64(starts[0])
+    position = np.int64(starts[0])
     for i in range(count):
         if page.size - at < 4:
             return DAMAGED
@@ -55,11 +55,11 @@ def read_strings(page, at, count, starts, data):
         at += 4
         if length > page.size - at:
             return DAMAGED
-        copy_bytes(page, at, at + length, data, place)
+        copy_bytes(page, at, at + length, data, position)
         at += length
-        place += length
-        starts[i + 1] = place
-    return place
+        position += length
+        starts[i + 1] = position
+    return position
 
 
 @compiled
@@ -113,10 +113,10 @@ def total_length(numbers, word_starts):
 @compiled
 def put_strings(numbers, word_starts, words, starts, data):
     """Copy the strings that numbers stand for; as `read_strings`, and never damaged."""
-    place = np.int64(starts[0])
+    position = np.int64(starts[0])
     for i in range(numbers.size):
         begin, end = word_starts[numbers[i]], word_starts[numbers[i] + 1]
-        copy_bytes(words, begin, end, data, place)
-        place += end - begin
-        starts[i + 1] = place
-    return place
+        copy_bytes(words, begin, end, data, position)
+        position += end - begin
+        starts[i + 1] = position
+    return position

@@ -1,4 +1,4 @@
-"""The border between users' ids and the int64 ids that engines know.
+"""Conversion between users' ids and the int64 ids of engines.
 
 =========  =======================  ==============================================================
 ``ids``    users see                an engine sees

@@ -1,4 +1,4 @@
-"""Eight bytes of a string at a time, wherever they begin."""
+"""Read and write eight bytes of a string at a time, at any address."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def word_at(typing_context: Any, data: Any, at: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(view.data, [arguments[1]])
-        word = builder.bitcast(place, ir.IntType(64).as_pointer())
+        position = builder.gep(view.data, [arguments[1]])
+        word = builder.bitcast(position, ir.IntType(64).as_pointer())
         return builder.load(word, align=1)
 
     return types.uint64(data, types.intp), generate
@@ -46,8 +46,8 @@ def put_word(typing_context: Any, data: Any, at: Any, word: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(view.data, [arguments[1]])
-        pointer = builder.bitcast(place, ir.IntType(64).as_pointer())
+        position = builder.gep(view.data, [arguments[1]])
+        pointer = builder.bitcast(position, ir.IntType(64).as_pointer())
         builder.store(arguments[2], pointer, align=1)
         return context.get_dummy_value()
 
@@ -55,8 +55,8 @@ def put_word(typing_context: Any, data: Any, at: Any, word: Any) -> Any:
 
 
 @inlined
-def copy_bytes(data, begin, end, out, place):
-    """Copy a string to ``out[place]``, and up to `SLACK` bytes without a meaning behind it."""
+def copy_bytes(data, begin, end, out, position):
+    """Copy a string to ``out[position]``, and up to `SLACK` bytes without a meaning behind it."""
     for at in range(begin, end, 8):
-        put_word(out, place, padded_word(data, at, end))
-        place += 8
+        put_word(out, position, padded_word(data, at, end))
+        position += 8

@@ -1,4 +1,4 @@
-"""Whether a function that combines messages can be trusted with their order.
+"""Test whether the result of a function that combines messages depends on their order.
 
 A function is tried on numbers of all sizes, in Python as it was written: what it makes of two must
 not depend on which comes first, nor what it makes of three on which two come first. That shows most

@@ -22,7 +22,7 @@ from ..errors import SettingsError
 from ..table import Column
 from .operations import REAL, WHOLE
 from .operators import DTYPES, OF_EDGES, Call, Function, Operator, edge_operator, vertex_operator
-from .vertex_state import Place, VertexState
+from .vertex_state import Origin, VertexState
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -52,8 +52,8 @@ class Frontier:
     array([0, 1, 2, 2])
     """
 
-    def __init__(self, place: Place, direction: str, vertices: Any) -> None:
-        self._place = place
+    def __init__(self, origin: Origin, direction: str, vertices: Any) -> None:
+        self._origin = origin
         #: Edges that it goes along: ``out``, ``in`` or ``both``.
         self.direction = direction
         self._vertices = vertices
@@ -64,17 +64,17 @@ class Frontier:
     @property
     def vertices(self) -> Column:
         """Users' ids of the vertices, in the order of `DynamicGraph.vertices`."""
-        with self._place.reading() as reader:
+        with self._origin.reading() as reader:
             operators = reader.algorithms.operators
             indices = operators.indices_of(reader.workspace, self._vertices)
-            return self._place.shown(np.sort(reader.ids_of(indices)))
+            return self._origin.shown(np.sort(reader.ids_of(indices)))
 
-    def along(self, place: Place, direction: str) -> Frontier:
-        """The same vertices with a direction, if they are of that place."""
-        if not place.is_of(self._place):
+    def along(self, origin: Origin, direction: str) -> Frontier:
+        """The same vertices with a direction, if they are of that origin."""
+        if not origin.is_of(self._origin):
             msg = "the frontier is of another graph, epoch or batch; give the ids of its vertices"
             raise SettingsError(msg)
-        return Frontier(place, direction, self._vertices)
+        return Frontier(origin, direction, self._vertices)
 
     def for_edges(
         self,
@@ -130,7 +130,7 @@ class Frontier:
             operators = reader.algorithms.operators
             with state.inbox(reader, operator) as inbox:
                 found = operators.for_edges(reader.workspace, call, self._vertices, inbox)
-        return Frontier(self._place, self.direction, found)
+        return Frontier(self._origin, self.direction, found)
 
     def for_vertices(
         self,
@@ -146,7 +146,7 @@ class Frontier:
         ----------
         function
             Returns the new value, or a tuple of new values, one for each name in ``into``. By their
-            names it may take the arrays of the state, of which it is told the vertex' values,
+            names it may take the arrays of the state, of which it gets the values of the vertex,
             ``degree``, ``num_vertices``, and any of ``numbers``.
         state
             Arrays that are read and written.
@@ -205,7 +205,7 @@ class Frontier:
             if not len(self):
                 return self
             kept = reader.algorithms.operators.filtered(reader.workspace, call, self._vertices)
-        return Frontier(self._place, self.direction, kept)
+        return Frontier(self._origin, self.direction, kept)
 
     @contextmanager
     def _calling(
@@ -216,12 +216,12 @@ class Frontier:
         numbers: Mapping[str, float] | None,
     ) -> Iterator[tuple[Reader, Call]]:
         """The graph, and what its engine is to run."""
-        if not state.place.is_of(self._place):
+        if not state.origin.is_of(self._origin):
             msg = "the state is of another graph, epoch or batch than the frontier; make it of the "
             msg += "same"
             raise SettingsError(msg)
-        with self._place.reading() as reader:
-            rows = self._place.rows(reader, self.direction, weighted=operator.looks_at_weights)
+        with self._origin.reading() as reader:
+            rows = self._origin.rows(reader, self.direction, weighted=operator.looks_at_weights)
             given = numbers or {}
             yield (
                 reader,
@@ -241,18 +241,18 @@ class Frontier:
 
 
 def make_frontier(
-    place: Place, direction: str, of: npt.NDArray[np.uint32] | Frontier | None
+    origin: Origin, direction: str, of: npt.NDArray[np.uint32] | Frontier | None
 ) -> Frontier:
     """A frontier of vertex indices, each once, of another frontier, or (None) of all vertices."""
     if isinstance(of, Frontier):
-        return of.along(place, direction)
-    with place.reading() as reader:
+        return of.along(origin, direction)
+    with origin.reading() as reader:
         operators, workspace = reader.algorithms.operators, reader.workspace
         if of is None:
-            vertices = operators.everyone(workspace, place.rows(reader, "out", weighted=False)[0])
+            vertices = operators.everyone(workspace, origin.rows(reader, "out", weighted=False)[0])
         else:
             vertices = operators.listed(workspace, of)
-    return Frontier(place, direction, vertices)
+    return Frontier(origin, direction, vertices)
 
 
 def _kinds(
@@ -275,7 +275,7 @@ def _kinds(
             msg = f"numbers has {name}={value}, which is beyond int64"
             raise SettingsError(msg)
         if name in OF_EDGES or name.removeprefix("source_").removeprefix("target_") in state.kinds:
-            msg = f"numbers has {name}, which functions are told already; take another name"
+            msg = f"numbers has {name}, which functions take already; take another name"
             raise SettingsError(msg)
         kinds[name] = WHOLE if is_whole else REAL
     return state.kinds, kinds

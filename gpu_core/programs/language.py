@@ -37,8 +37,8 @@ from .operations import (
 )
 from .source import Source
 
-#: What a function of a program may ask for beside its own parameters, by name: it is told them.
-TOLD: Final = {"degree": WHOLE, "superstep": WHOLE, "num_vertices": WHOLE, "total": REAL}
+#: What a function of a program may name as parameters beside its own, and their kinds.
+CONTEXT: Final = {"degree": WHOLE, "superstep": WHOLE, "num_vertices": WHOLE, "total": REAL}
 
 
 class Written(NamedTuple):
@@ -49,7 +49,7 @@ class Written(NamedTuple):
     python: str
     #: Names of its parameters, as they are in the texts.
     parameters: tuple[str, ...]
-    #: Names, its own first and those of `TOLD`, that it looks at.
+    #: Names, its own first and those of `CONTEXT`, that it looks at.
     used: frozenset[str]
 
 
@@ -58,7 +58,7 @@ def written(
     function: Callable[..., Any],
     own: Mapping[str, str],
     results: Mapping[str, str],
-    told: Mapping[str, str] = TOLD,
+    context: Mapping[str, str] = CONTEXT,
     fixed: Collection[str] = (),
 ) -> Written:
     """Translate a function.
@@ -73,7 +73,7 @@ def written(
         What its first parameters are, in their order, and of which kind.
     results
         What it returns, one value or a tuple of several, and of which kind.
-    told
+    context
         What it may have as further parameters, by their names, and of which kind.
     fixed
         Names among these that it may not assign to: of state, which it reads.
@@ -90,12 +90,12 @@ def written(
             source.tree, f"it takes {_values(len(parameters))}, but is given {', '.join(own)}"
         )
     for name in parameters[len(own) :]:
-        if name not in told:
-            named, given = ", ".join(told) or "nothing", ", ".join(own)
+        if name not in context:
+            named, given = ", ".join(context) or "nothing", ", ".join(own)
             may = f"is given {given}, and may name {named} besides" if own else f"may name {named}"
             source.refuse(source.tree, f"parameter {name!r} is unknown: {role}() {may}")
     asked = parameters[len(own) :]
-    kinds = dict(zip(parameters, [*own.values(), *(told[name] for name in asked)], strict=True))
+    kinds = dict(zip(parameters, [*own.values(), *(context[name] for name in asked)], strict=True))
     meanings = dict(zip(parameters, [*own, *asked], strict=True))
     return _Translation(source, kinds, results, fixed).run(meanings)
 

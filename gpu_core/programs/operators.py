@@ -1,10 +1,10 @@
 """Operators of a frontier: a function of the user's over edges or vertices, checked and translated.
 
-A function names what it is told by its parameters: values of arrays of the state, numbers of the
+A function names what it takes by its parameters: values of arrays of the state, numbers of the
 call, ``weight``, ``degree``, ``num_vertices``. What it makes of them it returns; it writes nothing.
 
 What was translated is kept by the code of the function and the numbers that it finds outside, so
-the operators of a loop are translated once, whether or not a ``lambda`` of it is made anew, and a
+the operators of a loop are translated once, whether or not a ``lambda`` of it is made again, and a
 number outside that has changed makes another operator.
 
 Source of the vocabulary: Wang, Davidson, Pan, Wu, Riffel, Owens, "Gunrock: A High-Performance Graph
@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 #: How messages to a vertex are combined.
 COMBINES: Final = ("min", "max", "sum")
 
-#: What functions may be told besides: of an edge, and of a vertex.
+#: What functions may take besides: of an edge, and of a vertex.
 OF_EDGES: Final = {"weight": REAL, "degree": WHOLE, "num_vertices": WHOLE}
 OF_VERTICES: Final = {"degree": WHOLE, "num_vertices": WHOLE}
 
@@ -42,12 +42,12 @@ DTYPES: Final = {FLAG: np.bool_, WHOLE: np.int64, REAL: np.float64}
 
 
 class Argument(NamedTuple):
-    """What a parameter is told."""
+    """What a parameter is."""
 
     #: Whose value of an array: ``source``, ``target`` or ``vertex``; ``number``: a number of the
-    #: call; ``told``: something of `OF_EDGES`.
+    #: call; ``context``: something of `OF_EDGES`.
     of: str
-    #: Name of the array, of the number, or of what is told.
+    #: Name of the array, of the number, or of the context.
     name: str
     kind: str
 
@@ -72,13 +72,13 @@ class Operator:
 
     @property
     def numbers(self) -> tuple[tuple[str, str], ...]:
-        """Names and kinds of the numbers that it is told."""
+        """Names and kinds of the numbers that it takes."""
         return tuple((each.name, each.kind) for each in self.arguments if each.of == "number")
 
     @property
     def looks_at_weights(self) -> bool:
-        """Whether it is told weights."""
-        return any(each.of == "told" and each.name == "weight" for each in self.arguments)
+        """Whether it takes weights."""
+        return any(each.of == "context" and each.name == "weight" for each in self.arguments)
 
     @property
     def neutral(self) -> Any:
@@ -104,7 +104,7 @@ class Call(NamedTuple):
     """What an engine runs: an operator, and what its arguments are this time."""
 
     operator: Operator
-    #: Rows that the frontier goes along, one way or two.
+    #: Rows that the frontier goes along, in one direction or two.
     rows: tuple[Rows, ...]
     #: Arrays that it reads, as `Operator.arrays`, and numbers, as `Operator.numbers`.
     arrays: tuple[Any, ...]
@@ -253,8 +253,8 @@ def _operator(
     into: tuple[tuple[str, str], ...],
     combine: str | None,
 ) -> Operator:
-    told = OF_VERTICES if combine is None else OF_EDGES
-    known = {name: Argument("told", name, kind) for name, kind in told.items()}
+    context = OF_VERTICES if combine is None else OF_EDGES
+    known = {name: Argument("context", name, kind) for name, kind in context.items()}
     known |= {name: Argument("number", name, kind) for name, kind in numbers}
     known |= arrays
     results = {"message": into[0][1]} if combine else dict(into) or {"what it returns": FLAG}

@@ -1,4 +1,4 @@
-"""A program: what is sent along an edge, how messages are combined, what a vertex makes of them.
+"""A program: the functions for messages, their combination, and vertices; checked and translated.
 
 One *superstep*: every active vertex sends a message along each of its edges, ``edge``; the messages
 to a vertex are combined to one, ``combine``; every vertex that was sent one takes it, ``vertex``,
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from .combining import check_combine, is_neutral_of
-from .language import TOLD, Written, written
+from .language import CONTEXT, Written, written
 from .operations import FLAG, REAL, WHOLE
 
 #: Types of values and messages.
@@ -41,7 +41,7 @@ class Program:
     The functions are plain Python of a strict kind: numbers, arithmetic, comparisons, conditions,
     local variables, and functions of ``math``; ``docs/programs.md`` has all of it. Beside its own
     parameters each may name ``degree`` (edges that the vertex sends along), ``superstep`` (from 0)
-    and ``num_vertices``, and, where there is one, ``total``: it is told them.
+    and ``num_vertices``, and, where there is one, ``total``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Program:
         ``wants(value) -> bool``: whether a vertex takes messages; those to others are not looked
         at. None: all do.
     total
-        ``total(value) -> number``: its sum over all vertices is told to ``edge`` and ``vertex`` in
+        ``total(value) -> number``: its sum over all vertices, passed to ``edge`` and ``vertex`` in
         each superstep, as ``total``. For programs of all vertices.
     all_vertices
         Every vertex sends and takes in each superstep, as long as any is active; of those that are
@@ -114,20 +114,20 @@ class Program:
             msg = f"along={along!r} is unknown; use one of {', '.join(ALONG)}"
             raise SettingsError(msg)
         if total is not None and not all_vertices:
-            msg = "total is told to programs of all vertices; give all_vertices=True, too"
+            msg = "total is passed to programs of all vertices; give all_vertices=True, too"
             raise SettingsError(msg)
         #: Edges that messages go along.
         self.along = along
         #: Whether every vertex sends and takes in each superstep.
         self.all_vertices = bool(all_vertices)
         of_value, of_message = _kind(self.value), _kind(self.message)
-        of_vertex = {name: TOLD[name] for name in ("degree", "superstep", "num_vertices")}
-        told = {**of_vertex, "total": REAL} if total else of_vertex
+        of_vertex = {name: CONTEXT[name] for name in ("degree", "superstep", "num_vertices")}
+        context = {**of_vertex, "total": REAL} if total else of_vertex
         sent = {"message": of_message}
         #: The functions, in both languages.
-        self.edge = written("edge", edge, {"source_value": of_value, "weight": REAL}, sent, told)
+        self.edge = written("edge", edge, {"source_value": of_value, "weight": REAL}, sent, context)
         self.vertex = written(
-            "vertex", vertex, {"old": of_value, **sent}, {"new": of_value, "active": FLAG}, told
+            "vertex", vertex, {"old": of_value, **sent}, {"new": of_value, "active": FLAG}, context
         )
         self.wants = wants and written("wants", wants, {"value": of_value}, {"wants": FLAG}, {})
         self.total = total and written(

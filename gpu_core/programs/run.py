@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
-from ..algorithms.shared.sides import sides_of
 from ..algorithms.shared.sources import source_indices
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted
@@ -133,6 +133,17 @@ class ProgramResult(VertexTable):
         return columns, self.supersteps, self.pulled, self.num_active
 
 
+class RunOptions(NamedTuple):
+    """When a run ends, and how it walks the edges; see `DynamicGraph.run_program`."""
+
+    max_supersteps: int | None = None
+    tolerance: float | None = None
+    direction: str = "auto"
+    weight: str | None = "weight"
+    vertex_order: str = "none"
+    remap: bool = False
+
+
 def run_program(
     reader: Reader,
     program: Program,
@@ -140,23 +151,14 @@ def run_program(
     *,
     default: float | None = None,
     active: npt.ArrayLike | None = None,
-    max_supersteps: int | None = None,
-    tolerance: float | None = None,
-    direction: str = "auto",
-    weight: str | None = "weight",
-    vertex_order: str = "none",
-    remap: bool = False,
+    options: RunOptions = RunOptions(),  # noqa: B008 -- an immutable tuple
 ) -> ProgramResult:
     """Run a program; `DynamicGraph.run_program` says what the arguments mean."""
     if not isinstance(program, Program):
         msg = f"program={program!r} is no Program; make one of the functions"
         raise SettingsError(msg)
-    task = _task(reader, program, max_supersteps, tolerance, direction, weight)
-    if vertex_order not in VERTEX_ORDERS:
-        msg = f"vertex_order={vertex_order!r} is unknown; use one of {', '.join(VERTEX_ORDERS)}"
-        raise SettingsError(msg)
-    task = task._replace(vertex_order=vertex_order, remap=remap)
-    sides = sides_of(reader, weighted=task.weighted)
+    task = _task(reader, program, options)
+    adjacencies = adjacencies_of(reader, weighted=task.weighted)
     start = _start(reader, program, values, default)
     if active is not None:
         named = np.size(active) > 0
@@ -164,19 +166,13 @@ def run_program(
             source_indices(reader, "active", active, unknown="error") if named else _NO_INDICES
         )
         start = start._replace(active=indices)
-    ran = reader.algorithms.programs.run(reader.workspace, task, sides, start)
+    ran = reader.algorithms.programs.run(reader.workspace, task, adjacencies, start)
     columns = in_order(reader, ran.values)
     return ProgramResult(columns, ran.supersteps, ran.pulled, ran.num_active)
 
 
-def _task(
-    reader: Reader,
-    program: Program,
-    max_supersteps: int | None,
-    tolerance: float | None,
-    direction: str,
-    weight: str | None,
-) -> Task:
+def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
+    max_supersteps, tolerance, direction, weight, vertex_order, remap = options
     if direction not in DIRECTIONS:
         msg = f"direction={direction!r} is unknown; use one of {', '.join(DIRECTIONS)}"
         raise SettingsError(msg)
@@ -198,7 +194,10 @@ def _task(
             why = "its combine has no identity="
         msg = f"direction='push', but the program is pulled, as {why}; use 'auto' or 'pull'"
         raise SettingsError(msg)
-    # Without in-rows a pull takes a copy of all edges, turned around: for those who ask for it.
+    if vertex_order not in VERTEX_ORDERS:
+        msg = f"vertex_order={vertex_order!r} is unknown; use one of {', '.join(VERTEX_ORDERS)}"
+        raise SettingsError(msg)
+    # Without in-rows a pull takes a transposed copy of all edges: only on request.
     has_both = reader.kind.has_reverse or program.along != "out"
     return Task(
         program,
@@ -207,6 +206,8 @@ def _task(
         weighted=weight is not None and reader.kind.record.has_weight and program.looks_at_weights,
         max_supersteps=max_supersteps,
         tolerance=-1.0 if tolerance is None else float(tolerance),
+        vertex_order=vertex_order,
+        remap=remap,
     )
 
 

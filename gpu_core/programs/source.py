@@ -99,18 +99,18 @@ def _trees_of(code: CodeType, text: str) -> Iterator[Tree]:
     in_line = [node for node in lambdas if node.lineno == code.co_firstlineno]
     for node in in_line:
         body = node.body.lineno, node.body.col_offset
-        if len(in_line) == 1 or _first_place(code) == body:
+        if len(in_line) == 1 or _first_position(code) == body:
             yield node
 
 
-def _first_place(code: CodeType) -> tuple[int, int]:
+def _first_position(code: CodeType) -> tuple[int, int]:
     """Line and column, in bytes, of the body of a lambda: the leftmost that has code."""
-    places = [
+    positions = [
         (line, column)
         for line, _, column, _ in code.co_positions()
         if line is not None and column is not None and (line, column) > (code.co_firstlineno, 0)
     ]
-    return min(places, default=(0, 0))
+    return min(positions, default=(0, 0))
 
 
 def _names_of(function: Callable[..., Any]) -> dict[str, Any]:

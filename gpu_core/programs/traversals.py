@@ -72,7 +72,7 @@ def distances_traversal(graph: HasFrontiers, source: Any) -> VertexState:
 
 
 def components_traversal(graph: HasFrontiers, labels: Any) -> VertexState:
-    """``label``, the smallest in the component of each vertex, whichever way edges point.
+    """``label``, the smallest in the component of each vertex, whatever the direction of edges.
 
     ``labels``: int64[n], in the order of ``vertices()``: `DynamicGraph.weakly_connected_components`
     has ids.
@@ -91,12 +91,14 @@ def cores_traversal(graph: HasFrontiers) -> VertexState:
     remaining.for_vertices(lambda degree: degree, state, into="left")
     k = 0
     while remaining:
-        told = {"k": k}
-        peeled = remaining.filter(is_peeled, state, numbers=told)
+        numbers = {"k": k}
+        peeled = remaining.filter(is_peeled, state, numbers=numbers)
         while peeled:
-            peeled.for_vertices(lambda k: (k, True), state, into=("core", "is_gone"), numbers=told)
+            peeled.for_vertices(
+                lambda k: (k, True), state, into=("core", "is_gone"), numbers=numbers
+            )
             touched = peeled.for_edges(an_edge_less, state, combine="sum", into="left")
-            peeled = touched.filter(is_peeled, state, numbers=told)
+            peeled = touched.filter(is_peeled, state, numbers=numbers)
         remaining = remaining.filter(lambda is_gone: not is_gone, state)
         k += 1
     return state

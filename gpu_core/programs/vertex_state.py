@@ -1,7 +1,7 @@
 """The state of vertices: named arrays that functions over a frontier read and write.
 
 Arrays live where the engine works; columns come back in the order of users' ids. A state is of a
-`Place`, a graph as of one batch. What an engine offers: ``algorithms.operators``; see the host's.
+`Origin`, a graph as of one batch. What an engine offers: ``algorithms.operators``; see the host's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _KINDS: Final = {"b": FLAG, "i": WHOLE, "u": WHOLE, "f": REAL}
 
 
-class Place:
+class Origin:
     """The graph that frontiers and states are of, as it was when it was first looked at.
 
     Parameters
@@ -59,22 +59,22 @@ class Place:
             yield reader
 
     def rows(self, reader: Reader, direction: str, *, weighted: bool) -> tuple[Rows, ...]:
-        """Rows that a frontier goes along: one way, or both where they differ."""
+        """Rows that a frontier goes along: in one direction, or in both where they differ."""
         weighted = weighted and reader.kind.record.has_weight
-        ways = ("out", "in") if direction == "both" else (direction,)
+        directions = ("out", "in") if direction == "both" else (direction,)
         if not reader.kind.directed:
-            ways = ("out",)
-        return tuple(self._rows(reader, way, weighted=weighted) for way in ways)
+            directions = ("out",)
+        return tuple(self._rows(reader, along, weighted=weighted) for along in directions)
 
-    def _rows(self, reader: Reader, way: str, *, weighted: bool) -> Rows:
-        found = self._copies.get((way, weighted))
+    def _rows(self, reader: Reader, along: str, *, weighted: bool) -> Rows:
+        found = self._copies.get((along, weighted))
         if found is None:
-            found = reader.rows(way, weighted=weighted)
+            found = reader.rows(along, weighted=weighted)
             if found.indptr is not None:
-                self._copies[way, weighted] = found
+                self._copies[along, weighted] = found
         return found
 
-    def is_of(self, other: Place) -> bool:
+    def is_of(self, other: Origin) -> bool:
         """Whether two are of the same graph, as of the same batch."""
         return self._reader() is other._reader() and self._batches == other._batches
 
@@ -91,8 +91,8 @@ class VertexState:
     ``state[name]`` copies an array, in the order of `vertices`; `table` all of them.
     """
 
-    def __init__(self, place: Place, values: Mapping[str, Any]) -> None:
-        self.place = place
+    def __init__(self, origin: Origin, values: Mapping[str, Any]) -> None:
+        self.origin = origin
         checked = {name: _checked_values(name, given) for name, given in values.items()}
         if not checked:
             msg = "a state has at least one array; name them: vertex_state(distance=0.0)"
@@ -100,7 +100,7 @@ class VertexState:
         #: Kinds of the arrays by their names.
         self.kinds = {name: _KINDS[given.dtype.kind] for name, given in checked.items()}
         self._inboxes: dict[Any, Inbox] = {}
-        with place.reading() as reader:
+        with origin.reading() as reader:
             count = reader.vertex_count
             self.arrays = {
                 name: reader.algorithms.operators.vertex_array(
@@ -113,19 +113,19 @@ class VertexState:
     @property
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of the columns."""
-        with self.place.reading() as reader:
-            return self.place.shown(reader.ids_of(reader.sorted_order().astype(np.uint32)))
+        with self.origin.reading() as reader:
+            return self.origin.shown(reader.ids_of(reader.sorted_order().astype(np.uint32)))
 
     def __getitem__(self, name: str) -> Column:
         """[n], as `vertices`: the values of an array now."""
         self.check_name("state", name)
-        with self.place.reading() as reader:
+        with self.origin.reading() as reader:
             return np.array(in_order(reader, self.arrays[name]).values)
 
     @property
     def table(self) -> TableRows:
         """``vertex`` and all arrays as they are now, as a table."""
-        with self.place.reading():
+        with self.origin.reading():
             return TableRows({"vertex": self.vertices, **{name: self[name] for name in self.kinds}})
 
     def check_name(self, what: str, name: str) -> None:
@@ -153,7 +153,7 @@ class VertexState:
 def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
     """Values of an array of the state: one, or one a vertex."""
     if name in OF_EDGES or not name.isidentifier():
-        why = "functions are told" if name in OF_EDGES else "is no name of Python's"
+        why = "functions take already" if name in OF_EDGES else "is no name of Python's"
         msg = f"an array cannot be called {name!r}, which {why}; take another name"
         raise SettingsError(msg)
     values = np.asarray(given)

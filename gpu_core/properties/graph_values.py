@@ -30,6 +30,7 @@ from .kinds import Column, Kinds, missing_column, missing_of
 from .table import ValueTable, pieces
 
 if TYPE_CHECKING:
+    from ..batch.protocols import ListedBatch
     from ..engine import Engine, Reader
     from ..kind import GraphKind
 
@@ -70,7 +71,7 @@ class GraphValues:
 
     # -- batches -----------------------------------------------------------------------------
 
-    def check(self, batch: Any) -> None:
+    def check(self, batch: ListedBatch) -> None:
         """Refuse a batch that inserts something without these properties, or with others.
 
         Raises
@@ -94,7 +95,7 @@ class GraphValues:
                 raise BatchError(msg)
 
     @contextmanager
-    def following(self, engine: Engine, batch: Any) -> Iterator[None]:
+    def following(self, engine: Engine, batch: ListedBatch) -> Iterator[None]:
         """While the block runs, the engine applies a batch; then its values are entered.
 
         ``batch`` has passed `check`.
@@ -123,10 +124,12 @@ class GraphValues:
             self._edges.drop(*lost)
             self._edges.drop(*deleted)
             if put[0].size:
+                assert isinstance(batch, UpdateBatch)  # see `check`
                 self._edges.put(*put, batch.put_values)
         if self._vertices is not None:
             self._vertices.drop(gone, gone)
             if batch.put_vertices.size:
+                assert isinstance(batch, UpdateBatch)
                 rows = batch.put_vertex_rows
                 own = readonly(batch.put_vertices[rows])
                 values = {name: column[rows] for name, column in batch.put_vertex_values.items()}

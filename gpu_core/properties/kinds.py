@@ -1,4 +1,4 @@
-"""What properties of a user's own may be: their names, their types, and columns of them.
+"""Kinds of users' own properties: their names, their types, and columns of them.
 
 A property is a number or a truth value of fixed width. What is not given is *missing*: NaN, which
 only floats have; rows must give all others. A vertex that no row inserted, since an edge created

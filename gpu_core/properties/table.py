@@ -35,7 +35,7 @@ Slots = npt.NDArray[np.uint64]
 
 #: Bits of an empty table's slots.
 _LEAST_BITS = 6
-#: Slots must be told apart by the bits of the hash that they hold.
+#: Slots must be distinguished by the bits of the hash that they hold.
 _MOST_BITS = 32
 #: Least records that arrays have room for.
 _LEAST_ROOM = 64
@@ -169,7 +169,7 @@ class ValueTable:
         self._take(slots, keys, columns)
 
     def _tidy(self, pairs: int) -> None:
-        """Number the records anew, without those that are free."""
+        """Renumber the records, without those that are free."""
         taken = self._slots != 0
         kept = np.sort(self._slots[taken] & _RECORD) - _ONE
         room = max(kept.size + pairs, _LEAST_ROOM)

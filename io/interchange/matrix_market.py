@@ -129,7 +129,7 @@ def _check_range(
             what = "row" if name == "src" else "column"
             msg = (
                 f"{path}, line {line}: {what} {ids[place].as_py()} lies outside 1 to {last}; "
-                f"mend the line, or the size line"
+                f"correct the line, or the size line"
             )
             raise UpdateLogError(msg)
 

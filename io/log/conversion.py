@@ -186,7 +186,7 @@ class _Columns:
             msg = f"{self._file}: {name} is of type {column.type}; {cure_of_ids(column.type, form)}"
             raise UpdateLogError(msg)
         if not nulls:
-            self._refuse_nulls(name, column, "every row needs one; mend the row, or leave it out")
+            self._refuse_nulls(name, column, "every row needs one; correct or leave out the row")
         if are_names(kind):
             names = name_column(column, form, name, self.row)
             return names, names.valid

@@ -184,7 +184,7 @@ def _refuse(
         def reason(row: int) -> str:
             is_text = check is not _decode
             shown, what = (texts[row].decode(), "no UUID") if is_text else (texts[row], "no UTF-8")
-            return f"{name} is {shown!r}, which is {what}; mend the row, or leave it out"
+            return f"{name} is {shown!r}, which is {what}; correct the row, or leave it out"
 
         raise BadRowsError(bad, row_name, reason)
 

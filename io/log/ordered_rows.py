@@ -202,7 +202,7 @@ class RowOrder:
                 row = _first_below(log, group, self._column, highest)
                 msg = (
                     f"{log.shown(group.file)}, row {row} is earlier by {self._column} than rows "
-                    f"that are planned already; leave it out, or start anew with another --state"
+                    f"that are planned already; leave it out, or start over with another --state"
                 )
                 raise UpdateLogError(msg)
 

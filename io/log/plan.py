@@ -11,7 +11,7 @@ Invariants
 * files are planned in the order of the log (``log_paths.py``), and a new one comes after all of
   them. A plan keeps its order: older states were planned in the order of names as text
 * a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
-  graph is rebuilt from. Files beyond the newest checkpoint may be mended, and are planned anew
+  graph is rebuilt from. Files beyond the newest checkpoint may be corrected, and are planned anew
 
 Not here: where the plan is kept (``state.py``).
 """
@@ -28,7 +28,7 @@ from typing import Any
 from ...gpu_core.errors import SettingsError, StateError, UpdateLogError
 from .update_log import LogFile
 
-_ANEW = "or start anew with another --state"
+_ANEW = "or start over with another --state"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from .page_checks import ChunkSum, PageError, check_chunk, read_header
 from .plain_columns import place_of, plain_column
 
 #: Cure for a file that is not as it was planned.
-RESTORE = "put the file back as it was, or start anew with another --state"
+RESTORE = "put the file back as it was, or start over with another --state"
 
 _MAGIC = b"PAR1"
 #: Four bytes of footer length and the magic.

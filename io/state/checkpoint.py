@@ -57,7 +57,7 @@ class Checkpoint:
         if self.boundary > len(plan.batches) or cut != plan.cut_hash(self.boundary):
             msg = (
                 f"the plan in {self.path.parents[1] / 'plan'} is not the one that checkpoint "
-                f"{self.path.name} was made by; restore it, or start anew with another --state"
+                f"{self.path.name} was made by; restore it, or start over with another --state"
             )
             raise StateError(msg)
 

@@ -232,7 +232,7 @@ class StateDirectory:
         if differences and not is_moved and not is_read_anew:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
-            anew = "start anew with another --state"
+            anew = "start over with another --state"
             if not self.checkpoint_ids():
                 anew += f", or remove {self.path}, which has no checkpoint yet"
             msg = (
@@ -332,7 +332,7 @@ class StateDirectory:
             if part.stem != padded_id(number):
                 msg = (
                     f"part {padded_id(number)}.json of the plan in {self.path} is missing; restore "
-                    f"it, or start anew with another --state"
+                    f"it, or start over with another --state"
                 )
                 raise StateError(msg)
             read = self._read_json(part, must_have_hash=must_have_hash)
@@ -438,7 +438,7 @@ def _address(value: Any) -> Address:
 
 
 def _damaged(file: Path, reason: str) -> str:
-    return f"{file} is damaged ({reason}); restore it, or start anew with another --state"
+    return f"{file} is damaged ({reason}); restore it, or start over with another --state"
 
 
 def batch_folders(folder: Path) -> list[int]:

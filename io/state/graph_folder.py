@@ -8,7 +8,8 @@
     edges.parquet           dst_index, properties, "edge property …": row after row
     NAME.parquet            what else a maintained analytic keeps, in the files that it names
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
-    manifest.json           format, state hash, checksums of the files, what the writer adds
+    manifest.json           format, state hash, checksums of the files, mean_degree where known,
+                            what the writer adds
 
 Columns of what is maintained come from the registry of analytics (``Maintained.kept``), so another
 analytic needs no line here. An array that nobody has declared is refused: it would be lost.
@@ -73,7 +74,7 @@ _OWN = {"vertices.parquet": VERTEX_PREFIX, "edges.parquet": EDGE_PREFIX}
 _NAMES = "names.parquet"
 _NAME_ARRAYS = ("name_keys", "name_starts", "name_bytes")
 #: Arrays that are in no file, as the manifest or the state has their value.
-_ELSEWHERE = ("time_unit",)
+_ELSEWHERE = ("time_unit", "mean_degree")
 
 
 def write_graph(
@@ -120,6 +121,8 @@ def write_graph(
         if "name_keys" in arrays:
             _write_names(folder / _NAMES, arrays)
             files[_NAMES] = _facts_of(folder / _NAMES)
+        if "mean_degree" in arrays:
+            facts = {**facts, "mean_degree": float(arrays["mean_degree"][0])}
         manifest = {
             **facts,
             "format": _FORMAT,
@@ -180,6 +183,9 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
             arrays[column] = table[column].to_numpy()
     if (path / _NAMES).exists():
         arrays.update(_read_names(path / _NAMES, cure))
+    mean_degree = read_json(path / MANIFEST, must_have_hash=False).get("mean_degree")
+    if mean_degree is not None:
+        arrays["mean_degree"] = np.array([mean_degree], np.float64)
     return arrays
 
 

@@ -1,4 +1,4 @@
-"""The quarantine of a state: rows and files of the log that are left out until they are mended.
+"""The quarantine of a state: rows and files of the log that are left out until they are corrected.
 
 ::
 
@@ -60,7 +60,7 @@ class Quarantine:
         return _batches(self.path)
 
     def read(self, path: Path) -> pa.Table:
-        """Read rows of a batch, as they are or as somebody has mended them."""
+        """Read rows of a batch, as they are or as somebody has corrected them."""
         try:
             return pq.read_table(path, partitioning=None, page_checksum_verification=True)
         except MemoryError:
@@ -100,7 +100,7 @@ class Quarantine:
         except FileNotFoundError:
             return []
         except (DamagedJsonError, KeyError, TypeError) as error:
-            msg = f"{path} is damaged ({error}); restore it, or start anew with another --state"
+            msg = f"{path} is damaged ({error}); restore it, or start over with another --state"
             raise StateError(msg) from error
 
     def write_files(self, files: list[LeftOutFile]) -> None:

@@ -7,7 +7,7 @@
 A plan knows a file by its footer, and data may change under a footer that does not. So what is read
 again for a batch of the state, or for the next one where that begins in the same row group, must
 have the checksum that it had. Entries name file, fingerprint and row group, and not the batch: a
-file that is mended beyond the newest checkpoint is another file with another fingerprint.
+file that is corrected beyond the newest checkpoint is another file with another fingerprint.
 
 Not here: how checksums are computed (``page_checks.py``).
 """

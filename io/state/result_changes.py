@@ -248,7 +248,7 @@ def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:
                 raise DamagedTableError(msg)
         except DamagedTableError as error:
             needed = "" if at == batch_id else f", and {name} of batch {batch_id} needs it"
-            msg = f"{path} is damaged ({error}){needed}; have a run compute it anew"
+            msg = f"{path} is damaged ({error}){needed}; have a run recompute it"
             raise StateError(msg) from error
         chain.append((path, changes))
         at = since
@@ -259,7 +259,7 @@ def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:
         try:
             columns = with_changes(columns, changes)
         except (KeyError, IndexError, ValueError) as error:
-            msg = f"{path} does not fit what was before it ({error}); have a run compute it anew"
+            msg = f"{path} does not fit what was before it ({error}); have a run recompute it"
             raise StateError(msg) from error
     return Result(name, dict(columns), result_facts(chain[0][0]))
 

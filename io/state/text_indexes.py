@@ -4,7 +4,7 @@
 
     STATE/text/<SHA-256 of the file's name>.json
 
-An index that is missing, damaged, or of a file that has changed since is made anew from the file;
+An index that is missing, damaged, or of a file that has changed since is made again from the file;
 whether that is what was planned is told by its fingerprint, as of every file.
 """
 

@@ -85,7 +85,7 @@ def parse_json(
             row = _first_of(table[name], kind)
             msg = (
                 f"{shown}, line {_line_of(content, row, first_line)}: {name} is "
-                f"{table[name][row].as_py()!r}, which is no time as those before; mend the line"
+                f"{table[name][row].as_py()!r}, which is no time as those before; correct the line"
             )
             raise UpdateLogError(msg) from None
     return pa.table(columns)

@@ -82,7 +82,7 @@ def reading_of(
     delimiter = _delimiter(content)
     lines = list(split_lines(content, delimiter))
     if not lines:
-        msg = f"{path}, line {line} has a quote that does not end; mend the line, or leave it out"
+        msg = f"{path}, line {line} has a quote that does not end; correct or leave out the line"
         raise UpdateLogError(msg)
     first = lines[0]
     has_header = _is_header(lines, columns)

@@ -173,12 +173,12 @@ def _first_wrong_line(lines: bytes, first_line: int, form: Form) -> UpdateLogErr
         try:
             fields = fields_of(line, form.delimiter)
         except ValueError as error:
-            msg = f"{form.path}, line {number} {error}; mend the line, or leave it out"
+            msg = f"{form.path}, line {number} {error}; correct the line, or leave it out"
             return UpdateLogError(msg)
         if len(fields) != len(form.columns):
             msg = (
                 f"{form.path}, line {number} has {len(fields)} of the "
-                f"{len(form.columns)} fields that are expected; mend the line, or leave it out"
+                f"{len(form.columns)} fields that are expected; correct the line, or leave it out"
             )
             return UpdateLogError(msg)
         for name, field_text in zip(form.columns, fields, strict=True):
@@ -193,7 +193,7 @@ def _first_wrong_line(lines: bytes, first_line: int, form: Form) -> UpdateLogErr
         except UnicodeDecodeError:
             msg = f"{form.path}, line {number} is not in UTF-8; save the file as UTF-8"
             return UpdateLogError(msg)
-    msg = f"{form.path} cannot be read from line {first_line} on; mend the lines"
+    msg = f"{form.path} cannot be read from line {first_line} on; correct the lines"
     return UpdateLogError(msg)
 
 
@@ -219,7 +219,7 @@ def _fault(name: str, text: str, form: Form) -> str | None:
         return None
     if pa.types.is_string(kind):
         is_right = bool(text) or name not in ("src", "dst")
-        return None if is_right else "which is no name; mend the line, or leave it out"
+        return None if is_right else "which is no name; correct the line, or leave it out"
     is_number = pa.types.is_floating(form.parsed[name])
     if is_number and form.decimal_point != ".":
         text = text.replace(form.decimal_point, ".")
@@ -229,14 +229,14 @@ def _fault(name: str, text: str, form: Form) -> str | None:
         if name == "op":
             return "which is no operation; write insert and delete, or 1 and -1"
         if is_number:
-            return "which is no number; mend the line, or leave it out"
+            return "which is no number; correct the line, or leave it out"
         if pa.types.is_timestamp(kind):
             return _fault_of_time(text, kind)
         if re.fullmatch(r"-?\d+", text):
             is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
             cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
             return f"which does not fit {kind}; {cure}"
-        return "which is no integer; mend the line, or say what the columns are"
+        return "which is no integer; correct the line, or say what the columns are"
     return None
 
 
@@ -244,9 +244,9 @@ def _fault_of_time(text: str, kind: pa.DataType) -> str:
     try:
         pa.array([text]).cast(pa.timestamp(kind.unit, None if kind.tz else "UTC"))
     except pa.ArrowInvalid:
-        return "which is no time; mend the line, or leave it out"
+        return "which is no time; correct the line, or leave it out"
     zone = "with" if kind.tz else "without"
-    return f"which is no time {zone} a zone as those before; mend the line"
+    return f"which is no time {zone} a zone as those before; correct the line"
 
 
 def without_comments(block: bytes) -> bytes:

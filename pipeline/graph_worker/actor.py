@@ -245,6 +245,7 @@ class GraphActor:
         arena = self._arena
         memory = Memory(
             self._pages_used,
+            arena.page_bytes,
             arena.limit_bytes,
             self._host_free_bytes,
             arena.regions,

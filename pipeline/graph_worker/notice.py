@@ -17,8 +17,9 @@ from ...gpu_core.errors import GraphtideError
 class Memory:
     """How memory stands where the graph is."""
 
-    #: Pages of the arena that hold something, and bytes that it may grow to.
+    #: Pages of the arena that hold something, bytes of one, and bytes that the arena may grow to.
     pages_used: int
+    page_bytes: int
     limit_bytes: int
     #: Bytes of host memory that the graph worker could still take.
     host_free_bytes: int

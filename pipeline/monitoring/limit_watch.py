@@ -91,7 +91,7 @@ class LimitWatch:
         arena = need.arena(likely, most)
         copies = need.checkpoint(*likely), need.checkpoint(*most)
         # The arena of a graph that was restored is in use already.
-        used = need.used(notice.num_vertices, notice.memory.pages_used) if on_host else 0
+        used = _used(need, notice) if on_host else 0
         own_now = need.properties(notice.num_vertices, notice.num_edges)
         own = [max(need.properties(*size) - own_now, 0) for size in (likely, most)]
         memory = [
@@ -138,7 +138,7 @@ class LimitWatch:
             return
         self._look_due = now + _LOOK_SECONDS
         used = {
-            "arena": self._need.used(notice.num_vertices, notice.memory.pages_used),
+            "arena": _used(self._need, notice),
             "memory": max(self._host_bytes - notice.memory.host_free_bytes, 0),
             "disk": max(self._disk_bytes - _free_disk(self._files), 0),
         }
@@ -151,6 +151,13 @@ class LimitWatch:
         full = trend.rows_until(limit.most_bytes)
         batch = None if full is None else self._files.batch_of_row(full)
         return replace(limit, used_bytes=used, full_at_batch=batch)
+
+
+def _used(need: Need, notice: Notice) -> int:
+    """Bytes of the arena that a graph takes."""
+    memory = notice.memory
+    assert memory is not None
+    return need.used(notice.num_vertices, memory.pages_used, memory.page_bytes)
 
 
 def _free_disk(files: RunFiles) -> int:

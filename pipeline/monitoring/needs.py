@@ -53,9 +53,9 @@ class Need:
         """Bytes that the graph can take of an arena of this limit."""
         return usable_bytes(self._kind, limit_bytes)
 
-    def used(self, vertices: int, pages_used: int) -> int:
+    def used(self, vertices: int, pages_used: int, page_bytes: int) -> int:
         """Bytes that a graph takes now."""
-        return used_bytes(self._kind, vertices, pages_used)
+        return used_bytes(self._kind, vertices, pages_used, page_bytes)
 
 
 def sizes_to_come(rows: int, rows_left: int, vertices: int, edges: int) -> tuple[Size, Size]:

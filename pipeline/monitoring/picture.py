@@ -144,7 +144,7 @@ class Painter:
             recoveries=max(machine.generation, 0),
             seconds={**seconds, **self._held, "client": client_seconds, **self._cores()},
             cpu_workers=self._cpu_workers,
-            window=machine.window,
+            window=machine.rules.window,
             loading=loading,
             waiting=max(machine.load_next - machine.applied - loading, 0),
             regions=memory.regions if memory else {},

@@ -68,7 +68,7 @@ Source: the worker state machine of dask.distributed, which separates decisions 
 
 from collections import deque
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ...gpu_core.errors import ClusterError
@@ -115,58 +115,59 @@ State = Literal["idle", "down", "starting", "applying", "pinning", "holding", "e
 MOST_WRITES = 4
 
 
+@dataclass(frozen=True)
+class RunRules:
+    """What a run may do at once, and when results and checkpoints are due."""
+
+    #: Batches that may be asked for beyond those applied, ``>= 1``.
+    window: int
+    #: Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
+    max_loads: int | None = None
+    #: Name of each result -> batches between two of it; None: at the end only.
+    analytics: Mapping[str, int | None] = field(default_factory=dict)
+    #: Graphs that may be pinned at once, ``>= 1``.
+    epochs: int = 1
+    #: Longest time or number of batches between two checkpoints; None: no bound. There is always
+    #: one at the end.
+    checkpoint_seconds: float | None = None
+    checkpoint_batches: int | None = None
+    #: Generations that may be lost in a row without a new checkpoint between them.
+    graph_restarts: int = 3
+    #: Whether a new generation computes results again that a lost one has computed beyond the
+    #: newest checkpoint. What is maintained has the bits that it would have had only if it is
+    #: asked for after the same batches.
+    repeats_results: bool = False
+
+
 class Lifecycle:
     """Decides what is read, applied, analysed and checkpointed next.
 
     Parameters
     ----------
+    rules
+        What holds for the whole run.
     batches
         Batches planned, ``>= 0``; they are numbered from 0.
     checkpointed
         Boundary of the newest checkpoint, 0 where there is none.
-    window
-        Batches that may be asked for beyond those applied, ``>= 1``.
-    max_loads
-        Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
-    analytics
-        Name of each result -> batches between two of it; None: at the end only.
-    epochs
-        Graphs that may be pinned at once, ``>= 1``.
-    checkpoint_seconds, checkpoint_batches
-        Longest time or number of batches between two checkpoints; None: no bound. There is always
-        one at the end.
     results_missing
         Whether the results of the newest checkpoint are not there. They are computed where that
         is all that is left to do.
-    graph_restarts
-        Generations that may be lost in a row without a new checkpoint between them.
     follows
         Whether it waits for more batches until it is asked to stop.
-    repeats_results
-        Whether a new generation computes results again that a lost one has computed beyond the
-        newest checkpoint. What is maintained has the bits that it would have had only if it is
-        asked for after the same batches.
     """
 
     def __init__(
         self,
+        rules: RunRules,
         *,
         batches: int,
         checkpointed: int = 0,
-        window: int,
-        max_loads: int | None = None,
-        analytics: Mapping[str, int | None] = MappingProxyType({}),
-        epochs: int = 1,
-        checkpoint_seconds: float | None = None,
-        checkpoint_batches: int | None = None,
         results_missing: bool = False,
-        graph_restarts: int = 3,
         follows: bool = False,
-        repeats_results: bool = False,
     ) -> None:
+        self.rules = rules
         self.batches = batches
-        self.window = window
-        self.max_loads = max_loads
         self.state: State = "idle"
         #: The life of the graph that events must name; -1 before the first.
         self.generation = -1
@@ -180,18 +181,13 @@ class Lifecycle:
         #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
         self.checkpointed = checkpointed
         #: What is pinned or about to be, each until all that it is for is at hand.
-        self.pins = PinQueue(epochs)
+        self.pins = PinQueue(rules.epochs)
         #: Boundary up to which all results that are due have been computed.
         owes_results = results_missing and checkpointed == batches > 0
         self.analysed = checkpointed - 1 if owes_results else checkpointed
         #: Writes asked for that are not on disk yet, the oldest first: whether each is of arrays.
         self._writes: deque[bool] = deque()
-        self._analytics = dict(analytics)
-        self._checkpoint_seconds = checkpoint_seconds
-        self._checkpoint_batches = checkpoint_batches
-        self._graph_restarts = graph_restarts
         self._follows = follows
-        self._repeats_results = repeats_results
         #: Boundary where the run was asked to stop; None: it was not.
         self._stop: int | None = None
         #: Boundary of a checkpoint that has fallen due by the clock.
@@ -233,8 +229,8 @@ class Lifecycle:
         boundaries = [self.end, self._next_analysis()]
         if self._clock_boundary is not None:
             boundaries.append(self._clock_boundary)
-        if self._checkpoint_batches is not None:
-            boundaries.append(self._caught + self._checkpoint_batches)
+        if self.rules.checkpoint_batches is not None:
+            boundaries.append(self._caught + self.rules.checkpoint_batches)
         return min(boundaries)
 
     @property
@@ -284,7 +280,7 @@ class Lifecycle:
 
     def _next_analysis(self) -> int:
         """First boundary whose results are due and neither computed nor about to be."""
-        found, cadences = self._found, self._analytics.values()
+        found, cadences = self._found, self.rules.analytics.values()
         return min((self._next_result(each, found) for each in cadences), default=self.batches)
 
     def _next_result(self, every: int | None, done: int) -> int:
@@ -300,12 +296,12 @@ class Lifecycle:
             return ()
         return tuple(
             name
-            for name, every in self._analytics.items()
+            for name, every in self.rules.analytics.items()
             if boundary == self._next_result(every, boundary - 1)
         )
 
     def _checkpoint_due(self, boundary: int) -> bool:
-        every = self._checkpoint_batches
+        every = self.rules.checkpoint_batches
         return boundary > self._caught and (
             boundary in (self.end, self._clock_boundary)
             or (every is not None and boundary == self._caught + every)
@@ -389,12 +385,12 @@ class Lifecycle:
     def _lose(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
-        if self._repeats_results:
+        if self.rules.repeats_results:
             self.analysed = min(self.analysed, self.checkpointed)
         self._clock_boundary = None
         self.pins.forget()
         self.state = "down"
-        if self._lost_in_a_row > self._graph_restarts:
+        if self._lost_in_a_row > self.rules.graph_restarts:
             msg = (
                 f"the graph was lost {self._lost_in_a_row} times in a row without a checkpoint in "
                 f"between, at last because {event.reason}; look at the memory of its worker, or "
@@ -433,8 +429,8 @@ class Lifecycle:
 
     def _loads(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        most = self.window if self.max_loads is None else self.max_loads
-        last = min(self.end, self.applied + self.window)
+        most = self.rules.window if self.rules.max_loads is None else self.rules.max_loads
+        last = min(self.end, self.applied + self.rules.window)
         while self.load_next < last and len(self.loading) < most:
             instructions.append(Load(self.generation, self.load_next))
             self.loading.add(self.load_next)
@@ -442,9 +438,9 @@ class Lifecycle:
         return instructions
 
     def _look_at_the_clock(self, now: float) -> None:
-        if self._checkpoint_seconds is None or self._clock_boundary is not None:
+        if self.rules.checkpoint_seconds is None or self._clock_boundary is not None:
             return
-        is_time = now - self._last_checkpoint_seconds >= self._checkpoint_seconds
+        is_time = now - self._last_checkpoint_seconds >= self.rules.checkpoint_seconds
         if is_time and self.apply_next > self._caught:
             self._clock_boundary = self.apply_next
 

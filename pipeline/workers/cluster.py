@@ -1,6 +1,6 @@
 """The cluster of a run: a Dask cluster of its own on this machine, or any that is running already.
 
-`open_cluster` gives a client of either, with the workers that there are now (`Roles`): chosen anew
+`open_cluster` gives a client of either, with the workers that there are now (`Roles`): chosen again
 for every generation of the graph, because workers come and go.
 
 Not here: how a cluster of this machine is started (``local_cluster.py``), whether a scheduler of

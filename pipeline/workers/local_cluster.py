@@ -163,7 +163,7 @@ def _pids(cluster: SpecCluster) -> list[int]:
     """Numbers of the workers' processes, and of the one that they are forked from.
 
     Where the latter is stopped, nobody hears of a worker's death; it is killed, its workers end
-    with it, and are started anew.
+    with it, and are restarted.
     """
     server = fork_server()
     watched = [nanny for worker in [*cluster.workers.values()] for nanny in nannies(worker)]

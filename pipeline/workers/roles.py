@@ -23,7 +23,7 @@ GPU = "GPU"
 
 @dataclass(frozen=True)
 class Roles:
-    """Which worker does what; chosen anew for every generation of the graph."""
+    """Which worker does what; chosen again for every generation of the graph."""
 
     #: Name and address of the graph worker.
     graph_name: str

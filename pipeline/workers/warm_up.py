@@ -51,6 +51,8 @@ _FAR_APART = 1 << 26
 #: runs are handed out by many blocks, and more vertices and inserts than CuPy scans without a
 #: kernel for sums of sums, 512 * 512; the host engine's few others load when they are first met.
 _GPU_ROWS, _HOST_ROWS = 1 << 19, 1 << 10
+#: Bits of a row's number, and of a destination, in one number.
+_ROW_BITS, _DST_BITS = 20, 21
 #: One row in so many is of the hub.
 _HUB_SHARE = 32
 
@@ -236,7 +238,7 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
 
 
 def _follow(graph: DynamicGraph, few: dict[str, np.ndarray], kind: Mapping[str, Any]) -> None:
-    """Have what is maintained follow two edges that go and come: of many, it is computed anew."""
+    """Have what is maintained follow two edges that go and come: of many, it is recomputed."""
     two = {name: column[:2] for name, column in few.items()}
     for op in (1, -1, 1):
         for name in graph.maintained:
@@ -282,22 +284,25 @@ def _net_effect(
     src, dst = rows["src"], rows["dst"]
     if not directed:
         src, dst = np.minimum(src, dst), np.maximum(src, dst)
-    # The last row of each edge decides.
-    edges = src << 32 | dst
-    _, back = np.unique(edges[::-1], return_index=True)
-    last = src.size - 1 - back
+    # Rows by edge, in order: the last row of each edge decides. One sort of numbers, in which the
+    # row is the lower part, takes a tenth of the time of NumPy's functions for distinct values.
+    keys = np.sort((src << _DST_BITS | dst) << _ROW_BITS | np.arange(src.size))
+    rows_at, edges = keys & ((1 << _ROW_BITS) - 1), keys >> _ROW_BITS
+    is_last = np.append(edges[1:] != edges[:-1], True)
+    last, op = rows_at[is_last], rows["op"][rows_at]
     fields: dict[str, Any] = {}
-    for name, op in (("put", 1), ("delete", -1)):
-        kept = last[rows["op"][last] == op]
-        sources, first = np.unique(src[kept], return_index=True)
-        fields[f"{name}_rows"], fields[f"{name}_indices"] = sources, dst[kept]
-        fields[f"{name}_indptr"] = np.append(first, kept.size)
+    for name, kind in (("put", 1), ("delete", -1)):
+        kept = last[op[is_last] == kind]
+        sources = src[kept]
+        begins = np.flatnonzero(np.append(True, sources[1:] != sources[:-1])[: kept.size])
+        fields[f"{name}_rows"], fields[f"{name}_indices"] = sources[begins], dst[kept]
+        fields[f"{name}_indptr"] = np.append(begins, kept.size)
         if name == "put":
             record = record_named(records)
             columns = {"first": "ts", "last": "ts"}
-            for kind in record.properties:
-                fields[f"put_{kind}"] = rows[columns.get(kind, kind)][kept].astype(
-                    record.dtypes[kind]
+            for column in record.properties:
+                fields[f"put_{column}"] = rows[columns.get(column, column)][kept].astype(
+                    record.dtypes[column]
                 )
             if record.has_times or on_repeat != "last":
                 fields["put_reset"] = np.zeros(kept.size, np.bool_)
@@ -305,8 +310,11 @@ def _net_effect(
                 fields["repeat_puts"] = np.zeros(kept.size, np.uint32)
                 fields["repeat_weight"] = fields["put_weight"]
     # An edge that was inserted and then deleted leaves its end points.
-    undone = np.isin(edges, edges[last][rows["op"][last] == -1]) & (rows["op"] == 1)
-    alone = np.unique(np.concatenate([src[undone], dst[undone]]))
+    number = np.cumsum(is_last) - is_last
+    undone = rows_at[(op == 1) & (op[is_last] == -1)[number]]
+    named = np.zeros(int(dst.max()) + 1, np.bool_)
+    named[src[undone]] = named[dst[undone]] = True
+    alone = np.flatnonzero(named)
     fields |= {"put_vertices": alone, "put_vertex_rows": np.zeros(alone.size, np.bool_)}
     fields |= {"delete_vertices": alone[:0], "delete_vertex_rows": np.empty(0, np.bool_)}
     batch = UpdateBatch(

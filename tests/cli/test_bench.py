@@ -36,6 +36,7 @@ from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.uniform import uniform_edges
+from graphtide.gpu_core.generators.update_streams import UpdateMix
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.report import STAGES, BatchReport
@@ -354,7 +355,7 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
         bench.measure(load_settings(settings))
     write_log(
         str(tmp_path / "other"), partial(uniform_edges, num_vertices=64), 1_000, files=1,
-        repeats=0, deletes=0, vertex_deletes=0, properties=False, seed=9, quiet=True,
+        mix=UpdateMix(), properties=False, seed=9, quiet=True,
     )  # fmt: skip
     other = next((tmp_path / "other").iterdir())
     other.rename(tmp_path / "log" / "updates-00001.parquet")

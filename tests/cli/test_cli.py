@@ -253,12 +253,12 @@ def test_a_killed_call_leaves_nothing_that_looks_like_a_log(tmp_path: Path) -> N
     script = (
         "import os, signal\n"
         "from graphtide.flows.commands.generate import write_log\n"
+        "from graphtide.gpu_core.generators.update_streams import UpdateMix\n"
         "def edges(numbers):\n"
         "    if numbers.size and numbers.max() >= 20:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return numbers.astype('i8'), numbers.astype('i8') + 1\n"
-        "write_log('log', edges, 40, files=4, repeats=0, deletes=0, vertex_deletes=0,\n"
-        "          properties=False, seed=0)\n"
+        "write_log('log', edges, 40, mix=UpdateMix(), files=4, properties=False, seed=0)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False)
     assert done.returncode == -signal.SIGKILL

@@ -16,6 +16,7 @@ from graphtide.flows.study import generation, memory, remapping
 from graphtide.flows.study.published import PUBLISHED, beside
 from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
 from graphtide.flows.study.stress import Stress, StressedGraph, run_stress
+from graphtide.flows.study.vertex_tables import Doubled, run_vertices
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
 from graphtide.gpu_core.image.fields import Field
@@ -40,6 +41,26 @@ def test_rows_that_give_pages_back_never_have_more(stream: str) -> None:
         assert each.kept[-1] > each.used[-1], "no page has ever come back"
 
 
+def test_a_table_is_doubled_by_copying_what_is_there() -> None:
+    """453 vertices have 512 places, as in GraphVine's example; then there are twice as many."""
+    first = Doubled().added(453)
+    assert first == Doubled(room=512, used=453)
+    assert first.added(59) == Doubled(room=512, used=512)
+    second = first.added(60)
+    assert second == Doubled(room=1024, used=513, copied=453)
+    assert second.added(2000) == Doubled(room=4096, used=2513, copied=453 + 513)
+
+
+def test_vertex_tables_are_those_of_the_graph() -> None:
+    tables = run_vertices("host", 8, 16)
+    assert [each.created for each in tables] == list(range(16, 257, 16))
+    assert tables[-1].vertices == 128
+    # Indices of vertices that went are taken again; a round comes before the first of them goes.
+    assert [each.records for each in tables] == [12 * min(n, 144) for n in range(16, 257, 16)]
+    assert tables[-1].doubled == 16 * 256
+    assert tables[-1].copied == 16 * (16 + 32 + 64 + 128)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
     rng = np.random.default_rng(3)
@@ -53,16 +74,32 @@ def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("memory", "--scale", 8, "--rounds", 3), ["| uniform | runs |", "| random | tree |"]),
+        (
+            ("memory", "--scale", 8, "--rounds", 3),
+            [
+                "| uniform | runs |",
+                "| random | tree |",
+                "| uniform | 256 |",
+                "| 3 | 85 | 255 |",
+                "| Hornet 19.8, GraphVine 13.9 (hugetrace-00020, RTX 2060) |",
+            ],
+        ),
         (
             ("updates", "G2", "--smaller", 9, "--repeats", 1),
-            ["| G2 | both |", "| G2 | insert vertices |"],
+            ["| G2 | both |", "| G2 | insert vertices |", "| G2 | delete vertices, undirected |"],
         ),
         (
             ("small-world", "--vertices", 40, "--degree", 4, "--graphs", 1),
             ["| alpha | clustering |", "| 20 | 0."],
         ),
-        (("queries", "G1", "--smaller", 11, "--repeats", 1), ["| G1, a hub | tree |", "K40"]),
+        (
+            ("queries", "G1", "--smaller", 11, "--repeats", 1),
+            ["| G1, a hub | tree |", "K40", "| SpMV |"],
+        ),
+        (
+            ("overallocation", "G2", "--smaller", 11, "--repeats", 1),
+            ["| G2 | 16 |", "| G2 | 512 |"],
+        ),
         (
             ("remapping", "G2", "G4", "--smaller", 12, "--repeats", 1),
             ["| G2 | SSSP |", "| G4 | arranging | 0 |", "Random 68.0 to 91.9 % |"],

@@ -13,6 +13,9 @@ from graphtide import ArenaFullError, DynamicGraph, SettingsError
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.image import arena_size
+from graphtide.gpu_core.image.fields import WORD_BYTES, Field
+from graphtide.gpu_core.kind import GraphKind
+from graphtide.gpu_core.records import RECORDS
 from graphtide.testing import engine_of
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -154,3 +157,12 @@ def test_what_may_never_come_takes_a_quarter_of_the_memory(
     graph.insert_edges(src, src + 1)
     assert graph.num_edges == src.size
     assert graph.memory().arena_bytes > 1 << 20
+
+
+@pytest.mark.parametrize(("gib", "page_bytes"), [(1, 16), (63, 16), (65, 32), (300, 128)])
+def test_pages_for_a_mean_degree_reach_the_end_of_the_image(gib: int, page_bytes: int) -> None:
+    """32 bits number them; pages of 16 bytes are the least that hold one entry of a chain."""
+    kind = GraphKind(record=RECORDS["simple"], layout="chain")
+    header = arena_size.new_header(kind, 128)
+    header[Field.IMAGE_WORDS] = (gib << 30) // WORD_BYTES
+    assert arena_size.page_size_of(header, kind, 1.0) == page_bytes

@@ -266,10 +266,10 @@ def test_large_levels_are_pulled(engine: str, monkeypatch: pytest.MonkeyPatch) -
     graph.insert_edges(src, dst)
     source = graph.vertices()[np.argmax(graph.degrees() > 3)]
     reached = graph.bfs(source).num_reached
-    sides = bfs_module.sides_of(graph._reader)
-    into = replace(sides.into, degree=sides.into.degree - sides.into.degree)
-    emptied = replace(sides, into=into)
-    monkeypatch.setattr(bfs_module, "sides_of", lambda reader: emptied)
+    adjacencies = bfs_module.adjacencies_of(graph._reader)
+    into = replace(adjacencies.into, degree=adjacencies.into.degree - adjacencies.into.degree)
+    emptied = replace(adjacencies, into=into)
+    monkeypatch.setattr(bfs_module, "adjacencies_of", lambda reader: emptied)
     assert graph.bfs(source).num_reached < reached / 2
 
 

@@ -21,7 +21,7 @@ from graphs import (
     simple_undirected,
 )
 from graphtide import DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.parts.compact_rows import blocks_of_rows
 from graphtide.gpu_core.host.analytics.triangles.triangles import oriented_rows
@@ -238,7 +238,7 @@ def test_edges_point_to_the_vertex_of_higher_degree(directed: bool) -> None:
     src, dst = rmat_edges(np.arange(60_000, dtype=np.uint64), 12)
     graph = DynamicGraph(directed=directed)
     graph.insert_edges(src, dst)
-    rows = oriented_rows(sides_of(engine_of(graph)))
+    rows = oriented_rows(adjacencies_of(engine_of(graph)))
     assert rows.rank.tolist() == np.argsort(np.argsort(rows.degree, kind="stable")).tolist()
     num_edges = int(rows.degree.sum()) // 2
     assert rows.row_length.sum() == num_edges

@@ -33,7 +33,8 @@ from graphtide.gpu_core.programs.traversals import (
     distances_traversal,
     hops_traversal,
 )
-from graphtide.gpu_core.programs.vertex_state import Place, VertexState
+from graphtide.gpu_core.programs.vertex_state import Origin, VertexState
+from graphtide.testing import engine_of
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -153,9 +154,9 @@ def shaken(x, n, degree):
 
 def outcome(reader: Any, values: np.ndarray, direction: str) -> list[Any]:
     """What some calls leave of a graph, bit by bit."""
-    place = Place(lambda: reader, lambda ids: ids)
-    state = VertexState(place, {"x": values, "n": np.arange(values.size), "is_low": False})
-    frontier = make_frontier(place, direction, None)
+    origin = Origin(lambda: reader, lambda ids: ids)
+    state = VertexState(origin, {"x": values, "n": np.arange(values.size), "is_low": False})
+    frontier = make_frontier(origin, direction, None)
     left: list[Any] = []
 
     def note(found: Any) -> None:
@@ -184,7 +185,7 @@ def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
         by_threads = []
         for threads in (1, 4):
             monkeypatch.setattr(parallel, "thread_count", lambda count=threads: count)
-            by_threads.append(outcome(graph._engine, values, direction))
+            by_threads.append(outcome(engine_of(graph), values, direction))
         assert by_threads[0] == by_threads[1]
         on_device = ImageEngine(emulated_device, graph)
         for seed in range(2):
@@ -195,9 +196,9 @@ def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
 def test_a_call_is_three_launches_however_long_rows_are(emulated_device: EmulatedDevice) -> None:
     graph = make_graph(star_edges(2_500), directed=False)
     engine = ImageEngine(emulated_device, graph)
-    place = Place(lambda: engine, lambda ids: ids)
-    state = VertexState(place, {"degree_of": graph.degrees(), "hops": 0})
-    frontier = make_frontier(place, "out", None).filter(lambda hops: hops == 0, state)
+    origin = Origin(lambda: engine, lambda ids: ids)
+    state = VertexState(origin, {"degree_of": graph.degrees(), "hops": 0})
+    frontier = make_frontier(origin, "out", None).filter(lambda hops: hops == 0, state)
     begin = len(emulated_device.launches)
     reached = frontier.for_edges(
         lambda source_degree_of: source_degree_of, state, combine="max", into="hops"
@@ -406,8 +407,8 @@ def test_wrong_arguments_are_refused() -> None:
         "into='flag' is an array of bool": along(into="flag"),
         "into: state has no array 'm'; it has n, x, flag": along(into="m"),
         "numbers has k='a', which is no number": along(numbers={"k": "a"}),
-        "numbers has source_n, which functions are told already": along(numbers={"source_n": 1}),
-        "numbers has degree, which functions are told": along(numbers={"degree": 1}),
+        "numbers has source_n, which functions take already": along(numbers={"source_n": 1}),
+        "numbers has degree, which functions take already": along(numbers={"degree": 1}),
         f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
         "is to name at least one array": over(()),
         "into=['n'] is to name one array": along(into=["n"]),

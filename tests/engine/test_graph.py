@@ -80,6 +80,7 @@ def test_properties_say_what_was_asked_for() -> None:
         ({"arena_bytes": "1GiB"}, SettingsError, "arena_bytes='1GiB' is not a positive whole"),
         ({"max_arena_bytes": 1e9}, SettingsError, r"max_arena_bytes=1000000000\.0 is not"),
         ({"page_bytes": True}, SettingsError, "page_bytes=True is not"),
+        ({"mean_degree": "first"}, SettingsError, "mean_degree='first' is unknown; use a number"),
         ({"mean_degree": 0.5}, SettingsError, r"mean_degree=0\.5 is no number from 1 to 1e\+09"),
         ({"arena_growth": 1}, SettingsError, r"arena_growth=1 is no number from 1\.1 to 8"),
         ({"arena_growth": "2"}, SettingsError, "arena_growth='2' is no number"),

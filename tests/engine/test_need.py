@@ -43,7 +43,7 @@ def test_no_graph_takes_more_than_is_said_and_most_take_what_is_likely(
     size = places, graph.num_edges
     trees = memory.regions["free-run trees"]
     taken = memory.graph_bytes - trees
-    assert used_bytes(kind, places, memory.pages_used) >= taken
+    assert used_bytes(kind, places, memory.pages_used, memory.page_bytes) >= taken
     # A tenth of an edge a vertex is not what anybody likely has.
     if vertices <= EDGES:
         assert 0.6 < likely_bytes(kind, *size) / taken < 1.7

@@ -19,7 +19,7 @@ from graphs import (
 )
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
@@ -143,7 +143,7 @@ def test_sums_are_taken_in_more_than_one_block() -> None:
     uniform = engine.present() / engine.vertex_count
     strengths = engine.algorithms.pagerank.out_strengths(None, engine.rows("out"), weighted=False)
     iteration = engine.algorithms.pagerank.Iteration(
-        sides_of(engine), strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
+        adjacencies_of(engine), strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
     )
     assert iteration._bounds.size > 4
 

@@ -10,7 +10,7 @@ import pytest
 
 from graphtide import ConvergenceError, DynamicGraph
 from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.host.analytics.centrality.chebyshev import Chebyshev, random_radius
 from graphtide.testing import engine_of
 from image_engine import ImageEngine, check_pagerank
@@ -214,8 +214,8 @@ def test_vectors_on_the_way_are_negative_where_ranks_are_not() -> None:
     one[33] = 1
     strengths = twin.out_strengths(None, engine.rows("out", weighted=True), weighted=True)
     even = engine.present() / engine.num_vertices
-    sides = sides_of(engine, weighted=True)
-    iteration = twin.Iteration(sides, strengths, even, one, one, alpha=0.85, weighted=True)
+    adjacencies = adjacencies_of(engine, weighted=True)
+    iteration = twin.Iteration(adjacencies, strengths, even, one, one, alpha=0.85, weighted=True)
     steps, least = Chebyshev(0.85, 101, iteration.entries), 0.0
     for _ in range(40):
         steps.tell(iteration.step(steps.next_step(0.0, is_last=False)))

@@ -21,7 +21,7 @@ from graphtide.gpu_core.programs.library import (
     hops_program,
     pagerank_program,
 )
-from graphtide.gpu_core.programs.run import run_program
+from graphtide.gpu_core.programs.run import RunOptions, run_program
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -101,11 +101,12 @@ def test_the_engines_agree_to_the_bit_on_rows_of_every_length(
             (infected(), dict.fromkeys(first, 0.25), {"default": 0.0, "active": first}),
             (pagerank_program(), 1 / graph.num_vertices, {"tolerance": 1e-9}),
         ]
-        for program, values, options in tasks:
-            expected = graph.run_program(program, values, **options)
+        for program, values, keywords in tasks:
+            expected = graph.run_program(program, values, **keywords)
+            options = RunOptions(tolerance=keywords.pop("tolerance", None))
             for seed in range(2):
                 emulated_device.shuffle = seed
-                found = run_program(on_device, program, values, **options)
+                found = run_program(on_device, program, values, **keywords, options=options)
                 assert found.value.tobytes() == expected.value.tobytes()
                 assert (found.supersteps, found.pulled) == (expected.supersteps, expected.pulled)
 
@@ -121,7 +122,7 @@ def test_pushed_and_pulled_is_the_same_in_any_order_of_threads(
         emulated_device.shuffle = seed
         found = run_program(
             on_device, distances_program(), {start: 0.0}, default=math.inf, active=start,
-            direction=direction,
+            options=RunOptions(direction=direction),
         )  # fmt: skip
         assert found.value.tolist() == expected
         assert found.pulled == {"push": 0, "pull": found.supersteps}.get(direction, found.pulled)

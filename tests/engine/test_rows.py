@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import RECORDS
 from graphtide.gpu_core.rows import Rows
@@ -118,7 +118,7 @@ def test_live_rows_are_made_once_between_two_batches() -> None:
 
 def test_an_undirected_graph_has_one_direction_and_a_directed_one_may_have() -> None:
     for kind, has_into in ((KINDS[0], True), (KINDS[2], False), (KINDS[4], True)):
-        sides = sides_of(engine_of(changed_graph("runs", "simple", kind)))
-        assert sides.directed == kind["directed"]
-        assert (sides.into is not None) == has_into
-        assert (sides.into is sides.out) == (not kind["directed"])
+        adjacencies = adjacencies_of(engine_of(changed_graph("runs", "simple", kind)))
+        assert adjacencies.directed == kind["directed"]
+        assert (adjacencies.into is not None) == has_into
+        assert (adjacencies.into is adjacencies.out) == (not kind["directed"])

@@ -63,7 +63,7 @@ def deltas_of(
         first = FACTS.fields[name][1] // 8
         facts[first : first + words.size] = words
     memory = device.empty(most_bytes, np.uint8)
-    scratch = DeviceScratch(device.xp, memory).place(0)
+    scratch = DeviceScratch(device.xp, memory).reserve(0)
     call = record["call"]
     before = view.arena[Field.VERTEX_COUNT]
     call["before"] = before

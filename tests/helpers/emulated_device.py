@@ -2,7 +2,7 @@
 
 What CUDA would do silently or never is an error here: a wrong number of arguments, an array of
 another type than the kernel's pointer, a barrier that not all threads reach, lanes that meet at
-different lines. Fresh memory holds garbage. ``emulated_cuda.h`` says what is not emulated.
+different launches. Fresh memory holds garbage. ``emulated_cuda.h`` says what is not emulated.
 
 Environment
 -----------
@@ -182,9 +182,16 @@ class EmulatedDevice:
             msg = f"kernel {kernel} of {source}: {message.value.decode()}"
             raise AssertionError(msg)
 
+    def rehearse(self, work: Callable[[Any], None]) -> None:
+        """Done at once; NumPy has nothing to compile."""
+        work(self)
+
     def compile_ahead(self, files: Iterable[tuple[str, tuple[tuple[str, int], ...]]]) -> None:
         """Nothing: g++ takes long, and a test launches few kernels."""
         self.ahead += files
+
+    def rehearse(self, work: Callable[[Any], None]) -> None:
+        """Nothing: there is no CuPy, whose kernels would be compiled."""
 
     def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
         named = source, kernel, defines
@@ -195,26 +202,26 @@ class EmulatedDevice:
     def enter(self) -> tuple[int, int]:
         return self._entry_points
 
-    def run(self, lines: np.ndarray) -> None:
-        code, number = run_launches(lines, *self._entry_points, 0, self.overlaps)
+    def run(self, launches: np.ndarray) -> None:
+        code, number = run_launches(launches, *self._entry_points, 0, self.overlaps)
         if code:
-            self.refuse(lines, code, number)
+            self.refuse(launches, code, number)
 
-    def lines(self) -> np.ndarray:
+    def launch_list(self) -> np.ndarray:
         return empty_list()
 
-    def start(self, lines: np.ndarray) -> None:
-        code, number = start_launches(lines, self._entry_points[0], 0, self.overlaps)
+    def start(self, launches: np.ndarray) -> None:
+        code, number = start_launches(launches, self._entry_points[0], 0, self.overlaps)
         if code:
-            self.refuse(lines, code, number)
+            self.refuse(launches, code, number)
 
     def start_written(self, written: bytes) -> None:
-        lines = empty_list()
-        code, number = start_written(lines, written, self._entry_points[0], 0, self.overlaps)
+        launches = empty_list()
+        code, number = start_written(launches, written, self._entry_points[0], 0, self.overlaps)
         if code:
-            self.refuse(lines, code, number)
+            self.refuse(launches, code, number)
 
-    def refuse(self, lines: np.ndarray, code: int, number: int) -> NoReturn:
+    def refuse(self, launches: np.ndarray, code: int, number: int) -> NoReturn:
         assert self._error is not None
         error, self._error = self._error, None
         raise error

@@ -39,7 +39,7 @@ class ArenaView:
         self._arena, self.device, self.layout = arena, device, arena.layout
         self.header = arena.header.copy()
         # Of runs that nobody takes here.
-        self.trees, self.tree_groups, self.geometry, self.turns = 0, 0, None, None
+        self.trees, self.tree_groups, self.geometry, self.block_numbers = 0, 0, None, None
         self.image = device.to_device(arena.image)
 
     def __getitem__(self, field: Field) -> int:

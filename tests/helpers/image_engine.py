@@ -15,6 +15,7 @@ from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.queries.device_reader import DeviceReader
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.image.view import ImageView
+from graphtide.testing import engine_of
 
 #: Kinds of graphs: every way in which one graph may be stored.
 KINDS = [
@@ -40,7 +41,7 @@ class ImageEngine(DeviceReader):
     """A host engine's image on the device, as the CUDA engine reads it."""
 
     def __init__(self, device: Any, graph: DynamicGraph) -> None:
-        host = graph._engine
+        host = engine_of(graph)
         arena = ImageArena(device, host.arena)
         super().__init__(host.kind, device, arena, StreamLock(device), self._scratch, None)
         self.num_entries = arena.num_entries

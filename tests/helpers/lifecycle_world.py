@@ -25,7 +25,7 @@ from graphtide.pipeline.state_machine.instructions import (
     WriteCheckpoint,
     WriteResults,
 )
-from graphtide.pipeline.state_machine.lifecycle import Lifecycle
+from graphtide.pipeline.state_machine.lifecycle import Lifecycle, RunRules
 
 
 class World:
@@ -149,8 +149,10 @@ class World:
         machine = self.lifecycle
         ahead = len([batch for batch in self.asked_for if batch >= len(self.graph)])
         if machine.state in ("applying", "pinning", "holding"):
-            assert ahead <= machine.window, "the window is wider than the credits"
-            assert len(self.loading) <= (machine.max_loads or machine.window), "too many loads"
+            assert ahead <= machine.rules.window, "the window is wider than the credits"
+            assert len(self.loading) <= (machine.rules.max_loads or machine.rules.window), (
+                "too many loads"
+            )
         assert machine.checkpointed <= machine.applied <= machine.apply_next <= machine.load_next
         assert machine.writing == len(self.writes) or self.finish is not None
 
@@ -261,4 +263,7 @@ def world(batches: int, **arguments: object) -> World:
     bad = arguments.pop("bad", None)
     if (every := arguments.pop("analytics_every", None)) != 0:
         arguments.setdefault("analytics", {"ranks": every})
-    return World(Lifecycle(batches=batches, **{"window": 4, **arguments}), bad)  # type: ignore[arg-type]
+    own = ("checkpointed", "results_missing", "follows")
+    begun = {name: arguments.pop(name) for name in own if name in arguments}
+    rules = RunRules(**{"window": 4, **arguments})  # type: ignore[arg-type]
+    return World(Lifecycle(rules, batches=batches, **begun), bad)  # type: ignore[arg-type]

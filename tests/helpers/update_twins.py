@@ -20,6 +20,7 @@ from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
 from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
 from graphtide.gpu_core.layouts import layout_of, page_after, segment_base
 from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import engine_of
 from strategies import least_page_bytes
 
 #: Kept up to 8 or 16 entries, or by a warp up to 40 of which 4 are of the batch; short up to 24 old
@@ -152,7 +153,7 @@ def row_on_pages(
 
 def check_same_image(host: DynamicGraph, cuda: DynamicGraph, *, by_row: bool = True) -> None:
     """Every word that means something is the same; only how much scratch there is may differ."""
-    arena, device_arena = host._engine.arena, cuda._engine.arena
+    arena, device_arena = engine_of(host).arena, engine_of(cuda).arena
     image = device_arena.host_image()
     header = image[: 2 * arena.header.size].view(np.int64)
     assert np.array_equal(header, device_arena.header), "the mirror of the header is behind"

@@ -42,25 +42,38 @@ def check(device: Any, graph: AimGraph, expected: set[int]) -> None:
     keys = device.to_host(graph.keys())
     assert keys.tolist() == sorted(expected)
     front, back, queued, used = device.to_host(graph._counters).tolist()
+    _, _, neighbors, slots = device.to_host(graph._records).reshape(VERTICES, 4).T
     degrees = np.bincount(keys.astype(np.int64) >> 32, minlength=VERTICES)
+    assert neighbors.tolist() == degrees.tolist()
     assert back - front == queued
-    assert used - queued == (-(-degrees // 3)).sum(), "a page is lost, or of two rows"
+    pages = (-(-slots.astype(np.int64) // 3)).sum()
+    assert graph.pages_of_rows == used - queued == pages, "a page is lost, or of two rows"
+    if graph.compacts:
+        assert slots.tolist() == neighbors.tolist()
+    else:
+        assert back == 0, "a page was given back"
     waiting = device.to_host(graph._queue)
     waiting = waiting[waiting != 0xFFFFFFFF]
     assert waiting.size == np.unique(waiting).size == queued
 
 
-def make_graph(device: Any, edges: set[int], room: int = 500) -> AimGraph:
+def make_graph(device: Any, edges: set[int], room: int = 500, *, compacts: bool = True) -> AimGraph:
     keys = as_keys(device, edges)
-    return AimGraph(device, keys, vertices=VERTICES, page_bytes=PAGE_BYTES, room=room)
+    return AimGraph(
+        device, keys, vertices=VERTICES, page_bytes=PAGE_BYTES, room=room, compacts=compacts
+    )
 
 
+compaction = pytest.mark.parametrize("compacts", [True, False], ids=["compacted", "marked"])
+
+
+@compaction
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_batches_leave_the_edges_that_a_set_has(device: Any, name: str) -> None:
+def test_batches_leave_the_edges_that_a_set_has(device: Any, name: str, compacts: bool) -> None:
     """Among them inserts of what is there, deletes of what is not; in one launch and in two."""
     random = np.random.default_rng(5)
     edges = drawn_keys(random, 150)
-    graph = make_graph(device, edges)
+    graph = make_graph(device, edges, compacts=compacts)
     check(device, graph, edges)
     for launches in (1, 2, 1, 2, 1):
         inserted = drawn_keys(random, 60)
@@ -80,17 +93,35 @@ def test_batches_leave_the_edges_that_a_set_has(device: Any, name: str) -> None:
     check(device, graph, inserted)
 
 
+@compaction
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_what_deletes_leave_in_a_row_is_given_back_or_taken_again(
+    device: Any, name: str, compacts: bool
+) -> None:
+    edges = set(range(30))
+    graph = make_graph(device, edges, compacts=compacts)
+    way = DISTRIBUTIONS[name]
+    graph.update(updates(device, set(), set(range(5, 26))), way)
+    assert graph.pages_of_rows == (3 if compacts else 10)
+    graph.update(updates(device, set(range(40, 60)), {0}), way)
+    assert graph.pages_of_rows == 10
+    check(device, graph, edges - set(range(5, 26)) - {0} | set(range(40, 60)))
+    graph.update(updates(device, set(range(5, 8)), set()), way)
+    assert graph.pages_of_rows == 11
+
+
+@compaction
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", ["warp an update", "4 lanes a row"])
 def test_items_of_one_row_wait_for_one_another(
-    emulated_device: EmulatedDevice, name: str, seed: int
+    emulated_device: EmulatedDevice, name: str, seed: int, compacts: bool
 ) -> None:
     """In whatever order threads come."""
     device = emulated_device
     device.shuffle = seed
     random = np.random.default_rng(seed)
     edges, inserted = drawn_keys(random, 60), drawn_keys(random, 40)
-    graph = make_graph(device, edges)
+    graph = make_graph(device, edges, compacts=compacts)
     graph.update(updates(device, inserted, edges - inserted), DISTRIBUTIONS[name])
     check(device, graph, inserted)
 
@@ -120,17 +151,33 @@ def test_each_distribution_has_its_form_of_the_kernels() -> None:
     }
 
 
-def test_the_study_prints_a_table_of_exact_graphs(
-    device: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("options", [(), ("--no-compaction",)])
+def test_the_study_prints_tables_of_exact_graphs(
+    device: Any, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     del device  # the CUDA engine works on it
     monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "cuda")
     monkeypatch.setattr(distributions, "_SIZES", (40,))
     monkeypatch.setattr(report, "machine", lambda _arm: "a device")
-    done = graphtide_here("study", "distributions", "G2", "--smaller", 11, "--repeats", 1)
+    done = graphtide_here("study", "distributions", "G2", "--smaller", 11, "--repeats", 1, *options)
     assert (done.returncode, done.stderr) == (0, "")
     for line in ("| G2 | insert | 40 |", "| G2 | both, two | 80 |", "G2: "):
         assert line in done.stdout
+    pages = [line for line in done.stdout.splitlines() if line.startswith("| G2 | half of")]
+    compacted, marked, chain = (int(n.replace(",", "")) for n in pages[0].split("|")[-4:-1])
+    assert compacted == chain < marked
+
+
+def test_a_distribution_is_chosen_by_its_name(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    del device  # the CUDA engine works on it
+    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(distributions, "_SIZES", (40,))
+    monkeypatch.setattr(report, "machine", lambda _arm: "a device")
+    words = "study", "distributions", "G2", "--smaller", 11, "--repeats", 1
+    done = graphtide_here(*words, "--distribution", "warp a row", "--distribution", "thread a page")
+    head = "| graph | what | updates | warp a row | thread a page | chain (ours) |"
+    assert head in done.stdout
+    told(graphtide_here(*words, "--distribution", "wrap"), 2, "distribution 'wrap' is unknown")
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

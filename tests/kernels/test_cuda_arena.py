@@ -25,6 +25,7 @@ from graphtide.gpu_core.image.fields import (
 )
 from graphtide.gpu_core.kind import ArenaSizes, GraphKind
 from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import engine_of
 
 KIND = GraphKind(record=RECORDS["simple"], reverse=False, ids="dense")
 
@@ -56,7 +57,7 @@ def graph_with_holes(**settings: Any) -> DynamicGraph:
 
 def twin_of(graph: DynamicGraph, device: Any) -> tuple[Arena, DeviceArena]:
     """The graph's arena, and one on the device with the same image."""
-    host = graph._engine.arena
+    host = engine_of(graph).arena
     arena = DeviceArena(
         device, KIND, ArenaSizes(arena_bytes=1 << 16, max_arena_bytes=host.limit_bytes)
     )
@@ -107,7 +108,7 @@ def test_growth_lays_out_the_image_as_the_host_does(
         each.prepare(demand)
     assert host.image.size > before, "it did not grow: the test tests nothing"
     check_same(host, arena)
-    mirror = HostEngine(graph._engine.kind, arena=Arena.adopt(arena.host_image()))
+    mirror = HostEngine(engine_of(graph).kind, arena=Arena.adopt(arena.host_image()))
     mirror.verify("full")
     graph._engine = mirror
     for name in ("src", "dst"):
@@ -132,7 +133,7 @@ def test_compaction_in_time_lays_out_the_image_as_the_host_does(
         graph.checkpoint_arrays(), engine="host", arena_bytes=600_000, **way
     )
     assert memory.regions["adjacencies"] == fresh.memory().regions["adjacencies"]
-    mirror = HostEngine(graph._engine.kind, arena=Arena.adopt(arena.host_image()))
+    mirror = HostEngine(engine_of(graph).kind, arena=Arena.adopt(arena.host_image()))
     mirror.verify("full")
     graph._engine = mirror
     for name in ("src", "dst"):

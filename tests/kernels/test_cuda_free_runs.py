@@ -203,7 +203,7 @@ def test_more_words_and_groups_than_a_block_has_threads(
         tree=device.to_device(tree),
         geometry=device.to_device(geometry.ravel()),
         tree_groups=device_runs.groups_of(geometry[:, free_runs.LEVELS :]),
-        turns=device_runs.empty_turns(device),
+        block_numbers=device_runs.empty_block_numbers(device),
         trees=24,
     )
     demand = np.zeros(CLASSES, np.int64)

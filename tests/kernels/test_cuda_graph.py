@@ -36,7 +36,7 @@ from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.device.stream import StreamLock
 from graphtide.gpu_core.cuda.update.batch import upload
 from graphtide.gpu_core.image.fields import Field
-from graphtide.testing import compact
+from graphtide.testing import compact, engine_of
 from oracles import Row, batch_of
 from strategies import (
     ANY_IDS,
@@ -260,9 +260,9 @@ def test_a_device_that_broke_is_not_asked_again(
     small: DynamicGraph, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert engines.broken_device() is None
-    assert not small._engine.is_broken
+    assert not engine_of(small).is_broken
     monkeypatch.setattr(device, "broken", "the CUDA device broke (kernel plan_rows of plan.cu)")
-    assert small._engine.is_broken
+    assert engine_of(small).is_broken
     assert engines.broken_device() == device.broken
     for call in [*everything(small), lambda: DynamicGraph(engine="cuda")]:
         with pytest.raises(EngineError, match="device broke"):
@@ -280,7 +280,7 @@ def test_a_batch_that_cuda_cut_off_leaves_a_graph_that_says_so(
         patch.setattr("graphtide.gpu_core.cuda.update.apply.finish_batch", fail)
         with pytest.raises(EngineError, match="commit_rows"):
             small.insert_edges([1], [3])
-    assert small._engine.is_broken
+    assert engine_of(small).is_broken
     for call in everything(small):
         with pytest.raises(EngineError, match="middle of a batch"):
             call()
@@ -311,7 +311,7 @@ def test_a_device_without_memory_refuses_a_batch_and_keeps_the_graph(
 
 
 def test_the_mirror_lasts_until_the_next_batch(small: DynamicGraph) -> None:
-    engine: Any = small._engine
+    engine: Any = engine_of(small)
     mirror = engine.mirror()
     small.edges()
     assert engine.mirror() is mirror
@@ -338,7 +338,7 @@ def test_a_device_without_room_for_a_copy_leaves_it_to_the_host(
 
 def test_what_is_wrong_on_the_device_is_found(small: DynamicGraph) -> None:
     """Also behind the back of what was copied, and of the header that the host works with."""
-    engine: Any = small._engine
+    engine: Any = engine_of(small)
     small.verify()
     engine.arena.header[Field.NUM_EDGES] += 1
     with pytest.raises(CorruptImageError, match="header field 11 is 3 on the device and 4 on"):

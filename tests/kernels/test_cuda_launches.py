@@ -11,6 +11,7 @@ from graphtide.gpu_core.cuda.device import compile as kernel_compile
 from graphtide.gpu_core.cuda.update import context as cuda_context
 from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
 from graphtide.gpu_core.image.fields import Field
+from graphtide.testing import engine_of
 from update_twins import (
     DIRECTIONS,
     FEW_ROWS,
@@ -143,7 +144,7 @@ def test_staging_is_taken_as_it_is_needed(
     """Old entries of a long row are put aside: it may stay in its run, where it is written."""
     host, cuda = pair(reverse=False)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 300, 2), (1, "put", 0, 300, 2)], host))
-    long_rows = cuda._engine.updates.expected
+    long_rows = engine_of(cuda).updates.expected
     assert isinstance(long_rows, cuda_kernels.LongRows)
     # Expected, with nothing put aside yet.
     long_rows.expected, long_rows.number = True, long_rows.number + 1
@@ -162,7 +163,7 @@ def test_scratch_that_grows_keeps_what_was_said_of_the_batch(
     """Whether ids are unknown is told by a kernel; an image that is replaced forgets it."""
     host, cuda = pair(arena_bytes=200_000, max_arena_bytes=1 << 26)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 20, 2)], host))
-    words = cuda._engine.arena[Field.IMAGE_WORDS]
+    words = engine_of(cuda).arena[Field.IMAGE_WORDS]
     # Vertices below the largest id that are not there, and more entries than scratch is ready for.
     source, target = np.divmod(np.arange(39 * 39), 39)
     no_edge = np.arange(39 * 39) == 2
@@ -171,7 +172,7 @@ def test_scratch_that_grows_keeps_what_was_said_of_the_batch(
     )
     since = len(emulated_device.launches)
     apply_to_both(host, cuda, batch)
-    assert cuda._engine.arena[Field.IMAGE_WORDS] > words
+    assert engine_of(cuda).arena[Field.IMAGE_WORDS] > words
     launched = [kernel for _, kernel in emulated_device.launches[since:]]
     assert launched.count("map_vertices") == 2, "mapped again, by the host"
 

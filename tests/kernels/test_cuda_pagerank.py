@@ -17,6 +17,7 @@ from graphtide.gpu_core.algorithms.shared.vertex_vectors import Positions
 from graphtide.gpu_core.cuda.analytics.centrality import pagerank
 from graphtide.gpu_core.cuda.analytics.parts import slices
 from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import engine_of
 from image_engine import KINDS, ImageEngine, changed_graph, check_pagerank, make_graph, star_edges
 
 
@@ -172,7 +173,7 @@ def test_warm_start_knows_vertices_that_got_another_index(device: Any) -> None:
     before = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-10)
     one, other = before.vertices[[40, 80]]
     # Freed indices are used again in their order: the two change places.
-    graph.insert_vertices(10_000 + np.arange(graph._engine.queued_vertices().size))
+    graph.insert_vertices(10_000 + np.arange(engine_of(graph).queued_vertices().size))
     graph.delete_vertices([one])
     graph.delete_vertices([other])
     graph.insert_vertices([other])

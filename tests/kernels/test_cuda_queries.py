@@ -11,6 +11,7 @@ from graphtide.gpu_core.cuda.queries.export import csr_of
 from graphtide.gpu_core.cuda.queries.vertex_order import LISTED, ids_in_order, order_by_id
 from graphtide.gpu_core.image.fields import NONE
 from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import engine_of
 from image_engine import KINDS, ImageEngine, changed_graph
 
 
@@ -18,7 +19,7 @@ from image_engine import KINDS, ImageEngine, changed_graph
 @pytest.mark.parametrize("records", list(RECORDS))
 def test_queries_as_on_the_host(device: Any, kind: dict[str, Any], records: str) -> None:
     graph = changed_graph(records=records, **kind)
-    host, engine = graph._engine, ImageEngine(device, graph)
+    host, engine = engine_of(graph), ImageEngine(device, graph)
     to_device, to_host = device.to_device, device.to_host
     draws = np.random.default_rng(1).integers(0, host.vertex_count + 3, (2, 700)).astype(np.uint32)
     draws[:, ::50] = NONE
@@ -45,7 +46,7 @@ def test_queries_as_on_the_host(device: Any, kind: dict[str, Any], records: str)
     # Words of entries that are gone still stand behind the ends of rows.
     last = indptr[1:][np.diff(indptr) > 1] - 1
     gone = np.stack([sources[last], columns[last]])
-    ids = graph._engine.user_ids()
+    ids = engine_of(graph).user_ids()
     graph.delete_edges(*ids[gone])
     behind = ImageEngine(device, graph)
     assert (to_host(queries.find_entries(behind, *map(to_device, gone))) == -1).all()
@@ -59,11 +60,11 @@ def test_csr_as_on_the_host(
 ) -> None:
     graph = changed_graph(records=records, **kind)
     engine = ImageEngine(device, graph)
-    order = np.flatnonzero(graph._engine.present())
+    order = np.flatnonzero(engine_of(graph).present())
     if not is_ordered:
         order = order[::-1].copy()
     indptr, columns, properties = csr_of(engine.workspace, engine.arena, engine.record, order)
-    expected_indptr, expected_columns, expected_properties = graph._engine.csr(order)
+    expected_indptr, expected_columns, expected_properties = engine_of(graph).csr(order)
     assert device.to_host(indptr).tolist() == expected_indptr.tolist()
     assert device.to_host(columns).tolist() == expected_columns.tolist()
     assert list(properties) == list(expected_properties)

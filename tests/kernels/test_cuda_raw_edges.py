@@ -298,12 +298,12 @@ def test_what_is_found_by_launches_that_broke_off_is_not_said_of_the_next_batch(
 
     def other(source: str, kernel: str, *defines: Any) -> int:
         last = kernel in ("group_edges", "group_buckets")
-        return take("raw_edges.cu", "mark_turns") if last else take(source, kernel, *defines)
+        return take("raw_edges.cu", "mark_switches") if last else take(source, kernel, *defines)
 
     monkeypatch.setattr(edge_buckets, "_KERNELS_OF", {})
     with monkeypatch.context() as broken:
         broken.setattr(device, "kernel", other)
-        with pytest.raises((EngineError, AssertionError), match="mark_turns"):
+        with pytest.raises((EngineError, AssertionError), match="mark_switches"):
             from_edges(device, ids, others, dense=True, bounds=Bounds(0, 7, 0, 7))
     edge_buckets._KERNELS_OF.clear()
     bounds = Bounds(0, count, 0, count)

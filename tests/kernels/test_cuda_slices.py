@@ -7,6 +7,7 @@ import pytest
 
 from graphtide.gpu_core.cuda.analytics.parts import compact_rows, slices
 from graphtide.gpu_core.host.analytics.parts import compact_rows as host_rows
+from graphtide.testing import engine_of
 from image_engine import KINDS, ImageEngine, changed_graph, check_pagerank, make_graph
 
 
@@ -18,7 +19,7 @@ def test_rows_of_more_blocks_than_one_sums_up(device: Any) -> None:
     need = compact_rows.rows_bytes(engine.vertex_count, engine.num_entries)
     with engine.workspace.scratch(need) as scratch:
         rows = compact_rows.compact_rows(device, scratch, engine.rows("out"))
-        expected = host_rows.compact_rows(graph._engine.rows("out"))
+        expected = host_rows.compact_rows(engine_of(graph).rows("out"))
         assert np.array_equal(device.to_host(rows.indptr), expected.indptr)
         assert np.array_equal(device.to_host(rows.indices), expected.indices)
 
@@ -40,12 +41,12 @@ def test_slices_hold_every_entry_once_and_short_rows_interleaved(device: Any) ->
     graph = changed_graph(**KINDS[4])
     engine = ImageEngine(device, graph)
     count, entries = engine.vertex_count, engine.num_entries
-    expected = host_rows.compact_rows(graph._engine.rows("out"))
+    expected = host_rows.compact_rows(engine_of(graph).rows("out"))
     with engine.workspace.scratch(slices.slices_bytes(count, entries)) as scratch:
         made = slices.slices(device, scratch, engine.rows("out"))
         lengths = device.to_host(scratch.array_at(made.lengths, count, np.uint32))
         indices = device.to_host(scratch.array_at(made.indices, entries, np.uint32))
-    present = graph._engine.present()
+    present = engine_of(graph).present()
     assert np.array_equal(lengths >> 31 == 0, present)
     lengths &= (1 << 31) - 1
     assert np.array_equal(lengths, np.diff(expected.indptr))

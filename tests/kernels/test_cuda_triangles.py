@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import from_networkx_graph, random_graphs
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.algorithms.triangles.clustering import clustering as clustered
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.algorithms.triangles.triangles import triangles as counted_by_id
-from graphtide.gpu_core.cuda.analytics.parts.targets import Cleared, targets_of
+from graphtide.gpu_core.cuda.analytics.parts.oriented_edges import Cleared, oriented_edges
 from graphtide.gpu_core.cuda.analytics.triangles import triangles
 from graphtide.gpu_core.cuda.device.compile import kernel_file
 from graphtide.gpu_core.host.analytics.triangles.triangles import TriangleCounts
+from graphtide.testing import engine_of
 from image_engine import KINDS, ImageEngine, changed_graph, make_graph
 
 #: Of a `ClusteringResult`.
@@ -28,7 +29,7 @@ COLUMNS = ("vertices", "degree", "triangles", "clustering")
 
 def counted(engine: ImageEngine, *, products: bool = False) -> TriangleCounts:
     """Counts by vertex index, as the host twin returns them."""
-    counts = triangles.count_triangles(engine.workspace, sides_of(engine), products=products)
+    counts = triangles.count_triangles(engine.workspace, adjacencies_of(engine), products=products)
     degree, found, links, both_ways = (
         None if column is None else engine.device.to_host(column).astype(np.int64)
         for column in counts
@@ -44,8 +45,8 @@ def counted(engine: ImageEngine, *, products: bool = False) -> TriangleCounts:
 
 def check_triangles(device: Any, graph: DynamicGraph) -> TriangleCounts:
     for products in (True, False):
-        twin = graph._engine.algorithms.triangles.count_triangles(
-            None, sides_of(graph._engine), products=products
+        twin = engine_of(graph).algorithms.triangles.count_triangles(
+            None, adjacencies_of(engine_of(graph)), products=products
         )
         found = counted(ImageEngine(device, graph), products=products)
         for name, expected in twin._asdict().items():
@@ -138,12 +139,12 @@ def test_triangles_of_rows_of_every_length(device: Any, kind: dict[str, Any]) ->
     engine = ImageEngine(device, graph)
     counts = check_triangles(device, graph)
     assert counts.triangles.max() > 149 * 148 / 2
-    sides = sides_of(engine)
+    adjacencies = adjacencies_of(engine)
     with engine.workspace.scratch(1 << 22) as scratch:
         sizes = scratch.take(4, np.uint32)
-        found = triangles.count_triangles(engine.workspace, sides)
+        found = triangles.count_triangles(engine.workspace, adjacencies)
         cleared = Cleared(found.triangles, found.links, sizes)
-        rows = targets_of(device, scratch, sides, found.degree, cleared)
+        rows = oriented_edges(device, scratch, adjacencies, found.degree, cleared)
         lengths = device.to_host(rows.rows) & np.uint64((1 << 24) - 1)
     assert lengths.max() > triangles._MEDIUM_LENGTH
     assert ((lengths > triangles._SMALL_LENGTH) & (lengths <= triangles._MEDIUM_LENGTH)).any()
@@ -202,7 +203,7 @@ def test_random_graphs_as_networkx(
     counts = counted(ImageEngine(emulated_device, graph))
     simple = nx.Graph(oracle)
     simple.remove_edges_from(list(nx.selfloop_edges(simple)))
-    vertices = graph._engine.user_ids().tolist()
+    vertices = engine_of(graph).user_ids().tolist()
     assert sorted(vertices) == sorted(oracle)
     assert counts.degree.tolist() == [simple.degree(v) for v in vertices]
     assert counts.triangles.tolist() == [nx.triangles(simple, v) for v in vertices]

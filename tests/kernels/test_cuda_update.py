@@ -10,6 +10,7 @@ from graphtide import ArenaFullError, UpdateBatch
 from graphtide.gpu_core.cuda.update import context as cuda_context
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import engine_of
 from pairs import in_pairs
 from strategies import examples
 from update_twins import (
@@ -82,7 +83,7 @@ def test_rows_that_a_block_writes(records: str) -> None:
     ):
         batch = batch_of([(v, what, 301, count, step) for v in range(len(degrees))], host, seed)
         apply_to_both(host, cuda, batch)
-    assert cuda._engine.updates.expected.staging_words == 0, "nothing was put aside"
+    assert engine_of(cuda).updates.expected.staging_words == 0, "nothing was put aside"
 
 
 @pytest.mark.usefixtures("device")
@@ -215,7 +216,7 @@ def test_an_image_that_grows_and_is_compacted_under_a_batch(layout: str, records
     for number in range(8):
         batch = [(v, "mixed", 11 * number, 20 * number + 5 * v, 1) for v in range(number + 2)]
         apply_to_both(host, cuda, batch_of(batch, host, seed=number))
-    assert cuda._engine.arena[Field.IMAGE_WORDS] > 5000, "it has not grown"
+    assert engine_of(cuda).arena[Field.IMAGE_WORDS] > 5000, "it has not grown"
 
 
 @pytest.mark.usefixtures("device")

@@ -17,6 +17,7 @@ from graphtide.gpu_core.cuda.device.transfer import send
 from graphtide.gpu_core.cuda.update.batch import device_batch, upload
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.records import RECORDS
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
@@ -77,6 +78,31 @@ def test_raw_rows_sent_one_behind_the_other_come_to_what_they_do_on_the_host(
     for upload_of_rows, expected in sent:
         ours = upload_of_rows.batch()
         assert_same_batch(device, ours, upload(Staging(device), expected, dense=True))
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("form", ["raw", "packed"])
+def test_the_first_batch_decides_on_pages_also_where_it_is_on_the_device(
+    form: str, directed: bool
+) -> None:
+    rng = np.random.default_rng(4)
+    op, src, dst = rng.choice(np.array([1, 1, -1], np.int8), 900), *rng.integers(0, 60, (2, 900))
+    kind: dict[str, Any] = {"directed": directed}
+    settings = {**kind, "ids": "dense", "layout": "chain", "mean_degree": FIRST_BATCH}
+    graph, host = (DynamicGraph(**settings, engine=engine) for engine in ("cuda", "host"))
+    batch = UpdateBatch.from_rows(op, src, dst, **kind)
+    rows = pack(batch, dense=True)
+    if form == "raw":
+        rows = raw_rows(op, src, dst, row_meaning(**kind), dense=True, batch_id=0)
+    feed = graph.feed()
+    assert feed is not None
+    graph.apply(feed.send(rows))
+    host.apply(batch)
+    assert graph.kind.mean_degree == host.kind.mean_degree
+    assert graph.memory().page_bytes == host.memory().page_bytes
+    assert graph.state_hash() == host.state_hash()
+    graph.verify("full")
 
 
 def test_what_needs_no_narrowing_is_not_copied() -> None:

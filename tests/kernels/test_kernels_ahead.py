@@ -81,7 +81,7 @@ def test_an_analytic_has_its_own_file_and_those_of_what_it_is_made_of() -> None:
         file for file, _ in files_of_analytic("pagerank")
     }
     clustering = {file for file, _ in files_of_analytic("clustering")}
-    assert {"clustering.cu", "triangles.cu", "targets.cu"} <= clustering
+    assert {"clustering.cu", "triangles.cu", "oriented_edges.cu"} <= clustering
     assert "pagerank.cu" not in clustering
     assert files_of_analytic("of nobody") == []
 

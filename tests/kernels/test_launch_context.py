@@ -18,6 +18,7 @@ from graphtide.gpu_core.cuda.update.modes import Following, Mode, following
 from graphtide.gpu_core.errors import ArenaFullError, EngineError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.image.fields import BatchStatus
+from graphtide.testing import engine_of
 from update_twins import apply_to_both, pair
 
 PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
@@ -108,7 +109,7 @@ def test_a_batch_that_overfills_a_bucket_is_sorted_without_buckets(
     src, dst = np.repeat(np.arange(100, 750), 8), np.tile(np.arange(8), 650)
     if enters:
         src[-8:] = 9_000
-    skew = cuda._engine.updates.skew
+    skew = engine_of(cuda).updates.skew
     assert skew.left == 0
     apply_to_both(host, cuda, batch_of(1, src, dst))
     left = skew.left
@@ -131,7 +132,7 @@ def test_more_buckets_than_a_pass_of_the_sort_has_digits(records: str) -> None:
         graph.insert_edges(every[:count], columns)
         hashes.add(graph.state_hash())
     assert len(hashes) == 1
-    assert graph._engine.updates.skew.left == 0, "no bucket was overfull"
+    assert engine_of(graph).updates.skew.left == 0, "no bucket was overfull"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_what_needs_assistance_is_left_alone(
     ring = np.arange(16)
     graph = DynamicGraph(**{**PLAIN, **SMALL, **settings, "create_vertices": True})
     graph.insert_edges(ring, (ring + 1) % 16)
-    engine, before = graph._engine, graph.image_hash()
+    engine, before = engine_of(graph), graph.image_hash()
     engine.kind = replace(engine.kind, **settings)
     engine.updates.expected.forget()
     on_device = upload(engine.staging, batch_of(op, src, dst), dense=True)
@@ -180,7 +181,7 @@ def test_kernels_that_write_rows_begin_when_the_deltas_are_made(
         graph = DynamicGraph(**{**PLAIN, **SMALL, **settings})
         for shift in (1, 2):
             graph.apply(batch_of(1, ring, (ring + shift) % 300, **kind_of(settings)))
-        lines = graph._engine.updates.context.lines
+        lines = engine_of(graph).updates.context.launches
         names = [emulated_device._kernels[launch.kernel][1] for launch in launches_in(lines)]
         free = [launch.overlaps for launch in launches_in(lines)]
         first = next(n for n, name in enumerate(names) if name in ("plan_rows", "apply_few_rows"))

@@ -13,7 +13,10 @@ from distributed import Future
 
 import graphtide
 from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import StateError
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
@@ -27,7 +30,17 @@ from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
-from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, WAYS, expected_hash, files_below, write_file
+from small_log import (
+    BATCH_ROWS,
+    BATCHES,
+    FILES,
+    ROWS,
+    WAYS,
+    expected_hash,
+    files_below,
+    rows_of,
+    write_file,
+)
 from waiting import wait_until
 from worker_jobs import hold_actors
 
@@ -134,6 +147,25 @@ def test_a_second_run_has_nothing_to_do_and_a_third_applies_what_is_new(
     assert not third.nothing_to_do
     assert [report.batch_id for report in third.reports] == list(range(BATCHES, 80))
     assert third.state_hash == expected_hash(FILES + 1)
+
+
+def test_a_later_run_goes_on_with_the_pages_that_the_first_batch_decided_on(
+    log: Path, tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    settings = run_settings(layout="chain", mean_degree=FIRST_BATCH, analytics=[])
+    state = StateDirectory(tmp_path / "state")
+    degrees = []
+    for file in range(FILES, FILES + 2):
+        summary = run(str(log), str(state.path), settings)
+        assert summary.state_hash == expected_hash(file)
+        checkpoint = newest_checkpoint(state)
+        assert checkpoint is not None
+        degrees.append(checkpoint.manifest["mean_degree"])
+        write_file(log, file)
+    first = {name: column[:BATCH_ROWS] for name, column in rows_of(0).items()}
+    graph = DynamicGraph(layout="chain", mean_degree=FIRST_BATCH)
+    graph.apply(UpdateBatch.from_rows(first["op"], first["src"], first["dst"]))
+    assert degrees == [graph.kind.mean_degree] * 2
 
 
 def test_a_log_that_moved_goes_on_and_another_one_is_refused(

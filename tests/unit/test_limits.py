@@ -41,7 +41,7 @@ def files(tmp_path: Path, settings: RunSettings) -> Iterator[RunFiles]:
 
 
 def notice(boundary: int, pages: int = 0, host_free: int = 100 * MIB) -> Notice:
-    memory = Memory(pages, limit_bytes=8 * MIB, host_free_bytes=host_free)
+    memory = Memory(pages, page_bytes=32, limit_bytes=8 * MIB, host_free_bytes=host_free)
     return Notice(boundary, num_vertices=0, num_edges=boundary * ROWS, memory=memory)
 
 

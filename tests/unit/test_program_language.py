@@ -153,7 +153,7 @@ def test_what_is_no_function_of_a_program() -> None:
         Program(edge, "mean", vertex)
     with pytest.raises(SettingsError, match="value='int8' is no type of programs"):
         Program(edge, "min", vertex, value="int8")
-    with pytest.raises(SettingsError, match="total is told to programs of all vertices"):
+    with pytest.raises(SettingsError, match="total is passed to programs of all vertices"):
         Program(edge, "sum", vertex, total=lambda value: value)
     with pytest.raises(SettingsError, match="along='up' is unknown"):
         Program(edge, "sum", vertex, along="up")

@@ -236,6 +236,8 @@ def test_checkpoints_by_time_or_by_batches(
         ({"start_timeout": "nan"}, "setting start_timeout: 'nan' is not allowed"),
         ({"checkpoint_every": "1e400 s"}, "setting checkpoint_every: '1e400 s' is not allowed"),
         ({"page_bytes": 48}, "setting page_bytes: 48 is not allowed; use a power of two"),
+        ({"mean_degree": 0.5}, r"setting mean_degree: 0\.5 is not allowed; use 1 or more"),
+        ({"mean_degree": "first"}, "setting mean_degree: 'first' is not allowed; use the number"),
         ({"checkpoint_every": "often"}, "setting checkpoint_every: 'often' is not allowed; use a"),
         ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),

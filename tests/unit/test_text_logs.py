@@ -175,7 +175,7 @@ def test_what_is_no_log_is_refused_by_file_and_line(
 @pytest.mark.parametrize(
     ("last", "message"),
     [
-        ("2024-02-30", "is '2024-02-30', which is no time; mend the line"),
+        ("2024-02-30", "is '2024-02-30', which is no time; correct the line"),
         ("2024-02-28T10:00:00Z", "which is no time without a zone as those before"),
     ],
 )

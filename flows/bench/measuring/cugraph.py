@@ -9,7 +9,7 @@ from .workloads import Keys, unpack
 
 
 class CuGraph:
-    """pylibcugraph: the graph is built anew, renumbered, and asked.
+    """pylibcugraph: the graph is rebuilt, renumbered, and asked.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from .workloads import Keys
 
 
 class Rebuild:
-    """A CSR that is built anew for each batch: append, sort, drop repeats, count rows."""
+    """A CSR that is rebuilt for each batch: append, sort, drop repeats, count rows."""
 
     def __init__(self, xp: Any, keys: Keys, scale: int) -> None:
         self._xp, self._keys, self._scale = xp, keys, scale

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.shared.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.host.analytics.centrality.pagerank import Iteration, out_strengths
@@ -52,11 +52,11 @@ def main() -> None:
                 (np.ones(graph.num_edges), snapshot.indices, snapshot.indptr), (count, count)
             )
             transpose = matrix.T.tocsr()
-            sides = sides_of(engine)
-            strengths = out_strengths(None, sides.out, weighted=False)
+            adjacencies = adjacencies_of(engine)
+            strengths = out_strengths(None, adjacencies.out, weighted=False)
             uniform = engine.present() / count
             iteration = Iteration(
-                sides, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
+                adjacencies, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
             )
             x = np.full(count, 1 / count)
             gathered = np.empty(count)
@@ -64,9 +64,9 @@ def main() -> None:
             def product(transpose=transpose, x=x, gathered=gathered) -> None:
                 gathered[:] = transpose @ x
 
-            def begin(sides=sides, strengths=strengths, uniform=uniform) -> Iteration:
+            def begin(adjacencies=adjacencies, strengths=strengths, uniform=uniform) -> Iteration:
                 return Iteration(
-                    sides, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
+                    adjacencies, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
                 )
 
             print(f"{kind}, {layout}: {count:,} vertices, {graph.num_edges:,} edges")

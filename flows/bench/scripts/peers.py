@@ -74,7 +74,7 @@ class GraphBLAS:
 class NetworKit:
     """A directed graph of NetworKit.
 
-    It is not built anew: after the first repeat its rows have the room that they need, to its
+    It is not rebuilt: after the first repeat its rows have the room that they need, to its
     advantage.
     """
 

@@ -12,7 +12,7 @@ made just before, so part of it may lie in the cache, for everyone. *From raw ed
 update together, from two int64 arrays in random order, on all threads; what other packages take. A
 rate counts rows of the batch, also where an undirected or reverse row is two entries.
 
-Our graphs are built anew every ``--rebuild-every`` repeats, by batches of the same size: rows that
+Our graphs are rebuilt every ``--rebuild-every`` repeats, by batches of the same size: rows that
 have just grown for one batch have room for the next, so ``--rebuild-every 100`` shows a graph in
 use. Growth of rows is within the time; so is growth of the arena, which copies the whole image, in
 the batches where it falls due. The table of memory counts those; ``--arena-bytes`` avoids them. The

@@ -34,8 +34,8 @@ import numpy.typing as npt
 from ...errors import SettingsError
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
+from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import Values, ValuesResult, in_order
-from ..shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -122,7 +122,7 @@ def betweenness_centrality(
         directed=reader.kind.directed,
     )
     values = reader.algorithms.betweenness_centrality.centrality(
-        reader.workspace, sides_of(reader), indices, endpoints=endpoints, scale=others,
+        reader.workspace, adjacencies_of(reader), indices, endpoints=endpoints, scale=others,
         scale_of_sources=sampled,
     )  # fmt: skip
     return BetweennessResult(in_order(reader, values), indices.size)

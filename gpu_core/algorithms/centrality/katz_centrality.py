@@ -29,8 +29,8 @@ from ...errors import ConvergenceError, SettingsError
 from ...printable import counted, printable
 from ...table import largest
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
+from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import Values, ValuesResult, in_order, order_of
-from ..shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -111,7 +111,7 @@ def katz_centrality(
     weighted, order = weight is not None, order_of(reader)
     values, iterations, residual = reader.algorithms.katz_centrality.iterate(
         reader.workspace,
-        sides_of(reader, weighted=weighted),
+        adjacencies_of(reader, weighted=weighted),
         alpha=float(alpha),
         beta=float(beta),
         threshold=tol * reader.num_vertices,

@@ -57,8 +57,8 @@ from ..analytic import (
 from ..maintained.maintained_pagerank import MaintainedPageRank
 from ..maintained.maintained_ranks import MaintainedRanks
 from ..maintained.warm_pagerank import WarmPageRank
+from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import make_steps
-from ..shared.sides import sides_of
 from ..shared.vertex_vectors import Positions, VertexValues
 
 if TYPE_CHECKING:
@@ -244,9 +244,9 @@ def pagerank(
     if dangling_shares is None:
         dangling_shares = teleport
     twin, workspace = reader.algorithms.pagerank, reader.workspace
-    sides, ids = sides_of(reader, weighted=weighted), reader.id_table()
+    adjacencies, ids = adjacencies_of(reader, weighted=weighted), reader.id_table()
     if isinstance(nstart, PageRankResult):
-        start = twin.warm_start(workspace, sides.out, ids, nstart.kept)
+        start = twin.warm_start(workspace, adjacencies.out, ids, nstart.kept)
         if start is None:
             start = positions.warm_start(nstart.keys, nstart.pagerank)
     else:
@@ -254,11 +254,11 @@ def pagerank(
 
     strengths = None
     if weighted:
-        strengths = twin.out_strengths(workspace, sides.out, weighted=True)
+        strengths = twin.out_strengths(workspace, adjacencies.out, weighted=True)
         check_weights(reader.ids_of(twin.negative_sources(workspace, strengths)))
     ranks = make_steps(
         reader,
-        sides,
+        adjacencies,
         start,
         teleport,
         dangling_shares,

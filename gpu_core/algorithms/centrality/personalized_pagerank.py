@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 from ...errors import ConvergenceError
 from ...table import Column, TableRows, largest
+from ..shared.adjacencies import adjacencies_of
 from ..shared.pagerank_bound import Rounding, error_bound
-from ..shared.sides import sides_of
 from .pagerank import KeptRanks, check_settings, check_weights, is_weighted
 
 if TYPE_CHECKING:
@@ -144,13 +144,13 @@ def personalized_pagerank(
     """
     check_settings(alpha, max_iter, tol)
     weighted = is_weighted(reader, weight)
-    sides = sides_of(reader, weighted=weighted)
+    adjacencies = adjacencies_of(reader, weighted=weighted)
     pagerank = reader.algorithms.pagerank
-    strengths = pagerank.out_strengths(reader.workspace, sides.out, weighted=weighted)
+    strengths = pagerank.out_strengths(reader.workspace, adjacencies.out, weighted=weighted)
     if weighted:
         negative = pagerank.negative_sources(reader.workspace, strengths)
         check_weights(reader.ids_of(negative))
-    count = sides.out.num_vertices
+    count = adjacencies.out.num_vertices
     each = count if k is None else min(k, count)
     found = Found(
         np.full(sources.size, each, np.int64),
@@ -175,10 +175,10 @@ def personalized_pagerank(
         rows = slice(number * each, (number + 1) * each)
         found.vertices[rows], found.ranks[rows] = listed(ranks)
         found.iterations[number], found.residual[number] = iterations, residual
-        found.error_bound[number] = error_bound(alpha, residual, rounding, sides.out.count)
+        found.error_bound[number] = error_bound(alpha, residual, rounding, adjacencies.out.count)
 
     reader.algorithms.personalized_pagerank.iterate(
-        reader.workspace, sides, reader.id_table(), strengths, sources, alpha=alpha,
+        reader.workspace, adjacencies, reader.id_table(), strengths, sources, alpha=alpha,
         weighted=weighted, threshold=tol, max_iter=max_iter, take=take,
     )  # fmt: skip
     return found

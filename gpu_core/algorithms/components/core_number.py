@@ -1,4 +1,4 @@
-"""Core numbers: how deep each vertex lies in the dense part of a graph.
+"""Core numbers: for each vertex, the largest k of a k-core that contains it.
 
 The *k-core* is the largest set of vertices of which each has at least ``k`` edges to others of the
 set; the core number of a vertex is the largest ``k`` of a k-core that it is in. As networkx'
@@ -24,8 +24,8 @@ import numpy.typing as npt
 from ...errors import SettingsError
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
+from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import ValuesResult, in_order
-from ..shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -60,8 +60,12 @@ def core_number(reader: Reader) -> CoreNumberResult:
     SettingsError
         A vertex has an edge to itself.
     """
-    twin, workspace, sides = reader.algorithms.core_number, reader.workspace, sides_of(reader)
-    loop = twin.self_loop(workspace, sides.out) if reader.kind.self_loops == "keep" else None
+    twin, workspace, adjacencies = (
+        reader.algorithms.core_number,
+        reader.workspace,
+        adjacencies_of(reader),
+    )
+    loop = twin.self_loop(workspace, adjacencies.out) if reader.kind.self_loops == "keep" else None
     if loop is not None:
         [vertex] = reader.ids_of(np.array([loop], np.uint32))
         msg = (
@@ -69,7 +73,7 @@ def core_number(reader: Reader) -> CoreNumberResult:
             f"or use self_loops: drop"
         )
         raise SettingsError(msg)
-    return CoreNumberResult(in_order(reader, twin.core_numbers(workspace, sides)))
+    return CoreNumberResult(in_order(reader, twin.core_numbers(workspace, adjacencies)))
 
 
 def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..shared import components
+from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import in_order, order_of
 from ..shared.components import ComponentsResult
-from ..shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 def strongly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
-    twins, order, sides = reader.algorithms, order_of(reader), sides_of(reader)
+    twins, order, adjacencies = reader.algorithms, order_of(reader), adjacencies_of(reader)
     twin = (
-        twins.strongly_connected_components if sides.directed else twins.weakly_connected_components
+        twins.strongly_connected_components
+        if adjacencies.directed
+        else twins.weakly_connected_components
     )
-    first = twin.first_members(reader.workspace, sides, order.indices)
+    first = twin.first_members(reader.workspace, adjacencies, order.indices)
     return ComponentsResult(in_order(reader, first, order), "strongly_connected_components")
 
 

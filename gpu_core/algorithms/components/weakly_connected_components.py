@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from ..maintained.maintained_components import NAME, MaintainedComponents
 from ..shared import components
+from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import in_order, order_of
 from ..shared.components import ComponentsResult
-from ..shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -34,7 +34,7 @@ def weakly_connected_components(reader: Reader) -> ComponentsResult:
         first = twin.first_members(reader.workspace, roots, order.indices)
     else:
         twin = reader.algorithms.weakly_connected_components
-        first = twin.first_members(reader.workspace, sides_of(reader), order.indices)
+        first = twin.first_members(reader.workspace, adjacencies_of(reader), order.indices)
     return ComponentsResult(in_order(reader, first, order), NAME)
 
 

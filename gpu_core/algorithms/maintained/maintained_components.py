@@ -1,4 +1,4 @@
-"""Weakly connected components, maintained: repaired where a batch joins or cuts them.
+"""Weakly connected components, maintained: repaired where a batch joins or splits them.
 
 Certificate
 -----------
@@ -31,7 +31,7 @@ Repair or recount
 -----------------
 The search that makes levels reads every entry once. Looking after a changed edge takes the time of
 ``ENTRIES_AN_EDGE`` of those reads; where a batch changes more than that allows, its components
-become stale, and are searched when somebody asks. How many vertices become unproven, or have to be
+become stale, and are searched on request. How many vertices become unproven, or have to be
 joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entries is broken off,
 and stale too. In graphs of fewer than ``FEWEST_VERTICES`` vertices a recount is always sooner, and
 they stay stale. Components are the same to the bit in every case. ``graphtide bench maintained``
@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..shared.sides import sides_of
+from ..shared.adjacencies import adjacencies_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -118,7 +118,7 @@ class MaintainedComponents:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the components are to be searched anew."""
+        """Whether the components are to be searched again."""
         return self._forest is None
 
     @property
@@ -131,7 +131,7 @@ class MaintainedComponents:
         self._removed = None
         self.begun += 1
         self._asked, self._is_followed = 0, False
-        self._forest = _twin(reader).search(reader.workspace, sides_of(reader))
+        self._forest = _twin(reader).search(reader.workspace, adjacencies_of(reader))
         self._is_shared = False
 
     def settle(self, reader: Reader) -> None:
@@ -161,23 +161,23 @@ class MaintainedComponents:
         forest, self._forest = self._forest, None
         removed, self._removed = self._removed, None
         assert forest is not None
-        twin, sides = _twin(reader), sides_of(reader)
+        twin, adjacencies = _twin(reader), adjacencies_of(reader)
         # Unless all goes well, as of now.
         if not self._is_followed:
             before = twin.RECOUNTS_A_SEARCH if self._waits is None else self._waits
             self._waits = min(2 * before, _MOST_RECOUNTS)
-        most: int | None = sides.out.num_entries // twin.ENTRIES_A_READ
+        most: int | None = adjacencies.out.num_entries // twin.ENTRIES_A_READ
         changed = sum(0 if keys is None else int(keys.size) for keys in (removed, added))
         if self.always_repairs:
             most = None
         elif not self._may_pay(reader):
             return
-        elif changed * twin.ENTRIES_AN_EDGE > sides.out.num_entries:
+        elif changed * twin.ENTRIES_AN_EDGE > adjacencies.out.num_entries:
             return
-        if self._is_shared or forest.root.size != sides.out.count:
-            forest = twin.resized(reader.workspace, forest, sides.out.count)
+        if self._is_shared or forest.root.size != adjacencies.out.count:
+            forest = twin.resized(reader.workspace, forest, adjacencies.out.count)
             self._is_shared = False
-        if twin.repair(reader.workspace, sides, forest, removed, added, most):
+        if twin.repair(reader.workspace, adjacencies, forest, removed, added, most):
             self._forest = forest
             self._is_followed, self._waits = True, None
 
@@ -187,7 +187,7 @@ class MaintainedComponents:
         return self.always_repairs or is_large
 
     def forget(self) -> None:
-        """Have them searched anew when somebody asks."""
+        """Have them searched again on request."""
         self._forest = self._removed = None
 
     def state(self, reader: Reader) -> Any:
@@ -235,17 +235,19 @@ class MaintainedComponents:
         """Components, their sizes and what is unproven, and the same from nothing."""
         if self._forest is None:
             return {}
-        twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
+        twin, workspace, adjacencies = _twin(reader), reader.workspace, adjacencies_of(reader)
         self.settle(reader)
         forest = self._forest
         if forest is None:
             return {}
-        kept = twin.told(workspace, sides, twin.resized(workspace, forest, sides.out.count))
+        kept = twin.audit_arrays(
+            workspace, adjacencies, twin.resized(workspace, forest, adjacencies.out.count)
+        )
         plain = reader.algorithms.weakly_connected_components.first_members
         self.begin(reader)
-        found = twin.told(workspace, sides, self._forest)
+        found = twin.audit_arrays(workspace, adjacencies, self._forest)
         found["first_index"] = twin.to_host(
-            workspace, plain(workspace, sides, twin.all_of(workspace, sides.out))
+            workspace, plain(workspace, adjacencies, twin.all_of(workspace, adjacencies.out))
         )
         return {name: (kept[name], found[name]) for name in found}
 

@@ -61,8 +61,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
-from ..shared.sides import sides_of
 from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class MaintainedPageRank(MaintainedRanks):
         self._is_shared = False
 
     def forget(self) -> None:
-        """Have residuals computed from nothing when somebody asks."""
+        """Have residuals computed from nothing on request."""
         self._residuals = None
 
     # -- coming within the tolerance ---------------------------------------------------------
@@ -202,8 +202,8 @@ class MaintainedPageRank(MaintainedRanks):
     def _begin(self, reader: Reader, tol: float) -> None:
         self._residuals = None
         self.begun += 1
-        sides, workspace, twin = sides_of(reader), reader.workspace, _twin(reader)
-        rows, alpha = sides.out, self.alpha
+        adjacencies, workspace, twin = adjacencies_of(reader), reader.workspace, _twin(reader)
+        rows, alpha = adjacencies.out, self.alpha
         if rows.num_vertices == 0:
             self._mass, self._residuals, self._present = twin.nothing(workspace, rows.count)
             self._base = self._vertices = self._iterations = 0
@@ -220,7 +220,7 @@ class MaintainedPageRank(MaintainedRanks):
         if self._mass is not None:
             start = twin.start_of(workspace, rows, self._mass)
         kept, self._iterations, _, _ = make_steps(
-            reader, sides, start, alpha=alpha, threshold=tol, max_iter=self.max_iter
+            reader, adjacencies, start, alpha=alpha, threshold=tol, max_iter=self.max_iter
         )
         self._full_steps = self._iterations
         passed_on = 1 - alpha + alpha * twin.dangling_of(workspace, rows, kept)
@@ -232,12 +232,12 @@ class MaintainedPageRank(MaintainedRanks):
 
     def _take(self, reader: Reader, base: int | None) -> None:
         """Compute residuals from nothing; ``base``: ``b``, None: so that they sum to 0."""
-        sides, workspace, twin = sides_of(reader), reader.workspace, _twin(reader)
-        residuals = twin.residuals_of(workspace, sides, self._mass, self.alpha)
+        adjacencies, workspace, twin = adjacencies_of(reader), reader.workspace, _twin(reader)
+        residuals = twin.residuals_of(workspace, adjacencies, self._mass, self.alpha)
         if base is None:
             signed = twin.totals_of(workspace, self._mass, residuals).signed
-            base = -(signed // max(sides.out.num_vertices, 1))
-        twin.add_base(workspace, sides.out, residuals, base)
+            base = -(signed // max(adjacencies.out.num_vertices, 1))
+        twin.add_base(workspace, adjacencies.out, residuals, base)
         self._base, self._residuals = base, residuals
         self._settled = twin.totals_of(workspace, self._mass, residuals)
         self._left = self._distance(self._settled)

@@ -1,4 +1,4 @@
-"""What maintains PageRank on any engine: its parameters, and what a checkpoint says of it.
+"""What every engine needs to maintain PageRank: parameters, and arrays of a checkpoint.
 
 How ranks follow batches is the engine's: by pushes (`maintained_pagerank.py`), or by steps from the
 ranks before (`warm_pagerank.py`). Either goes on from what the other has left in a checkpoint.

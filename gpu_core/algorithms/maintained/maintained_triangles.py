@@ -29,7 +29,7 @@ A repair looks up ``min(d(u), d(v))`` entries for each changed edge; of a direct
 the entries of both directions, and each is looked up in both. A recount takes about the time of so
 many look-ups for each entry of the graph, and so many for each triangle (grids, geometric, uniform
 and R-MAT graphs), as each engine says. Before either step of a batch, where its look-ups would be
-more, the counts become stale, and are counted anew when somebody asks. The result is the same to
+more, the counts become stale, and are recounted on request. The result is the same to
 the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..shared.sides import sides_of
+from ..shared.adjacencies import adjacencies_of
 from ..triangles.definitions import DIRECTED, check_definition
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class MaintainedTriangles:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the triangles are to be counted anew."""
+        """Whether the triangles are to be recounted."""
         return self._kept is None
 
     @property
@@ -135,7 +135,7 @@ class MaintainedTriangles:
         """Count all triangles."""
         products = self.directed == "networkx"
         counts = reader.algorithms.triangles.count_triangles(
-            reader.workspace, sides_of(reader), products=products
+            reader.workspace, adjacencies_of(reader), products=products
         )
         kept = Kept(counts.triangles)
         if reader.kind.directed:
@@ -158,14 +158,14 @@ class MaintainedTriangles:
         kept, self._kept = self._kept, None
         if kept is None:
             return
-        twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
-        pairs = twin.pairs_of(workspace, sides, edges)
-        is_long = pairs.work > twin.look_ups_of_recount(sides, self._total)
+        twin, workspace, adjacencies = _twin(reader), reader.workspace, adjacencies_of(reader)
+        pairs = twin.pairs_of(workspace, adjacencies, edges)
+        is_long = pairs.work > twin.look_ups_of_recount(adjacencies, self._total)
         if is_long and not self.always_repairs:
             return
-        if self._is_shared or kept.triangles.size != sides.out.count:
+        if self._is_shared or kept.triangles.size != adjacencies.out.count:
             kept, self._is_shared = self._resized(reader, kept), False
-        twin.count_pairs(workspace, sides, pairs, kept, 1 if is_added else -1)
+        twin.count_pairs(workspace, adjacencies, pairs, kept, 1 if is_added else -1)
         self._kept = kept
 
     @staticmethod
@@ -175,7 +175,7 @@ class MaintainedTriangles:
         return kept.each(lambda array: twin.resized(workspace, array, count))
 
     def forget(self) -> None:
-        """Have them counted anew when somebody asks."""
+        """Have them recounted on request."""
         self._kept = None
 
     def answers(self, reader: Reader, directed: str) -> bool:
@@ -231,7 +231,7 @@ class MaintainedTriangles:
         return True
 
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        """Counts as they were kept, and counted anew, which are kept from then on."""
+        """Counts as they were kept, and recounted, which are kept from then on."""
         kept = self.arrays(reader)
         if not kept:
             return {}
@@ -255,7 +255,7 @@ def counts_of(reader: Reader, directed: str) -> Any:
         return maintained.state(reader)
     products = reader.kind.directed and directed == "networkx"
     twin = reader.algorithms.triangles
-    return twin.count_triangles(reader.workspace, sides_of(reader), products=products)
+    return twin.count_triangles(reader.workspace, adjacencies_of(reader), products=products)
 
 
 def any_definition(reader: Reader) -> str:

@@ -1,4 +1,4 @@
-"""Maintained PageRank where pushes do not pay, as on a GPU: ranks that the next steps start from.
+"""Maintained PageRank by warm starts, for engines where pushing residuals is slower, as on a GPU.
 
 A batch costs nothing: it makes the ranks stale. When somebody asks, or pins an epoch, the steps of
 `pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)`` do; with
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
-from ..shared.sides import sides_of
 from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class WarmPageRank(MaintainedRanks):
         if reader.num_vertices == 0:
             self._found = None
             return
-        sides, start = sides_of(reader), None
+        adjacencies, start = adjacencies_of(reader), None
         if self._found is not None:
-            start = _twin(reader).start_at(reader.workspace, sides.out, self._found.ranks)
+            start = _twin(reader).start_at(reader.workspace, adjacencies.out, self._found.ranks)
         self._found = make_steps(
-            reader, sides, start, alpha=self.alpha, threshold=self.tol, max_iter=self.max_iter
+            reader, adjacencies, start, alpha=self.alpha, threshold=self.tol, max_iter=self.max_iter
         )
         self._is_stale = False
 

@@ -23,7 +23,7 @@ vertex, by its position in the hop. So threads and engines make no difference.
 
 What an engine offers: ``algorithms.neighbor_sampling`` with ``Sampler``, of rows alone: it expands
 hops and numbers what is found, in the memory of the engine. It reads the rows that are asked for,
-of which those without weights and times at random places only.
+of which those without weights and times at random positions only.
 
 Sources: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NIPS 2017;
 Bentley, Floyd, "A Sample of Brilliance", CACM 1987; Efraimidis, Spirakis, "Weighted random sampling
@@ -122,11 +122,11 @@ def sample_neighbors(
     SettingsError
         A weight that is looked at is negative.
     """
-    is_turned = reader.kind.directed and direction == "in"
+    is_transposed = reader.kind.directed and direction == "in"
     rows = reader.rows(direction, weighted=weighted)
     seen = None
     if before is not None:
-        out = reader.rows("out") if is_turned else None
+        out = reader.rows("out") if is_transposed else None
         seen = SeenBefore(reader.entry_times(time), before, out)
     sampler = reader.algorithms.neighbor_sampling.Sampler(
         reader.workspace, rows, given, Manner(replace, weighted, disjoint, seen)

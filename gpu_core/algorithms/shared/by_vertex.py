@@ -1,6 +1,6 @@
 """Results of one value a vertex, in increasing order of users' ids.
 
-Values may stay on the device that computed them: they are fetched when somebody looks at them.
+Values may stay on the device that computed them: they are fetched when they are first read.
 
 What an engine offers: ``algorithms.in_order`` with ``values_in_order``, which puts values by vertex
 index in the order of a result. A result of an analytic is a class of `ValuesResult` that calls the

@@ -1,4 +1,4 @@
-"""Components of a graph, of whatever kind, and other groups: their results, and words for them.
+"""Results of components and other groups of vertices: names, sizes and text.
 
 A component is called by the first of its vertices in the order of `DynamicGraph.vertices`: by the
 smallest id where ids are numbers. Twins name it by the position of that vertex in the order, so

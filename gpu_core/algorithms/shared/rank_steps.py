@@ -36,7 +36,7 @@ class Ranks(NamedTuple):
 
 def make_steps(
     reader: Reader,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     start: Vector | None,
     teleport: Vector | None = None,
     dangling: Vector | None = None,
@@ -51,7 +51,7 @@ def make_steps(
 
     Parameters
     ----------
-    reader, sides
+    reader, adjacencies
         Of the graph, which has a vertex; rows with weights where these count.
     start, teleport, dangling
         ``x``, ``p`` and ``w``, sum 1; None: the same for all vertices.
@@ -67,10 +67,10 @@ def make_steps(
     """
     twin, workspace, weighted = reader.algorithms.pagerank, reader.workspace, strengths is not None
     if strengths is None:
-        strengths = twin.out_strengths(workspace, sides.out, weighted=False)
+        strengths = twin.out_strengths(workspace, adjacencies.out, weighted=False)
     ranks, iterations, residual, rounding = twin.iterate(
         workspace,
-        sides,
+        adjacencies,
         reader.id_table(),
         strengths,
         start,
@@ -79,7 +79,7 @@ def make_steps(
         alpha=alpha,
         weighted=weighted,
         # All are plain where the radius may be 1.
-        most_radius=0.0 if sides.directed or is_plain or alpha == 1 else alpha,
+        most_radius=0.0 if adjacencies.directed or is_plain or alpha == 1 else alpha,
         threshold=threshold,
         max_iter=max_iter,
     )
@@ -89,7 +89,7 @@ def make_steps(
             f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
         )
         raise ConvergenceError(msg)
-    rows = sides.out.count
+    rows = adjacencies.out.count
     return Ranks(
         ranks, iterations, residual, lambda: error_bound(alpha, residual, rounding(), rows)
     )

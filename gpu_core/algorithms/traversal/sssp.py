@@ -31,8 +31,8 @@ import numpy.typing as npt
 from ...errors import SettingsError
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
+from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import ValuesResult, in_order
-from ..shared.sides import sides_of
 from ..shared.sources import source_indices
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def sssp(
     found = source_indices(reader, "source", source, unknown=unknown)
     twins, workspace = reader.algorithms, reader.workspace
     if weight is None or not reader.kind.record.has_weight:
-        hops = twins.bfs.distances(workspace, sides_of(reader), found)
+        hops = twins.bfs.distances(workspace, adjacencies_of(reader), found)
         return SsspResult(in_order(reader, twins.sssp.of_hops(workspace, hops)))
     out = reader.rows("out", weighted=True)
     mean, negative = twins.sssp.weigh(workspace, out)

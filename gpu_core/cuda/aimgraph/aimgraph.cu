@@ -5,11 +5,16 @@
 // Source      M. Winter, Fully-dynamic aimGraph, thesis, 2017: sections 3.1, 3.2, 3.4, 3.5, 4.2, 7.1
 // Memory      aimgraph.cuh, which says how many threads work at one item, too
 //
-// A row lies on pages. Each names the next one in its last word, and all but the last are full, so
-// how many neighbors there are tells where the row ends: a link behind the last page says nothing.
-// Entries are in any order. An insert goes behind the last entry; what a delete takes out is
-// replaced by the last entry, and a page that becomes empty goes back at once (algorithm 3).
-// Pages are taken by atomics while rows are written: from the queue, else from those never used.
+// A row lies on pages. Each names the next one in its last word, and all but the last are in use to the
+// end, so the number of slots in use tells where the row ends: a link behind the last page says nothing.
+// Entries are in any order. Pages are taken by atomics while rows are written: from the queue, else from
+// those never used. COMPACTS says what a delete does:
+//
+// 1  It moves the last entry into the slot of the deleted one, and gives an emptied page back at once
+//    (algorithm 3). There are as many slots as neighbors, and an insert goes behind the last.
+// 0  It marks the slot, by NONE, and gives no page back (algorithm 2). An insert takes the first marked
+//    slot that it finds (algorithm 1), else it goes behind the last. A batch without inserts needs no
+//    lock, since no two updates are of one entry.
 #include "aimgraph.cuh"
 
 // --- pages ------------------------------------------------------------------------------------------
@@ -18,9 +23,9 @@
 __device__ u32 take_page(const Memory& m) {
     u32 page = NONE;
     if (static_cast<i32>(atomicSub(&m.counters[QUEUED], 1u)) > 0) {
-        u32* place = &m.queue[atomicAdd(&m.counters[FRONT], 1u) & m.queue_mask];
-        // Pages are counted once they are written, but perhaps not in the order of their places.
-        while (page == NONE) page = atomicExch(place, NONE);
+        u32* position = &m.queue[atomicAdd(&m.counters[FRONT], 1u) & m.queue_mask];
+        // Pages are counted once they are written, but perhaps not in the order of their positions.
+        while (page == NONE) page = atomicExch(position, NONE);
         __threadfence();
         return page;
     }
@@ -31,15 +36,15 @@ __device__ u32 take_page(const Memory& m) {
 
 __device__ void give_back(const Memory& m, u32 page) {
     __threadfence();
-    u32* place = &m.queue[atomicAdd(&m.counters[BACK], 1u) & m.queue_mask];
-    while (atomicCAS(place, NONE, page) != NONE) {}
+    u32* position = &m.queue[atomicAdd(&m.counters[BACK], 1u) & m.queue_mask];
+    while (atomicCAS(position, NONE, page) != NONE) {}
     __threadfence();
     atomicAdd(&m.counters[QUEUED], 1u);
 }
 
 // Put an entry behind the last one, by one thread; `last`: the last page, null: the row is empty.
 __device__ void append(const Memory& m, u32* record, u32*& last, u32 target) {
-    const u32 at = record[NEIGHBORS] % page_entries(m);
+    const u32 at = record[SLOTS] % page_entries(m);
     if (at == 0) {
         const u32 page = take_page(m);
         if (page == NONE) return;
@@ -47,6 +52,7 @@ __device__ void append(const Memory& m, u32* record, u32*& last, u32 target) {
         last = page_at(m, page);
     }
     last[at] = target;
+    ++record[SLOTS];
     ++record[NEIGHBORS];
 }
 
@@ -65,6 +71,22 @@ struct Worker {
         else if constexpr (LANES <= WARP) return __any_sync(mask, holds);
         else return __syncthreads_or(holds);
     }
+    // The least of their values; they meet before they ask for another.
+    __device__ u32 least(u32 value) const {
+        if constexpr (LANES <= WARP) {
+            for (int distance = LANES / 2; distance > 0; distance /= 2) {
+                value = min(value, __shfl_xor_sync(mask, value, distance));
+            }
+            return value;
+        } else {
+            __shared__ u32 of_block;
+            if (lane == 0) of_block = value;
+            __syncthreads();
+            atomicMin(&of_block, value);
+            __syncthreads();
+            return of_block;
+        }
+    }
     // Wait for all of them, and see what they wrote.
     __device__ void meet() const {
         if constexpr (LANES > 1 && LANES <= WARP) __syncwarp(mask);
@@ -72,29 +94,43 @@ struct Worker {
     }
 };
 
-// Insert or delete one entry of a row that no other thread changes (algorithms 1 and 3).
+// Insert or delete one entry of a row that no other thread changes, but those that delete others.
 __device__ void update_row(const Memory& m, u32* record, u32 target, bool inserts, const Worker& worker) {
     const u32 on_page = page_entries(m);
-    const u32 neighbors = record[NEIGHBORS];
-    u32* entry = nullptr;  // in the thread that has met it
+    const u32 slots = record[SLOTS];
+    u32* entry = nullptr;   // in the thread that has met it
+    u32* marked = nullptr;  // the first marked slot that a thread has met, and its number in the row
+    u32 marked_at = NONE;
     u32* last = nullptr;
     u32 last_page = NONE;
-    for (u32 before = 0; before < neighbors; before += on_page) {
+    for (u32 before = 0; before < slots; before += on_page) {
         last_page = before == 0 ? record[FIRST_PAGE] : last[on_page];
         last = page_at(m, last_page);
-        const u32 here = min(on_page, neighbors - before);
+        const u32 here = min(on_page, slots - before);
         for (u32 i = worker.lane; i < here; i += LANES) {
             if (last[i] == target) entry = last + i;
+            if (!COMPACTS && !marked && last[i] == NONE) {
+                marked = last + i;
+                marked_at = before + i;
+            }
         }
     }
     const bool there = worker.any(entry != nullptr);
     if (inserts) {
-        if (!there && worker.lane == 0) append(m, record, last, target);
+        const u32 first = COMPACTS ? NONE : worker.least(marked_at);
+        if (!there && first == NONE && worker.lane == 0) append(m, record, last, target);
+        if (!there && first != NONE && first == marked_at) {
+            *marked = target;
+            ++record[NEIGHBORS];
+        }
+    } else if (entry && COMPACTS) {
+        const u32 position = (slots - 1) % on_page;
+        *entry = last[position];
+        record[NEIGHBORS] = record[SLOTS] = slots - 1;
+        if (position == 0) give_back(m, last_page);
     } else if (entry) {
-        const u32 place = (neighbors - 1) % on_page;
-        *entry = last[place];
-        record[NEIGHBORS] = neighbors - 1;
-        if (place == 0) give_back(m, last_page);
+        *entry = NONE;
+        atomicSub(&record[NEIGHBORS], 1u);
     }
     worker.meet();
 }
@@ -105,23 +141,26 @@ __device__ void update_row(const Memory& m, u32* record, u32 target, bool insert
 // Reads       sources  u32[items]: the row of each item; items of one row wait for one another
 //             begins   i64[items + 1]: its updates
 //             targets, inserts  u32[updates], u8[updates]: 1 inserts, 0 deletes. No edge occurs twice
+//             locks    whether rows are locked: always where it COMPACTS, or where there are inserts
 // Order       of a row's entries, and which page is whose: as threads come
 extern "C" __global__ void update(
         const Memory m, const u32* __restrict__ sources, const i64* __restrict__ begins,
-        const i64 items, const u32* __restrict__ targets, const u8* __restrict__ inserts) {
+        const i64 items, const u32* __restrict__ targets, const u8* __restrict__ inserts, const i64 locks) {
     const i64 item = thread_of_grid() / LANES;
     if (item >= items) return;
     const Worker worker;
     u32* record = record_at(m, sources[item]);
     // Whoever has the lock is done within the loop: no thread waits behind it for those that try.
     for (bool done = false; !done;) {
-        if (!worker.any(worker.lane == 0 && atomicCAS(&record[LOCK], 0u, 1u) == 0)) continue;
-        __threadfence();
-        worker.meet();
+        if (locks) {
+            if (!worker.any(worker.lane == 0 && atomicCAS(&record[LOCK], 0u, 1u) == 0)) continue;
+            __threadfence();
+            worker.meet();
+        }
         for (i64 i = begins[item]; i < begins[item + 1]; ++i) {
             update_row(m, record, targets[i], inserts[i], worker);
         }
-        if (worker.lane == 0) {
+        if (locks && worker.lane == 0) {
             __threadfence();
             atomicExch(&record[LOCK], 0u);
         }
@@ -137,8 +176,8 @@ extern "C" __global__ void count_pages(
         const Memory m, const u32* __restrict__ rows, const i64 row_count, i64* __restrict__ page_counts) {
     const i64 row = thread_of_grid();
     if (row >= row_count) return;
-    const u32 neighbors = record_at(m, rows[row])[NEIGHBORS];
-    page_counts[row + 1] = neighbors / page_entries(m) + (neighbors % page_entries(m) != 0);
+    const u32 slots = record_at(m, rows[row])[SLOTS];
+    page_counts[row + 1] = slots / page_entries(m) + (slots % page_entries(m) != 0);
 }
 
 // Launch      one thread a row
@@ -180,7 +219,7 @@ extern "C" __global__ void search_pages(
     if (item >= page_count) return;
     const u32 row = row_of[item];
     const i64 before = (item - pages_before[row]) * page_entries(m);
-    const i64 here = min(i64(page_entries(m)), record_at(m, rows[row])[NEIGHBORS] - before);
+    const i64 here = min(i64(page_entries(m)), record_at(m, rows[row])[SLOTS] - before);
     const i64 first = pages[item] * m.page_words;
     for (i64 i = threadIdx.x % LANES; i < here; i += LANES) {
         const i64 update = update_of(targets, begins[row], begins[row + 1], m.pages[first + i]);
@@ -201,21 +240,35 @@ extern "C" __global__ void write_rows(
     const u32* own = pages + pages_before[row];
     const i64 begin = begins[row], end = begins[row + 1];
     u32* record = record_at(m, rows[row]);
-    u32 neighbors = record[NEIGHBORS];
+    u32 slots = record[SLOTS], deleted = 0;
     for (i64 i = begin; i < end; ++i) {
         if (inserts[i] || found[i] < 0) continue;
-        --neighbors;
-        const u32 page = own[neighbors / on_page];
-        const u32 moved = page_at(m, page)[neighbors % on_page];
-        m.pages[found[i]] = moved;
-        const i64 update = update_of(targets, begin, end, moved);
-        if (update >= 0) found[update] = found[i];
-        if (neighbors % on_page == 0) give_back(m, page);
+        ++deleted;
+        if constexpr (COMPACTS) {
+            --slots;
+            const u32 page = own[slots / on_page];
+            const u32 moved = page_at(m, page)[slots % on_page];
+            m.pages[found[i]] = moved;
+            const i64 update = update_of(targets, begin, end, moved);
+            if (update >= 0) found[update] = found[i];
+            if (slots % on_page == 0) give_back(m, page);
+        } else {
+            m.pages[found[i]] = NONE;
+        }
     }
-    record[NEIGHBORS] = neighbors;
-    u32* last = neighbors == 0 ? nullptr : page_at(m, own[(neighbors - 1) / on_page]);
+    record[SLOTS] = slots;
+    record[NEIGHBORS] -= deleted;
+    u32* last = slots == 0 ? nullptr : page_at(m, own[(slots - 1) / on_page]);
+    u32 at = COMPACTS ? slots : 0;  // the first slot that may be marked, of those before
     for (i64 i = begin; i < end; ++i) {
-        if (inserts[i] && found[i] < 0) append(m, record, last, targets[i]);
+        if (!inserts[i] || found[i] >= 0) continue;
+        while (at < slots && page_at(m, own[at / on_page])[at % on_page] != NONE) ++at;
+        if (at < slots) {
+            page_at(m, own[at / on_page])[at % on_page] = targets[i];
+            ++record[NEIGHBORS];
+        } else {
+            append(m, record, last, targets[i]);
+        }
     }
 }
 
@@ -243,22 +296,22 @@ extern "C" __global__ void fill_rows(
         u32* record = record_at(m, static_cast<u32>(vertex));
         record[LOCK] = 0;
         record[FIRST_PAGE] = first;
-        record[NEIGHBORS] = static_cast<u32>(degree);
+        record[NEIGHBORS] = record[SLOTS] = static_cast<u32>(degree);
     }
 }
 
 // Launch      LANES threads a vertex
-// Reads       indptr  i64[vertices]: entries of the vertices before
-// Writes      keys    u64[entries]: source << 32 | target
+// Reads       indptr  i64[vertices]: slots of the vertices before
+// Writes      keys    u64[slots]: source << 32 | target, which is NONE where it is marked
 extern "C" __global__ void read_rows(
         const Memory m, const i64* __restrict__ indptr, const i64 vertices, u64* __restrict__ keys) {
     const i64 vertex = thread_of_grid() / LANES;
     if (vertex >= vertices) return;
     const u32* record = record_at(m, static_cast<u32>(vertex));
     const u32* page = nullptr;
-    for (u32 before = 0; before < record[NEIGHBORS]; before += page_entries(m)) {
+    for (u32 before = 0; before < record[SLOTS]; before += page_entries(m)) {
         page = page_at(m, before == 0 ? record[FIRST_PAGE] : page[page_entries(m)]);
-        const u32 here = min(page_entries(m), record[NEIGHBORS] - before);
+        const u32 here = min(page_entries(m), record[SLOTS] - before);
         for (u32 i = threadIdx.x % LANES; i < here; i += LANES) {
             keys[indptr[vertex] + before + i] = static_cast<u64>(vertex) << 32 | page[i];
         }

@@ -29,8 +29,9 @@ _SOURCE: Final = "aimgraph.cu"
 _THREADS: Final = 128
 #: Where no distribution is compared: rows are made and read by warps.
 _WARP: Final = 32
-_NEIGHBORS: Final = constant(_SOURCE, "NEIGHBORS")
+_SLOTS: Final = constant(_SOURCE, "SLOTS")
 _RECORD_WORDS: Final = constant(_SOURCE, "RECORD_WORDS")
+_QUEUED: Final = constant(_SOURCE, "QUEUED")
 _USED: Final = constant(_SOURCE, "USED")
 _MEMORY: Final = structure(_SOURCE, "Memory")
 
@@ -73,6 +74,8 @@ class Updates:
     begins: Array
     #: int64[m + 1]: the first update of each update.
     each: Array
+    #: Whether all of them are deletes.
+    deletes_only: bool
 
     @classmethod
     def of(cls, xp: Any, inserted: Array, deleted: Array) -> Updates:
@@ -83,7 +86,8 @@ class Updates:
         begins = xp.searchsorted(sources, rows := xp.unique(sources))
         each = xp.arange(keys.size + 1, dtype=xp.int64)
         begins = xp.concatenate([begins.astype(xp.int64), each[-1:]])
-        return cls(sources, targets, (order < inserted.size).view(xp.uint8), rows, begins, each)
+        inserts = (order < inserted.size).view(xp.uint8)
+        return cls(sources, targets, inserts, rows, begins, each, inserted.size == 0)
 
 
 class WorkItems(NamedTuple):
@@ -111,14 +115,26 @@ class AimGraph:
         Bytes of a page, a multiple of 4: one word names the next page, each other is an entry.
     room
         Pages beside those that the edges take now.
+    compacts
+        Whether a delete moves the last entry of the row into the slot, and gives an emptied page
+        back (algorithm 3); else it marks the slot (algorithm 2), which an insert may take.
     """
 
     def __init__(
-        self, device: Device, keys: Array, *, vertices: int, page_bytes: int, room: int
+        self,
+        device: Device,
+        keys: Array,
+        *,
+        vertices: int,
+        page_bytes: int,
+        room: int,
+        compacts: bool = True,
     ) -> None:
         xp = device.xp
         #: Where it lies, and how many vertices it has.
         self.device, self.vertices = device, vertices
+        #: Whether rows are compacted by deletes.
+        self.compacts = compacts
         page_words = page_bytes // WORD_BYTES
         sources, targets = _ends(xp, keys)
         indptr = xp.searchsorted(sources, xp.arange(vertices + 1, dtype=xp.uint32))
@@ -155,8 +171,14 @@ class AimGraph:
         )
         self.launch(
             "update", sources.size, lanes, sources, begins, np.int64(sources.size), batch.targets,
-            batch.inserts,
+            batch.inserts, np.int64(self.compacts or not batch.deletes_only),
         )  # fmt: skip
+
+    @property
+    def pages_of_rows(self) -> int:
+        """Pages that rows have."""
+        counters = self.device.to_host(self._counters)
+        return int(counters[_USED]) - int(counters[_QUEUED])
 
     def work_items(self, rows: Array) -> WorkItems:
         """List the pages of rows, uint32[r], so that each can be an item of work (7.1)."""
@@ -194,22 +216,29 @@ class AimGraph:
         if (used := int(self._counters[_USED])) > self._room:
             msg = f"updates took {used:,} pages, and there are {self._room:,}; make more room"
             raise ArenaFullError(msg)
-        degrees = self._records[_NEIGHBORS::_RECORD_WORDS].astype(xp.int64)
-        ends = xp.cumsum(degrees)
+        slots = self._records[_SLOTS::_RECORD_WORDS].astype(xp.int64)
+        ends = xp.cumsum(slots)
         keys = self.device.empty(int(ends[-1]), np.uint64)
-        self.launch(
-            "read_rows", self.vertices, _WARP, ends - degrees, np.int64(self.vertices), keys
-        )
-        return xp.sort(keys)
+        self.launch("read_rows", self.vertices, _WARP, ends - slots, np.int64(self.vertices), keys)
+        return xp.sort(keys[keys.astype(xp.uint32) != NONE])
 
     def launch(
-        self, kernel: str, items: int, lanes: int, *arguments: Any, source: str = _SOURCE
+        self,
+        kernel: str,
+        items: int,
+        lanes: int,
+        *arguments: Any,
+        source: str = _SOURCE,
+        **defines: int,
     ) -> None:
         """Start a kernel of this graph that has so many threads an item."""
         blocks = -(-items * lanes // _THREADS)
+        if source == _SOURCE:
+            defines = {"COMPACTS": int(self.compacts)}
         self.device.launch(
-            source, kernel, blocks, _THREADS, self._memory, *arguments, defines={"LANES": lanes}
-        )
+            source, kernel, blocks, _THREADS, self._memory, *arguments,
+            defines={"LANES": lanes, **defines},
+        )  # fmt: skip
 
 
 def _ends(xp: Any, keys: Array) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ _WARP: Final = 32
 
 def multiply(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     x: npt.NDArray[np.float64],
     *,
     transpose: bool,
@@ -31,11 +31,13 @@ def multiply(
     Parameters are those of the host twin, ``x`` in host memory. Waits for nothing.
     """
     device = workspace.device
-    y, values = device.empty(sides.out.count, np.float64), device.to_device(x)
-    stored = sides.into if transpose else sides.out
-    need = in_rows_bytes(device, sides, weighted=weighted) if stored is None else 0
+    y, values = device.empty(adjacencies.out.count, np.float64), device.to_device(x)
+    stored = adjacencies.into if transpose else adjacencies.out
+    need = in_rows_bytes(device, adjacencies, weighted=weighted) if stored is None else 0
     with workspace.scratch(need) as scratch:
-        rows = in_rows(device, scratch, sides, weighted=weighted) if stored is None else stored
+        rows = (
+            in_rows(device, scratch, adjacencies, weighted=weighted) if stored is None else stored
+        )
         weights = rows.weights if weighted else None
         is_wide = weights is not None and weights.itemsize == 8
         device.launch(

@@ -7,7 +7,8 @@
 //             source lie in one bucket. No bucket holds more than KEYS
 // Fault       BUCKET_OVERFULL: one does, and what is written is no batch
 // Order       where the edges of a bucket go is the sum of what the buckets before it keep. Blocks take
-//             buckets by turns, so all of these have begun, and none waits before it has said its sums
+//             buckets in the order in which they begin: all of these have begun, and none waits before
+//             it has published its sums
 //
 // Source      Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016; here
 //             every block adds up all that come before, which are few: words of the L2 cache.
@@ -15,8 +16,8 @@
 #include "raw_edges.cuh"
 
 static_assert(Bucket::KEYS < 1 << 13, "numbers of a bucket are packed into 13 bits");
-// Places of keys in the tile, as they are listed.
-typedef unsigned short Place;
+// Positions of keys in the tile, as they are listed.
+typedef unsigned short Position;
 
 // What a bucket keeps, of puts (0) and deletes (1), or all buckets before it.
 struct Sums {
@@ -24,7 +25,7 @@ struct Sums {
     u32 rows[2];
 };
 
-// A word a bucket, 0 before: said with one store.
+// A word a bucket, 0 before: published with one store.
 __device__ __forceinline__ u64 packed(const Sums& sums) {
     return u64(1) << 63 | u64(sums.kept[0]) | u64(sums.kept[1]) << 13 | u64(sums.rows[0]) << 26 |
            u64(sums.rows[1]) << 39;
@@ -36,10 +37,10 @@ __device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
     u64 kept = 0, rows = 0;
     for (u32 i = threadIdx.x; i < bucket; i += SORT_THREADS) {
         const volatile u64* word = &buckets[i];
-        u64 said = 0;
-        while (said == 0) said = *word;
-        kept += (said & mask) | (said >> 13 & mask) << 32;
-        rows += (said >> 26 & mask) | (said >> 39 & mask) << 32;
+        u64 published = 0;
+        while (published == 0) published = *word;
+        kept += (published & mask) | (published >> 13 & mask) << 32;
+        rows += (published >> 26 & mask) | (published >> 39 & mask) << 32;
     }
     const u64 all_kept = block_sum<u64, SORT_THREADS>(kept);
     const u64 all_rows = block_sum<u64, SORT_THREADS>(rows);
@@ -47,10 +48,10 @@ __device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
             {static_cast<u32>(all_rows), static_cast<u32>(all_rows >> 32)}};
 }
 
-// List the places of the keys that are kept: puts, and the deletes behind them. Returns how many of
+// List the positions of the keys that are kept: puts, and the deletes behind them. Returns how many of
 // either, and counts loops that are dropped.
 __device__ __forceinline__ Sums list_kept(
-        const Sorted& rows, const u64* sorted, int here, bool keep_loops, Place* kept, u32* loops) {
+        const Sorted& rows, const u64* sorted, int here, bool keep_loops, Position* kept, u32* loops) {
     const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
     // Bit i: item i is kept.
     u32 is_put = 0, is_delete = 0;
@@ -58,7 +59,7 @@ __device__ __forceinline__ Sums list_kept(
     // Both kinds in one number, as below: neither exceeds the keys of a bucket.
     u32 of_warp = 0;
     for (int i = 0; i < items; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         bool put = false, removes = false;
         if (at < here) {
             const u64 key = sorted[at];
@@ -88,7 +89,7 @@ __device__ __forceinline__ Sums list_kept(
         const bool put = is_put >> i & 1, removes = is_delete >> i & 1;
         const u32 put_lanes = __ballot_sync(FULL_WARP, put);
         const u32 delete_lanes = __ballot_sync(FULL_WARP, removes);
-        const Place at = static_cast<Place>(Bucket::place(i, items));
+        const Position at = static_cast<Position>(Bucket::position(i, items));
         if (put) kept[(before & 0xFFFF) + __popc(put_lanes & below)] = at;
         if (removes) kept[(before >> 16) + __popc(delete_lanes & below)] = at;
         before += __popc(put_lanes) + (__popc(delete_lanes) << 16);
@@ -101,15 +102,15 @@ __device__ __forceinline__ Sums list_kept(
 struct Listed {
     const Sorted& rows;
     const u64* sorted;
-    const Place* kept;
+    const Position* kept;
     int count;
 
     __device__ __forceinline__ u64 key(int i) const { return sorted[kept[i]]; }
     __device__ __forceinline__ bool starts_row(int i) const {
         return i < count && (i == 0 || rows.src_of(key(i)) != rows.src_of(key(i - 1)));
     }
-    // The place behind the last row of the edge that does not do what its deciding row does, or 0.
-    __device__ __forceinline__ int behind_turn(int i) const {
+    // The position behind the last row of the edge that does not do what its deciding row does, or 0.
+    __device__ __forceinline__ int after_switch(int i) const {
         const u64 deciding = key(i);
         for (int at = kept[i] - 1; at >= 0; --at) {
             if (rows.edge_of(sorted[at]) != rows.edge_of(deciding)) return 0;
@@ -117,7 +118,7 @@ struct Listed {
         }
         return 0;
     }
-    // Place of the first row of the edge.
+    // Position of the first row of the edge.
     __device__ __forceinline__ int first(int i) const {
         const u64 edge = rows.edge_of(key(i));
         int at = kept[i];
@@ -129,23 +130,23 @@ struct Listed {
         const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
         u32 found = 0;
         for (int i = 0; i < items; ++i) {
-            found += __popc(__ballot_sync(FULL_WARP, starts_row(Bucket::place(i, items))));
+            found += __popc(__ballot_sync(FULL_WARP, starts_row(Bucket::position(i, items))));
         }
         return found;
     }
     // Write the CSR from entry `begin` and row `row`, the first ones of this bucket and of this
-    // warp; returns the largest id + 1 and counts edges that had turned.
+    // warp; returns the largest id + 1 and counts edges whose operations alternate.
     __device__ __forceinline__ u32 write(
-            const KeptList& list, bool ids_are_narrow, u32 begin, u32 row, u32& turned) const {
+            const OutputList& list, bool ids_are_narrow, u32 begin, u32 row, u32& switched) const {
         const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
         const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
         u32 most = 0;
         for (int i = 0; i < items; ++i) {
-            const int at = Bucket::place(i, items);
+            const int at = Bucket::position(i, items);
             const bool starts = starts_row(at);
             const u32 lanes = __ballot_sync(FULL_WARP, starts);
             if (at < count) {
-                write_entry(list, ids_are_narrow, at, begin + at, turned);
+                write_entry(list, ids_are_narrow, at, begin + at, switched);
                 const i64 src = rows.src_of(key(at));
                 most = max(most, static_cast<u32>(max(src, rows.dst_of(key(at)))) + 1);
                 if (starts) {
@@ -160,33 +161,33 @@ struct Listed {
         return most;
     }
     __device__ __forceinline__ void write_entry(
-            const KeptList& list, bool ids_are_narrow, int at, u32 entry, u32& turned) const {
+            const OutputList& list, bool ids_are_narrow, int at, u32 entry, u32& switched) const {
         const i64 dst = rows.dst_of(key(at));
         if (ids_are_narrow) static_cast<u32*>(list.columns)[entry] = static_cast<u32>(dst);
         else static_cast<i64*>(list.columns)[entry] = dst;
         if (list.positions) list.positions[entry] = rows.tail_of(key(at)) >> 1;
-        if (!list.turned) return;
-        const int behind = behind_turn(at);
-        turned += behind != 0;
-        list.turned[entry] = behind != 0;
+        if (!list.switched) return;
+        const int behind = after_switch(at);
+        switched += behind != 0;
+        list.switched[entry] = behind != 0;
         if (list.firsts) list.firsts[entry] = rows.tail_of(sorted[behind ? behind : first(at)]) >> 1;
     }
 };
 
-// `buckets` u64[number of buckets], 0 before; `turns` u32, 0 before and after.
+// `buckets` u64[number of buckets], 0 before; `block_numbers` u32, 0 before and after.
 //
 // Launch    a block a bucket
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
-        Sorted rows, Partition partition, KeptList puts, KeptList deletes, i64 keep_loops, i64 ids_are_narrow,
-        u64* buckets, u32* turns, Report report) {
+        Sorted rows, Partition partition, OutputList puts, OutputList deletes, i64 keep_loops,
+        i64 ids_are_narrow, u64* buckets, u32* block_numbers, Report report) {
     follow_previous_launch();
     __shared__ u64 sorted[Bucket::KEYS];
-    // Counters of the sort, and behind it the places of what is kept.
+    // Counters of the sort, and behind it the positions of what is kept.
     __shared__ union {
         Bucket::Counters counters;
-        Place kept[Bucket::KEYS];
+        Position kept[Bucket::KEYS];
     } lists;
-    const u32 bucket = take_bucket(turns);
+    const u32 bucket = take_bucket(block_numbers);
     const u32 last = gridDim.x - 1;
     i64 bounds[2];
     find_bucket(partition, rows.keys, rows.count, bucket, bounds);
@@ -215,11 +216,11 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
     const Sums before = sums_before(buckets, bucket);
 #pragma unroll
     for (int kind = 0; kind < 2; ++kind) {
-        const KeptList& list = kind ? deletes : puts;
+        const OutputList& list = kind ? deletes : puts;
         const u32 entries = before.kept[kind] + own.kept[kind];
-        u32 turned = 0;
+        u32 switched = 0;
         u32 most = listed[kind].write(list, ids_are_narrow, before.kept[kind],
-                                      before.rows[kind] + rows_below[kind], turned);
+                                      before.rows[kind] + rows_below[kind], switched);
         if (bucket == last && threadIdx.x == 0) {
             const u32 all_rows = before.rows[kind] + own.rows[kind];
             (kind ? report.counts->deletes : report.counts->puts) = entries;
@@ -229,8 +230,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         most = block_max<u32, SORT_THREADS>(most);
         if (ids_are_narrow && threadIdx.x == 0) atomicMax(&report.counts->beyond[kind], most);
         if (kind == 0) continue;
-        turned = block_sum<u32, SORT_THREADS>(turned);
-        if (threadIdx.x == 0 && turned) atomicAdd(&report.counts->revoked, turned);
+        switched = block_sum<u32, SORT_THREADS>(switched);
+        if (threadIdx.x == 0 && switched) atomicAdd(&report.counts->revoked, switched);
     }
     report.finish();
 }

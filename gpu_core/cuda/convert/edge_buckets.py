@@ -28,7 +28,7 @@ from ..device.stream_words import renew_words, words_of_stream
 from ..memory.scratch import ALIGNMENT
 from ..structs import DIGIT_BITS, DIGITS, SORT_THREADS
 from .edge_order import KEY_BITS, NARROW, EdgeRows, bits_of
-from .kept_edges import COUNT_WORDS, Target
+from .output_lists import COUNT_WORDS, Output
 
 #: Keys of a bucket on the mean at most: lower ones are for tests.
 _MEAN_KEYS: int = MEAN_KEYS
@@ -39,10 +39,10 @@ _KERNELS: Final = (
     ("edge_buckets.cu", "group_buckets"),
 )  # fmt: skip
 _PACK, _PACK_NARROW, _COUNT, _SCATTER_MANY, _SCATTER_FEW, _GROUP = range(len(_KERNELS))
-#: Words of ``KeptList`` of the kernels.
+#: Words of ``OutputList`` of the kernels.
 _LIST_WORDS: Final = 8
 #: As `StreamWords`.
-_OF_STREAM: Final = ("tickets", "ticket", "turns", "faults")
+_OF_STREAM: Final = ("tickets", "ticket", "block_numbers", "faults")
 _OF_ROWS: Final = (
     "op", "src", "dst", "are_narrow", "count",
     # `Grid`
@@ -52,8 +52,8 @@ _OF_ROWS: Final = (
     # Bits of a key: of its destination, below that, those that rows are partitioned by, and all.
     "dst_bits", "tail_bits", "bucket_bits", "key_bits",
     "keeps_loops", "ids_are_narrow",
-    # How many, and the address of a word for each; of the scratch, and of the report.
-    "buckets", "said", "scratch", "told",
+    # Number of buckets; addresses of a word for each, of the scratch, and of the report.
+    "buckets", "published", "scratch", "report",
     # Address of ``Counts``; words that are cleared from there on.
     "counts", "cleared",
 )  # fmt: skip
@@ -106,7 +106,7 @@ def buckets_for(device: Device, rows: EdgeRows) -> Buckets | None:
     return Buckets(number, bits, dst_bits, tail_bits, key_bits, grid_of(device, rows.number))
 
 
-def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Target) -> None:
+def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Output) -> None:
     """Fill the lists with the edges that are kept of rows, on the current stream.
 
     Raises
@@ -115,24 +115,24 @@ def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Target) 
         CUDA failed.
     """
     assert rows.src is not None
-    bounds, room = rows.bounds, to.room
-    counts, cleared = room.zeros
+    bounds, memory = rows.bounds, to.memory
+    counts, cleared = memory.zeros
     src_span, dst_span = bounds.src_high - bounds.src_low, bounds.dst_high - bounds.dst_low
     of_rows = _ROW_FACTS(
         address(rows.op), address(rows.src), address(rows.dst), rows.src.dtype == NARROW,
         rows.number, *buckets.grid, bounds.src_low, src_span, bounds.dst_low, dst_span, rows.folds,
         buckets.dst_bits, buckets.tail_bits, buckets.bits, buckets.key_bits, to.keeps_loops,
         to.ids_are_narrow, buckets.number, counts + 4 * COUNT_WORDS,
-        room.scratch.place(buckets.scratch_bytes), to.told, counts, cleared,
+        memory.scratch.reserve(buckets.scratch_bytes), to.report, counts, cleared,
     )  # fmt: skip
     facts = b"".join((
         _kernels_of(device), _STREAM_FACTS(*words_of_stream(device)), of_rows,
-        room.puts.argument(0), room.deletes.argument(0),
+        memory.puts.argument(0), memory.deletes.argument(0),
     ))  # fmt: skip
-    lines = device.lines()
-    _write(lines, facts)
+    launches = device.launch_list()
+    _write(launches, facts)
     try:
-        device.start(lines)
+        device.start(launches)
     except BaseException:
         renew_words(device)
         raise
@@ -147,22 +147,22 @@ def _kernels_of(device: Device) -> bytes:
 
 
 @inlined
-def _behind(place, nbytes):
+def _after(position, nbytes):
     """Where the next piece of scratch begins."""
-    return place + -(-nbytes // ALIGNMENT) * ALIGNMENT
+    return position + -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 @compiled
-def _write(lines, packed):
+def _write(launches, packed):
     """Write all launches; ``packed`` is `_FACTS`."""
-    lines[0] = 0
+    launches[0] = 0
     facts = np.frombuffer(packed, _FACTS)[0]
     kernels, count, top = facts.kernels, facts.count, facts.key_bits
     blocks, portion = facts.blocks, facts.portion
     keys = facts.scratch
-    spare = _behind(keys, 8 * count)
-    counts = _behind(spare, 8 * count)
-    groups = _behind(counts, 4 * DIGITS * blocks)
+    spare = _after(keys, 8 * count)
+    counts = _after(spare, 8 * count)
+    groups = _after(counts, 4 * DIGITS * blocks)
     low = shift = top - facts.bucket_bits
     passes = -(-facts.bucket_bits // DIGIT_BITS)
     for left in range(passes, 0, -1):
@@ -171,32 +171,32 @@ def _write(lines, packed):
         digit = (shift | ((1 << width) - 1) << 32, counts, groups, facts.tickets)
         if left == passes:
             kernel = kernels[_PACK_NARROW if facts.are_narrow else _PACK]
-            place = begin_launch(lines, kernel, blocks, SORT_THREADS)
-            place = put_words(lines, place, (
+            position = begin_launch(launches, kernel, blocks, SORT_THREADS)
+            position = put_words(launches, position, (
                 facts.op, 0, count, facts.src_low, facts.src_span, facts.dst_low, facts.dst_span,
                 facts.dst_bits, facts.tail_bits, facts.folds, keys, 0, portion, facts.counts,
                 facts.cleared, 0, facts.faults, facts.src, facts.dst,
             ))  # fmt: skip
         else:
-            place = begin_launch(lines, kernels[_COUNT], blocks, SORT_THREADS)
-            place = put_words(lines, place, (keys, count, portion))
-        end_launch(lines, put_words(lines, place, digit))
+            position = begin_launch(launches, kernels[_COUNT], blocks, SORT_THREADS)
+            position = put_words(launches, position, (keys, count, portion))
+        end_launch(launches, put_words(launches, position, digit))
         kernel = kernels[_SCATTER_FEW if facts.is_few else _SCATTER_MANY]
-        place = begin_launch(lines, kernel, blocks, SORT_THREADS)
-        place = put_words(lines, place, (keys, count, portion))
-        end_launch(lines, put_words(lines, put_words(lines, place, digit), (spare,)))
+        position = begin_launch(launches, kernel, blocks, SORT_THREADS)
+        position = put_words(launches, position, (keys, count, portion))
+        end_launch(launches, put_words(launches, put_words(launches, position, digit), (spare,)))
         keys, spare = spare, keys
         shift += width
-    place = begin_launch(lines, kernels[_GROUP], facts.buckets, SORT_THREADS)
-    place = put_words(lines, place, (
+    position = begin_launch(launches, kernels[_GROUP], facts.buckets, SORT_THREADS)
+    position = put_words(launches, position, (
         keys, 0, 0, count, facts.src_low, facts.dst_low, facts.dst_bits, facts.tail_bits,
         int(facts.op == 0), low, (1 << facts.bucket_bits) - 1,
     ))  # fmt: skip
     for word in range(_LIST_WORDS):
-        lines[place + word] = facts.puts[word]
-        lines[place + _LIST_WORDS + word] = facts.deletes[word]
-    place += 2 * _LIST_WORDS
-    end_launch(lines, put_words(lines, place, (
-        facts.keeps_loops, facts.ids_are_narrow, facts.said, facts.turns, facts.counts,
-        facts.faults, facts.ticket, facts.told,
+        launches[position + word] = facts.puts[word]
+        launches[position + _LIST_WORDS + word] = facts.deletes[word]
+    position += 2 * _LIST_WORDS
+    end_launch(launches, put_words(launches, position, (
+        facts.keeps_loops, facts.ids_are_narrow, facts.published, facts.block_numbers, facts.counts,
+        facts.faults, facts.ticket, facts.report,
     )))  # fmt: skip

@@ -2,7 +2,7 @@
 //
 // Part of     batches that are made on the device
 // Caller      gpu_core/cuda/convert/raw_edges.py        Host twin   gpu_core/batch/last_rows.py
-// Way         bounds_of_ids -> pack_edges -> radix sort -> mark_turns -> count_kept -> list_kept ->
+// Way         bounds_of_ids -> pack_edges -> radix sort -> mark_switches -> count_kept -> list_kept ->
 //             count_edge_rows -> group_edges; behind one pass of the sort edge_buckets.cu, where rows
 //             are partitioned into buckets
 // Sizes       what is kept is counted on the device; the host launches for as many as there are rows
@@ -15,7 +15,7 @@ template <class Id>
 __device__ __forceinline__ void find_bounds(
         const Id* src, const Id* dst, i64 count, i64* partial, i64* bounds, u32* ticket) {
     constexpr i64 LEAST = i64(1) << 63;
-    // Of numbers turned round, the largest is the smallest.
+    // Of negated numbers, the largest is the smallest.
     i64 most[4] = {LEAST, LEAST, LEAST, LEAST};
 #pragma unroll 4
     for (i64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
@@ -128,13 +128,13 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4) pack_narrow_edges(
     pack_rows(to, src, dst, pass);
 }
 
-// Where inserts and deletes of an edge alternate: turns[last row of the edge] becomes 1 + the row
-// before its last turn. `turns` is 0 before.
-extern "C" __global__ void mark_turns(Sorted rows, u32* turns) {
+// Where inserts and deletes of an edge alternate: switches[last row of the edge] becomes 1 + the row
+// before the last change of operation. `switches` is 0 before.
+extern "C" __global__ void mark_switches(Sorted rows, u32* switches) {
     follow_previous_launch();
     const i64 i = thread_of_grid();
     if (i + 1 >= rows.count || rows.is_insert(i) == rows.is_insert(i + 1) || !rows.same(i, i + 1)) return;
-    atomicMax(&turns[rows.last_of(i)], static_cast<u32>(i + 1));
+    atomicMax(&switches[rows.last_of(i)], static_cast<u32>(i + 1));
 }
 
 constexpr u32 LOST = 0;
@@ -163,9 +163,9 @@ __device__ __forceinline__ u32 sum_tiles(u32* tiles, i64 count, int stride) {
         const i64 tile = first + threadIdx.x;
         u32* own = &tiles[tile * stride];
         u32 total;
-        const u32 place =
+        const u32 position =
                 block_exclusive_sum<u32, TILE_THREADS>(tile < count ? __ldcg(own) : 0, total);
-        if (tile < count) *own = before + place;
+        if (tile < count) *own = before + position;
         before += total;
     }
     return before;
@@ -174,7 +174,7 @@ __device__ __forceinline__ u32 sum_tiles(u32* tiles, i64 count, int stride) {
 // tiles u32[tiles * 2]: puts kept, deletes kept, both before each tile, once the last block is
 // through; counts: all of them, loops dropped, deletes of edges that the batch inserts before.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
-        Sorted rows, i64 keep_loops, const u32* turns, u32* tiles, Counts* counts, u32* ticket) {
+        Sorted rows, i64 keep_loops, const u32* switches, u32* tiles, Counts* counts, u32* ticket) {
     follow_previous_launch();
     // Two counts in one sum: neither exceeds the rows of a tile.
     u32 kept = 0;
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
         const i64 i = row_of_item(blockIdx.x, item);
         const u32 fate = fate_of(rows, keep_loops, i);
         kept += (fate == KEPT_PUT) | (fate == KEPT_DELETE) << 16;
-        others += (fate == LOOP) | (fate == KEPT_DELETE && turns[i] != 0) << 16;
+        others += (fate == LOOP) | (fate == KEPT_DELETE && switches[i] != 0) << 16;
     }
     kept = block_sum<u32, TILE_THREADS>(kept);
     others = block_sum<u32, TILE_THREADS>(others);
@@ -201,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
     if (threadIdx.x == 0) counts->deletes = deletes;
 }
 
-// Rows (by place in the order) of the puts and of the deletes that are kept.
+// Rows (by position in the order) of the puts and of the deletes that are kept.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
         Sorted rows, i64 keep_loops, const u32* tiles, u32* put_at, u32* delete_at) {
     follow_previous_launch();
@@ -237,10 +237,10 @@ __device__ __forceinline__ bool starts_row(const Sorted& rows, const u32* at, i6
 }
 
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_edge_rows(
-        Sorted rows, KeptList puts, KeptList deletes, i64 tiles, Counts* counts, u32* ticket) {
+        Sorted rows, OutputList puts, OutputList deletes, i64 tiles, Counts* counts, u32* ticket) {
     follow_previous_launch();
     const ListOfBlock own(tiles);
-    const KeptList list = own.number ? deletes : puts;
+    const OutputList list = own.number ? deletes : puts;
     const i64 kept = own.kept(counts);
     u32 found = 0;
     if (own.tile * TILE_ENTRIES < kept) {
@@ -261,7 +261,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_edge_rows(
 
 // Rows of a tile of a list, as a CSR.
 __device__ __forceinline__ void group_tile(
-        const Sorted& rows, const KeptList& list, const ListOfBlock& own, i64 kept, const u32* turns,
+        const Sorted& rows, const OutputList& list, const ListOfBlock& own, i64 kept,
+        const u32* switches,
         i64 ids_are_narrow, u32* beyond) {
     u32 before = list.tiles[own.tile];
     u32 most = 0;
@@ -272,9 +273,9 @@ __device__ __forceinline__ void group_tile(
         const u32 row = before + block_exclusive_sum<u32, TILE_THREADS>(starts, total) + starts - 1;
         before += total;
         if (i >= kept) continue;
-        const i64 place = list.at[i];
-        const i64 src = rows.src(place);
-        const i64 dst = rows.dst(place);
+        const i64 position = list.at[i];
+        const i64 src = rows.src(position);
+        const i64 dst = rows.dst(position);
         most = max(most, static_cast<u32>(max(src, dst)) + 1);
         if (ids_are_narrow) static_cast<u32*>(list.columns)[i] = static_cast<u32>(dst);
         else static_cast<i64*>(list.columns)[i] = dst;
@@ -284,10 +285,10 @@ __device__ __forceinline__ void group_tile(
             list.indptr[row] = static_cast<u32>(i);
         }
         if (i == kept - 1) list.indptr[row + 1] = static_cast<u32>(kept);
-        if (list.positions) list.positions[i] = rows.tail(place) >> 1;
-        const u32 turn = turns ? turns[place] : 0;
-        if (list.turned) list.turned[i] = turn != 0;
-        if (list.firsts) list.firsts[i] = rows.tail(turn ? turn : rows.first_of(place)) >> 1;
+        if (list.positions) list.positions[i] = rows.tail(position) >> 1;
+        const u32 switch_row = switches ? switches[position] : 0;
+        if (list.switched) list.switched[i] = switch_row != 0;
+        if (list.firsts) list.firsts[i] = rows.tail(switch_row ? switch_row : rows.first_of(position)) >> 1;
     }
     most = block_max<u32, TILE_THREADS>(most);
     if (ids_are_narrow && threadIdx.x == 0) atomicMax(beyond, most);
@@ -296,16 +297,16 @@ __device__ __forceinline__ void group_tile(
 // The kept rows as CSRs. `ids_are_narrow`: rows and columns are u32; else i64. With fewer registers than
 // four blocks a multiprocessor leave it, it spills.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 4) group_edges(
-        Sorted rows, KeptList puts, KeptList deletes, i64 tiles, const u32* turns,
+        Sorted rows, OutputList puts, OutputList deletes, i64 tiles, const u32* switches,
         i64 ids_are_narrow, Report report) {
     follow_previous_launch();
     const ListOfBlock own(tiles);
-    const KeptList list = own.number ? deletes : puts;
+    const OutputList list = own.number ? deletes : puts;
     const i64 kept = own.kept(report.counts);
     if (own.tile == 0 && kept == 0 && threadIdx.x == 0) list.indptr[0] = 0;
     if (own.tile * TILE_ENTRIES < kept) {
         u32* beyond = &report.counts->beyond[own.number];
-        group_tile(rows, list, own, kept, turns, ids_are_narrow, beyond);
+        group_tile(rows, list, own, kept, switches, ids_are_narrow, beyond);
     }
     report.finish();
 }

@@ -116,8 +116,8 @@ struct Report {
 };
 
 // Kept rows of one kind, and the CSR that they become; passed by value. Ids are u32 or i64.
-struct KeptList {
-    // Places in the order, as many as `Counts` says.
+struct OutputList {
+    // Positions in the order, as many as `Counts` says.
     u32* at;
     // Sources that begin before each tile.
     u32* tiles;
@@ -128,5 +128,5 @@ struct KeptList {
     // says the contrary; null where not asked for.
     u32* positions;
     u32* firsts;
-    u8* turned;
+    u8* switched;
 };

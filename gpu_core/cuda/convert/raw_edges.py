@@ -3,7 +3,7 @@
 The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The last row of
 each edge is kept. Where ids are spread over their range, rows are partitioned into buckets,
 which are sorted, kept and grouped by one launch (`edge_buckets.py`). Otherwise they are sorted
-(`edge_order.py`), kernels count what is kept, and later ones read it there (`kept_edges.py`). The
+(`edge_order.py`), kernels count what is kept, and later ones read it there (`output_lists.py`). The
 host waits once, for all the numbers at the end, which the last launch writes to page-locked memory,
 and before that for the range of the ids where the caller does not know it.
 
@@ -40,7 +40,17 @@ from .edge_order import (
     order_bytes,
     sorted_by_edge,
 )
-from .kept_edges import COUNTS, EMPTY, REPORT, WIDE, Room, Target, group_sorted, id_type, room_for
+from .output_lists import (
+    COUNTS,
+    EMPTY,
+    REPORT,
+    WIDE,
+    ConversionMemory,
+    Output,
+    group_sorted,
+    id_type,
+    memory_for,
+)
 
 _FLAG = np.dtype(np.uint8)
 _PUT_ROWS, _DELETE_ROWS = COUNTS.index("put_rows"), COUNTS.index("delete_rows")
@@ -62,7 +72,7 @@ class Conversion:
     batch_id: int
     bounds: Bounds
     skew: Skew
-    room: Room
+    memory: ConversionMemory
     #: The counts that are reported to the host.
     report: PendingReport
     #: Rows with a weight that was rounded.
@@ -78,14 +88,14 @@ class Conversion:
         BatchError
             As `from_edges`.
         """
-        told = self.report.wait().tolist()
+        counts = self.report.wait().tolist()
         (
             puts, deletes, loops, revoked, put_rows, delete_rows, put_beyond, delete_beyond, faults,
-        ) = told  # fmt: skip
+        ) = counts  # fmt: skip
         overfull = faults & _BUCKET_OVERFULL
         self._check(faults - overfull, loops)
         if overfull:
-            return self._anew()
+            return self._by_sorting()
         data = self._lists(puts, put_rows, deletes, delete_rows)
         put_top, delete_top = put_beyond - 1, delete_beyond - 1
         if self.meaning.create_vertices and revoked:
@@ -101,7 +111,7 @@ class Conversion:
             delete_top if self.dense else None, 0, 0, data, self.rounded,
         )  # fmt: skip
 
-    def _anew(self) -> DeviceBatch:
+    def _by_sorting(self) -> DeviceBatch:
         """Convert the rows again by sorting: a bucket overflowed."""
         self.skew.meet()
         return begin_edges(
@@ -119,21 +129,21 @@ class Conversion:
 
     def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
         """Lists of the batch, of which there are so many edges and rows."""
-        room, ids, at = self.room, id_type(dense=self.dense), self.room.block
-        counts, empty = room.zeros.place, room.zeros.place + 4 * EMPTY
-        put_indptr = room.puts.indptr if puts else empty
-        delete_indptr = room.deletes.indptr if deletes else empty
+        memory, ids, at = self.memory, id_type(dense=self.dense), self.memory.block
+        counts, empty = memory.zeros.address, memory.zeros.address + 4 * EMPTY
+        put_indptr = memory.puts.indptr if puts else empty
+        delete_indptr = memory.deletes.indptr if deletes else empty
         no_ids, no_flags = DeviceList(counts, 0, ids, at), DeviceList(counts, 0, _FLAG, at)
         return {
             "nothing": DeviceList(counts, 0, NARROW, at),
             "put_row_count": DeviceList(counts + 4 * _PUT_ROWS, 1, NARROW, at),
             "delete_row_count": DeviceList(counts + 4 * _DELETE_ROWS, 1, NARROW, at),
-            "put_rows": DeviceList(room.puts.rows, put_rows, ids, at),
+            "put_rows": DeviceList(memory.puts.rows, put_rows, ids, at),
             "put_indptr": DeviceList(put_indptr, put_rows + 1, NARROW, at),
-            "put_indices": DeviceList(room.puts.columns, puts, ids, at),
-            "delete_rows": DeviceList(room.deletes.rows, delete_rows, ids, at),
+            "put_indices": DeviceList(memory.puts.columns, puts, ids, at),
+            "delete_rows": DeviceList(memory.deletes.rows, delete_rows, ids, at),
             "delete_indptr": DeviceList(delete_indptr, delete_rows + 1, NARROW, at),
-            "delete_indices": DeviceList(room.deletes.columns, deletes, ids, at),
+            "delete_indices": DeviceList(memory.deletes.columns, deletes, ids, at),
             "put_vertices": no_ids,
             "put_vertex_rows": no_flags,
             "delete_vertices": no_ids,
@@ -145,10 +155,11 @@ class Conversion:
 
         Takes lists of the batch.
         """
-        xp, room = self.device.xp, self.room
+        xp, memory = self.device.xp, self.memory
         names = "delete_rows", "delete_indptr", "delete_indices"
         rows, indptr, columns = (as_array(lists[name]) for name in names)
-        entries = xp.flatnonzero(room.block.array_at(room.deletes.turned, columns.size, _FLAG))
+        switched = memory.block.array_at(memory.deletes.switched, columns.size, _FLAG)
+        entries = xp.flatnonzero(switched)
         sources = rows[xp.searchsorted(indptr, entries, side="right") - 1]
         return xp.unique(xp.concatenate([sources, columns[entries]]))
 
@@ -156,7 +167,7 @@ class Conversion:
         """Property columns of the edges to put, as the deciding rows have them."""
         fields: dict[str, Items] = {}
         xp, columns, record = self.device.xp, self.columns, self.meaning.record
-        scratch, puts = self.room.scratch, self.room.puts
+        scratch, puts = self.memory.scratch, self.memory.puts
         positions = scratch.array_at(puts.positions, edges, np.uint32)
 
         def column(name: str, absent: int, dtype: Any) -> Array:
@@ -173,7 +184,7 @@ class Conversion:
             fields["put_type"] = column("type", 0, np.int32)
             fields["put_first"] = ts[firsts].astype(np.int64, copy=False)
             fields["put_last"] = column("ts", 0, np.int64)
-            fields["put_reset"] = DeviceList(puts.turned, edges, _FLAG, self.room.block)
+            fields["put_reset"] = DeviceList(puts.switched, edges, _FLAG, self.memory.block)
         return fields
 
 
@@ -280,28 +291,28 @@ def begin_edges(
         bool(record.properties),
     )  # fmt: skip
     buckets = buckets_for(device, rows) if skew.permits_buckets() else None
-    room = room_for(
+    memory = memory_for(
         device, rows, record, buckets.scratch_bytes if buckets else order_bytes(device, rows),
         dense=dense, buckets=buckets.number if buckets else 0,
     )  # fmt: skip
-    told = device.page_locked(len(REPORT), np.uint32)
-    to = Target(room, address(told), meaning.self_loops == "keep", dense)
+    words = device.page_locked(len(REPORT), np.uint32)
+    to = Output(memory, address(words), meaning.self_loops == "keep", dense)
     if buckets:
         start_buckets(device, rows, buckets, to)
     else:
         _start_sorting(device, rows, to)
-    report = PendingReport(device, told, columns, room)
+    report = PendingReport(device, words, columns, memory)
     return Conversion(
-        device, columns, count, dense, meaning, batch_id, bounds, skew, room, report, rounded,
+        device, columns, count, dense, meaning, batch_id, bounds, skew, memory, report, rounded,
     )  # fmt: skip
 
 
-def _start_sorting(device: Device, rows: EdgeRows, to: Target) -> None:
+def _start_sorting(device: Device, rows: EdgeRows, to: Output) -> None:
     """Fill the lists with the edges that are kept of rows, on the current stream."""
-    launches, scratch = Launches(device), Pieces(to.room.scratch)
-    turns = None if rows.op is None else scratch.take(rows.number, np.uint32)
-    ordered = sorted_by_edge(device, launches, rows, Zeros(to.room.zeros, turns), scratch)
-    group_sorted(launches, ordered, to, turns)
+    launches, scratch = Launches(device), Pieces(to.memory.scratch)
+    switches = None if rows.op is None else scratch.take(rows.number, np.uint32)
+    ordered = sorted_by_edge(device, launches, rows, Zeros(to.memory.zeros, switches), scratch)
+    group_sorted(launches, ordered, to, switches)
     launches.start()
 
 

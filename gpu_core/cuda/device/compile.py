@@ -207,7 +207,14 @@ PRODUCTS: Final = {"PRODUCTS": 1}
 
 #: Kernel file -> defines that the engine compiles it with, where `variants` does not guess them.
 VARIANTS: Final[dict[str, list[dict[str, int]]]] = {
-    "aimgraph.cu": [{"LANES": lanes} for lanes in (1, 4, 8, 16, 32, 128)],
+    "aimgraph.cu": [
+        {"LANES": lanes, "COMPACTS": compacts}
+        for lanes in (1, 4, 8, 16, 32, 128)
+        for compacts in (0, 1)
+    ],
+    "aimgraph_triangles.cu": [
+        {"LANES": lanes, "SORTED": is_sorted} for lanes in (1, 32) for is_sorted in (0, 1)
+    ],
     "aimgraph_pagerank.cu": [{"LANES": lanes} for lanes in (1, 32)],
     "few_rows.cu": _ALL_RECORDS[:1],
     "triangles.cu": [{}, PRODUCTS],

@@ -60,7 +60,7 @@ class _ThreadState:
     #: Launches by file, kernel, and types of the arguments or defines.
     prepared: dict[Any, Any] = field(default_factory=dict)
     #: The launches that were started last.
-    lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
+    launches: npt.NDArray[np.int64] = field(default_factory=empty_list)
 
 
 class Device:
@@ -305,37 +305,37 @@ class Device:
             self._kernels[handle] = f"kernel {kernel} of {source}"
         return handle
 
-    def run(self, lines: npt.NDArray[np.int64]) -> None:
+    def run(self, launches: npt.NDArray[np.int64]) -> None:
         """Start all launches of a list (`launches.py`) on the current stream, and wait for it."""
         stream = self.xp.cuda.get_current_stream().ptr
-        code, number = run_launches(lines, *self.enter(), stream, self.overlaps)
+        code, number = run_launches(launches, *self.enter(), stream, self.overlaps)
         if code:
-            self.refuse(lines, code, number)
+            self.refuse(launches, code, number)
 
-    def lines(self) -> npt.NDArray[np.int64]:
+    def launch_list(self) -> npt.NDArray[np.int64]:
         """A list for launches that are started next; each thread has one."""
-        return self._enter().lines
+        return self._enter().launches
 
-    def start(self, lines: npt.NDArray[np.int64]) -> None:
+    def start(self, launches: npt.NDArray[np.int64]) -> None:
         """Start all launches of a list on the current stream."""
         stream = self.xp.cuda.get_current_stream().ptr
-        code, number = start_launches(lines, self.enter()[0], stream, self.overlaps)
+        code, number = start_launches(launches, self.enter()[0], stream, self.overlaps)
         if code:
-            self.refuse(lines, code, number)
+            self.refuse(launches, code, number)
 
     def start_written(self, written: bytes) -> None:
         """Start launches that `launch_list.Launches` has written, on the current stream."""
-        lines = self.lines()
+        launches = self.launch_list()
         launch, _ = self.entry_points
         stream = self.xp.cuda.get_current_stream().ptr
-        code, number = start_written(lines, written, launch, stream, self.overlaps)
+        code, number = start_written(launches, written, launch, stream, self.overlaps)
         if code:
-            self.refuse(lines, code, number)
+            self.refuse(launches, code, number)
 
-    def refuse(self, lines: npt.NDArray[np.int64], code: int, number: int) -> NoReturn:
+    def refuse(self, launches: npt.NDArray[np.int64], code: int, number: int) -> NoReturn:
         """Raise what the driver answered to a launch of a list, or to the wait behind them."""
-        launches = [self._kernels[launch.kernel] for launch in launches_in(lines)]
-        doing = [*launches, "waiting for the device"][number]
+        named = [self._kernels[launch.kernel] for launch in launches_in(launches)]
+        doing = [*named, "waiting for the device"][number]
         self._raise_named(doing, self._driver.CUDADriverError(code))
 
     def synchronize(self) -> None:

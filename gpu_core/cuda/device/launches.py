@@ -75,9 +75,9 @@ _OVERLAPPING: Final = 6
 
 def empty_list() -> Int64s:
     """Make a list of no launches, with room for `MOST_LAUNCHES`."""
-    lines = np.empty(LIST_WORDS, np.int64)
-    lines[0] = 0
-    return lines
+    launches = np.empty(LIST_WORDS, np.int64)
+    launches[0] = 0
+    return launches
 
 
 class Launch(NamedTuple):
@@ -91,9 +91,9 @@ class Launch(NamedTuple):
     overlaps: bool
 
 
-def launches_in(lines: Int64s) -> Iterator[Launch]:
+def launches_in(launches: Int64s) -> Iterator[Launch]:
     """Read a list."""
-    for line in lines[1:].reshape(-1, LINE_WORDS)[: int(lines[0])]:
+    for line in launches[1:].reshape(-1, LINE_WORDS)[: int(launches[0])]:
         kernel, size = line[:_EXTRA].tolist()
         blocks, threads = int(line[_GRID_X]) % _UPPER_ONE, int(line[_BLOCK_X]) // _UPPER_ONE
         overlaps = bool(line[_ATTRIBUTE_COUNT])
@@ -121,59 +121,59 @@ def clear_words(words):
 
 
 @inlined
-def begin_launch(lines, kernel, blocks, threads):
-    """Open a line; returns the place in ``lines`` where its arguments go."""
-    line = 1 + lines[0] * LINE_WORDS
-    lines[line] = kernel
-    lines[line + _GRID_X] = blocks + _UPPER_ONE
-    lines[line + _BLOCK_X] = 1 + threads * _UPPER_ONE
-    lines[line + _BLOCK_YZ] = 1 + _UPPER_ONE
-    lines[line + _SHARED_BYTES] = 0
-    lines[line + _ATTRIBUTE_COUNT] = 1
+def begin_launch(launches, kernel, blocks, threads):
+    """Open a line; returns the position in ``launches`` where its arguments go."""
+    line = 1 + launches[0] * LINE_WORDS
+    launches[line] = kernel
+    launches[line + _GRID_X] = blocks + _UPPER_ONE
+    launches[line + _BLOCK_X] = 1 + threads * _UPPER_ONE
+    launches[line + _BLOCK_YZ] = 1 + _UPPER_ONE
+    launches[line + _SHARED_BYTES] = 0
+    launches[line + _ATTRIBUTE_COUNT] = 1
     return line + _ARGUMENTS
 
 
 @inlined
-def follow_all(lines, number):
+def follow_all(launches, number):
     """Have a launch, by its number, begin once all before it have ended.
 
     What comes behind it may then read what was written before it, even before it waits.
     """
-    lines[1 + number * LINE_WORDS + _ATTRIBUTE_COUNT] = 0
+    launches[1 + number * LINE_WORDS + _ATTRIBUTE_COUNT] = 0
 
 
 @inlined
-def end_launch(lines, place):
-    """Close the line, whose arguments end at ``place``."""
-    line = 1 + lines[0] * LINE_WORDS
-    address = lines.ctypes.data + 8 * line
+def end_launch(launches, position):
+    """Close the line, whose arguments end at ``position``."""
+    line = 1 + launches[0] * LINE_WORDS
+    address = launches.ctypes.data + 8 * line
     extra = line + _EXTRA
-    lines[line + _SIZE] = 8 * (place - line - _ARGUMENTS)
-    lines[extra] = _BUFFER_POINTER
-    lines[extra + 1] = address + 8 * _ARGUMENTS
-    lines[extra + 2] = _BUFFER_SIZE
-    lines[extra + 3] = address + 8 * _SIZE
-    lines[extra + 4] = 0
-    lines[line + _ATTRIBUTES] = address + 8 * _ATTRIBUTE
-    lines[line + _ATTRIBUTE] = _OVERLAPPING
-    lines[line + _ATTRIBUTE + 1] = 1
-    lines[0] += 1
+    launches[line + _SIZE] = 8 * (position - line - _ARGUMENTS)
+    launches[extra] = _BUFFER_POINTER
+    launches[extra + 1] = address + 8 * _ARGUMENTS
+    launches[extra + 2] = _BUFFER_SIZE
+    launches[extra + 3] = address + 8 * _SIZE
+    launches[extra + 4] = 0
+    launches[line + _ATTRIBUTES] = address + 8 * _ATTRIBUTE
+    launches[line + _ATTRIBUTE] = _OVERLAPPING
+    launches[line + _ATTRIBUTE + 1] = 1
+    launches[0] += 1
 
 
 @inlined
-def put_words(lines, place, words):
-    """Append a tuple of integers to a line; returns the place behind them."""
+def put_words(launches, position, words):
+    """Append a tuple of integers to a line; returns the position behind them."""
     for number in range(len(words)):
-        lines[place + number] = words[number]
-    return place + len(words)
+        launches[position + number] = words[number]
+    return position + len(words)
 
 
 @inlined
-def copy_to_line(lines, place, words):
-    """Append int64[] to a line; returns the place behind them."""
+def copy_to_line(launches, position, words):
+    """Append int64[] to a line; returns the position behind them."""
     for number in range(words.size):
-        lines[place + number] = words[number]
-    return place + words.size
+        launches[position + number] = words[number]
+    return position + words.size
 
 
 @intrinsic
@@ -210,7 +210,7 @@ def synchronize_stream(typing_context: Any, synchronize: Any, stream: Any) -> An
 
 
 @intrinsic
-def pointer_to_words(typing_context: Any, place: Any) -> Any:
+def pointer_to_words(typing_context: Any, position: Any) -> Any:
     """Pointer to int64 words that lie at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -228,7 +228,7 @@ def driver_addresses() -> tuple[int, int]:
 
 
 @compiled
-def start_launches(lines, launch, stream, overlaps):
+def start_launches(launches, launch, stream, overlaps):
     """Start all launches of a list in their order.
 
     Parameters
@@ -246,29 +246,29 @@ def start_launches(lines, launch, stream, overlaps):
         The driver's answer, 0 where all went well, and the number of the launch that it is about.
     """
     attributes = 0
-    for number in range(lines[0]):
+    for number in range(launches[0]):
         line = 1 + number * LINE_WORDS
-        if lines[line + _GRID_X] % _UPPER_ONE == 0:
+        if launches[line + _GRID_X] % _UPPER_ONE == 0:
             continue
-        lines[line + _STREAM] = stream
-        lines[line + _ATTRIBUTE_COUNT] &= attributes
-        address = lines.ctypes.data + 8 * line
+        launches[line + _STREAM] = stream
+        launches[line + _ATTRIBUTE_COUNT] &= attributes
+        address = launches.ctypes.data + 8 * line
         code = _start_kernel(
-            launch, address + 8 * _CONFIGURATION, lines[line], address + 8 * _EXTRA
+            launch, address + 8 * _CONFIGURATION, launches[line], address + 8 * _EXTRA
         )
         if code != 0:
             return code, number
         attributes = overlaps
-    return 0, lines[0]
+    return 0, launches[0]
 
 
 @compiled
-def start_written(lines, written, launch, stream, overlaps):
+def start_written(launches, written, launch, stream, overlaps):
     """Start launches that are written one behind the other, in their order.
 
     Parameters
     ----------
-    lines
+    launches
         A list; it keeps the launches of the last start.
     written
         Bytes, whole words: of each launch the kernel, blocks, threads, words of the arguments, and
@@ -282,31 +282,31 @@ def start_written(lines, written, launch, stream, overlaps):
         As of `start_launches`.
     """
     words = np.frombuffer(written, np.int64)
-    lines[0] = at = 0
+    launches[0] = at = 0
     while at < words.size:
-        if lines[0] == MOST_LAUNCHES:
-            code, number = start_launches(lines, launch, stream, overlaps)
+        if launches[0] == MOST_LAUNCHES:
+            code, number = start_launches(launches, launch, stream, overlaps)
             if code != 0:
                 return code, number
-            lines[0] = 0
-        place = begin_launch(lines, words[at], words[at + 1], words[at + 2])
+            launches[0] = 0
+        position = begin_launch(launches, words[at], words[at + 1], words[at + 2])
         end = at + 4 + words[at + 3]
         for word in range(at + 4, end):
-            lines[place] = words[word]
-            place += 1
-        end_launch(lines, place)
+            launches[position] = words[word]
+            position += 1
+        end_launch(launches, position)
         at = end
-    return start_launches(lines, launch, stream, overlaps)
+    return start_launches(launches, launch, stream, overlaps)
 
 
 @compiled
-def run_launches(lines, launch, synchronize, stream, overlaps):
+def run_launches(launches, launch, synchronize, stream, overlaps):
     """Start all launches of a list as `start_launches`, and wait for the stream.
 
     ``synchronize`` is the address of ``cuStreamSynchronize``; the number of launches stands for the
     wait in what is returned.
     """
-    code, number = start_launches(lines, launch, stream, overlaps)
+    code, number = start_launches(launches, launch, stream, overlaps)
     if code != 0:
         return code, number
     return synchronize_stream(synchronize, stream), number

@@ -28,7 +28,7 @@ class Piece(NamedTuple):
     """Items on the device of which only kernels see the content."""
 
     #: Address of the first.
-    place: int
+    address: int
     #: How many.
     size: int
 
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 class HasArrays(Protocol):
     """Memory of a device of which arrays are made; as `scratch.DeviceScratch`."""
 
-    def array_at(self, place: int, count: int, dtype: Any) -> Any:
+    def array_at(self, address: int, count: int, dtype: Any) -> Any:
         """What lies at an address, as an array."""
 
 
@@ -44,7 +44,7 @@ class DeviceList(NamedTuple):
     """Items of one type on the device, of which an array is made only if they are read."""
 
     #: Address of the first.
-    place: int
+    address: int
     #: How many.
     size: int
     dtype: np.dtype[Any]
@@ -53,11 +53,11 @@ class DeviceList(NamedTuple):
 
     def array(self) -> Any:
         """The items as an array of the device."""
-        return self.memory.array_at(self.place, self.size, self.dtype)
+        return self.memory.array_at(self.address, self.size, self.dtype)
 
     def part(self, first: int, size: int) -> DeviceList:
         """So many of the items."""
-        return DeviceList(self.place + first * self.dtype.itemsize, size, self.dtype, self.memory)
+        return DeviceList(self.address + first * self.dtype.itemsize, size, self.dtype, self.memory)
 
 
 def as_array(items: Any) -> Any:
@@ -69,13 +69,13 @@ def address(array: Any) -> int:
     """Address of an array, a list or a `Piece` on the device; 0 for an empty one and for `None`."""
     if array is None or not array.size:
         return 0
-    place: int
+    found: int
     if array.__class__ is DeviceList or array.__class__ is Piece:
-        place = array.place
-        return place
+        found = array.address
+        return found
     try:
-        place = array.data.ptr
+        found = array.data.ptr
     except AttributeError:
         # Memory of the host is NumPy's, and so is what an emulated device has.
-        place = array.ctypes.data
-    return place
+        found = array.ctypes.data
+    return found

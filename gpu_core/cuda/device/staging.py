@@ -35,7 +35,7 @@ class Staging:
         self.device = device
         self._lock = threading.Lock()
         self._blocks: list[Bytes] = [np.empty(0, np.uint8)] * 2
-        self._turn = 0
+        self._current = 0
         #: Behind the last copy out of each block. An emulated device has no streams.
         self._copied: list[Any] = []
         cuda: Any = getattr(device.xp, "cuda", None)
@@ -71,19 +71,19 @@ class Staging:
             packed = pack(batch, dense=dense, memory=self._take, threads=thread_count())
             lists = send(self.device, packed.arrays)
             if self._copied:
-                self._copied[self._turn].record()
+                self._copied[self._current].record()
         return packed, lists
 
     def _take(self, nbytes: int) -> Bytes:
         """Block of ``nbytes`` bytes that no copy reads any more."""
-        self._turn = 1 - self._turn
+        self._current = 1 - self._current
         if self._copied:
             with self.device.errors_named("waiting for a copy"):
-                self._copied[self._turn].synchronize()
-        if self._blocks[self._turn].size < nbytes:
+                self._copied[self._current].synchronize()
+        if self._blocks[self._current].size < nbytes:
             size = max(_LEAST_BYTES, nbytes * 5 // 4)
-            self._blocks[self._turn] = self.device.page_locked(size, np.uint8)
-        return self._blocks[self._turn][:nbytes]
+            self._blocks[self._current] = self.device.page_locked(size, np.uint8)
+        return self._blocks[self._current][:nbytes]
 
 
 def _wait_for(events: list[Any]) -> None:

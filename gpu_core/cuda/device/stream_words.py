@@ -17,13 +17,13 @@ _TICKETS: Final = 256
 
 
 class StreamWords(NamedTuple):
-    """Words of a stream that are 0 before and after the launches that use them; uint32, places."""
+    """Addresses of words of a stream, uint32, 0 before and after the launches that use them."""
 
     #: Of sorts.
     tickets: int
-    #: Of others: `is_last_block`, and whatever else blocks take their turns by.
+    #: Of `is_last_block`; and by which blocks number themselves in the order in which they begin.
     ticket: int
-    turns: int
+    block_numbers: int
     #: What launches that belong together find fault with.
     faults: int
 

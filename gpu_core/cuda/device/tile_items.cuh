@@ -1,7 +1,7 @@
 // tile_items.cuh -- items of any length cut into tiles of equal size: the item at a position.
 //
-// Part of     kernels that work place by place (segmented.cuh, paged_rows.cu), where items may be empty
-// Needs       `starts`, which grow; item i has the places from starts[i] to starts[i + 1] - 1
+// Part of     kernels with an item a thread (segmented.cuh, paged_rows.cu), where items may be empty
+// Needs       `starts`, which grow; item i has the positions from starts[i] to starts[i + 1] - 1
 #pragma once
 #include "block.cuh"
 
@@ -21,14 +21,14 @@ struct TileItems {
     i64 low;
     i64 high;
 
-    // The item that has a place of the tile.
+    // The item that has a position of the tile.
     template <class Offset>
-    __device__ __forceinline__ i64 at(const Offset* starts, i64 place) const {
-        return item_of(starts, low, high, place);
+    __device__ __forceinline__ i64 at(const Offset* starts, i64 position) const {
+        return item_of(starts, low, high, position);
     }
 };
 
-// Items of the tile of places [begin, end). All threads of a block of 64 or more.
+// Items of the tile of positions [begin, end). All threads of a block of 64 or more.
 template <class Offset>
 __device__ __forceinline__ TileItems items_of_tile(
         const Offset* starts, i64 items, i64 begin, i64 end) {

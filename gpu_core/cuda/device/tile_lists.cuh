@@ -26,7 +26,7 @@ __device__ __forceinline__ void count_in_tiles(i64 items, i64* before, u32* tick
     if (threadIdx.x == 0) before[gridDim.x] = before[gridDim.x - 1] + of_last;
 }
 
-// Call write(item, place) for each item that is_of_kind(item) says is to be listed; `listed` is how many
+// Call write(item, position) for each item that is_of_kind(item) says is to be listed; `listed` is how many
 // are in the tiles before.
 template <class Test, class Write>
 __device__ __forceinline__ void for_listed(i64 items, i64 listed, Test is_of_kind, Write write) {
@@ -36,8 +36,8 @@ __device__ __forceinline__ void for_listed(i64 items, i64 listed, Test is_of_kin
         const i64 item = from + threadIdx.x;
         const bool is_listed = item < end && is_of_kind(item);
         u32 all;
-        const u32 place = block_exclusive_sum<u32, LIST_THREADS>(is_listed, all);
-        if (is_listed) write(item, listed + place);
+        const u32 position = block_exclusive_sum<u32, LIST_THREADS>(is_listed, all);
+        if (is_listed) write(item, listed + position);
         listed += all;
     }
 }

@@ -70,9 +70,9 @@ __device__ __forceinline__ Tile open_tile(const Offset* indptr, i64 rows, i64 en
     __syncthreads();
     tile.first = found;
     for (i64 row = tile.first + 1 + threadIdx.x; row < rows; row += TILE_THREADS) {
-        const i64 place = static_cast<i64>(indptr[row]) - tile.begin;
-        if (place >= tile.end - tile.begin) break;
-        atomicOr(&starts[place / WARP], 1u << (place % WARP));
+        const i64 position = static_cast<i64>(indptr[row]) - tile.begin;
+        if (position >= tile.end - tile.begin) break;
+        atomicOr(&starts[position / WARP], 1u << (position % WARP));
     }
     __syncthreads();
     if (threadIdx.x < WARP) {
@@ -89,9 +89,9 @@ __device__ __forceinline__ Tile open_tile(const Offset* indptr, i64 rows, i64 en
     return tile;
 }
 
-// Row of the entry at a place of the tile.
-__device__ __forceinline__ i64 row_at(const Tile& tile, int place) {
-    const int word = place / static_cast<int>(WARP);
-    const u32 upto = 0xFFFFFFFFu >> (WARP - 1 - place % WARP);
+// Row of the entry at a position of the tile.
+__device__ __forceinline__ i64 row_at(const Tile& tile, int position) {
+    const int word = position / static_cast<int>(WARP);
+    const u32 upto = 0xFFFFFFFFu >> (WARP - 1 - position % WARP);
     return tile.first + tile_starts_before()[word] + __popc(tile_starts()[word] & upto);
 }

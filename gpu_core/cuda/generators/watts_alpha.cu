@@ -5,7 +5,7 @@
 // Source      Leist, Hawick, Graph Generation on GPUs using Dynamic Memory Allocation, CSTN-126, 2011
 //
 // `choose_of_all` is the paper's step: all threads count the neighbors that each vertex has in common
-// with the one whose turn it is; a launch an edge, started ahead, so that one follows the other with
+// with the vertex that chooses; a launch an edge, started ahead, so that one follows the other with
 // nobody between. `choose_of_two_hops` looks at vertices that are two hops away: one block, which stays.
 #include "watts_alpha.cuh"
 
@@ -46,8 +46,8 @@ __device__ __forceinline__ i64 vertex_of_rank(const Model& m, const Counts& coun
     for (i64 tile = low; tile < high; tile += ALL_THREADS) {
         const i64 vertex = tile + threadIdx.x;
         const u64 is_one = vertex < high && __ldcg(&counts.classes[vertex]) == u64(common);
-        const u64 place = upto + block_exclusive_sum<u64, ALL_THREADS>(is_one, total);
-        if (is_one && place == rank_within) found = vertex;
+        const u64 position = upto + block_exclusive_sum<u64, ALL_THREADS>(is_one, total);
+        if (is_one && position == rank_within) found = vertex;
         upto += total;
     }
     __syncthreads();
@@ -62,8 +62,8 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS) choose_of_all(const Mo
     __shared__ u32 filter[FILTER_BITS / 32];
     follow_previous_launch();
     if (!goes_on(m)) return;
-    const u64 turn = __ldcg(&m.state[STATE_TURN]);
-    const u32 vertex = m.order[turn - m.first_turn];
+    const u64 choice = __ldcg(&m.state[STATE_CHOICE]);
+    const u32 vertex = m.order[choice - m.first_choice];
     const i64 row = __ldcg(&m.begin[vertex]);
     const u32 size = __ldcg(&m.degree[vertex]);
     const i64 share = (m.count + gridDim.x - 1) / gridDim.x;
@@ -91,10 +91,10 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS) choose_of_all(const Mo
         const i64 other = tile + threadIdx.x / ROW_LANES;
         u32 common = 0;
         if (other < high) {
-            const i64 place = __ldcg(&m.begin[other]);
+            const i64 position = __ldcg(&m.begin[other]);
             const u32 entries = __ldcg(&m.degree[other]);
             for (u32 i = lane; i < entries; i += ROW_LANES) {
-                common += is_neighbor(__ldcg(&m.columns[place + i]));
+                common += is_neighbor(__ldcg(&m.columns[position + i]));
             }
         }
         for (u32 distance = ROW_LANES / 2; distance > 0; distance /= 2) {
@@ -113,10 +113,10 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS) choose_of_all(const Mo
     __syncthreads();
     if (threadIdx.x == 0) atomicAdd(&m.sizes[0], u64(atomicAdd(&sizes[0], 0u)));
     if (!is_last_block(reinterpret_cast<u32*>(&m.state[STATE_TICKET]))) return;
-    const i64 common = drawn_class<ALL_THREADS>(m, turn);
+    const i64 common = drawn_class<ALL_THREADS>(m, choice);
     i64 chosen = -1;
     if (common >= 0) {
-        const u64 rank = drawn_rank(m, turn, __ldcg(&m.sizes[common]));
+        const u64 rank = drawn_rank(m, choice, __ldcg(&m.sizes[common]));
         chosen = vertex_of_rank(m, counts, common, rank, share);
     }
     __syncthreads();
@@ -191,8 +191,8 @@ extern "C" __global__ void __launch_bounds__(NEAR_THREADS) choose_of_two_hops(co
     __shared__ u32 found;
     const u32 lane = lane_of_thread();
     while (goes_on(m)) {
-        const u64 turn = m.state[STATE_TURN];
-        const u32 vertex = m.order[turn - m.first_turn];
+        const u64 choice = m.state[STATE_CHOICE];
+        const u32 vertex = m.order[choice - m.first_choice];
         const i64 row = m.begin[vertex];
         const u32 size = m.degree[vertex];
         if (threadIdx.x == 0) {
@@ -203,10 +203,10 @@ extern "C" __global__ void __launch_bounds__(NEAR_THREADS) choose_of_two_hops(co
         __syncthreads();
         for (u32 i = warp_of_thread(); i < size; i += NEAR_THREADS / WARP) {
             const u32 between = m.columns[row + i];
-            const i64 place = m.begin[between];
+            const i64 position = m.begin[between];
             const u32 entries = m.degree[between];
             for (u32 k = lane; k < entries; k += WARP) {
-                const u32 other = m.columns[place + k];
+                const u32 other = m.columns[position + k];
                 // Those that cannot be chosen were marked before.
                 if (__ldcg(&near.looked[other]) == LOOKED_NONE) continue;
                 if (atomicAdd(&near.looked[other], 1u) == 0) near.vertices[atomicAdd(&found, 1u)] = other;
@@ -219,10 +219,10 @@ extern "C" __global__ void __launch_bounds__(NEAR_THREADS) choose_of_two_hops(co
         }
         if (threadIdx.x == 0) m.sizes[0] = m.count - 1 - size - found;
         __syncthreads();
-        const i64 common = drawn_class<NEAR_THREADS>(m, turn);
+        const i64 common = drawn_class<NEAR_THREADS>(m, choice);
         i64 chosen = -1;
         if (common >= 0) {
-            const u64 rank = drawn_rank(m, turn, __ldcg(&m.sizes[common]));
+            const u64 rank = drawn_rank(m, choice, __ldcg(&m.sizes[common]));
             chosen = common > 0 ? near_of_rank(m, near, found, static_cast<u32>(common), rank)
                                 : far_of_rank(m, near, found, vertex, row, size, rank);
         }

@@ -14,7 +14,7 @@
 
 // Words of the state; all are u64. Twin: watts_alpha.py.
 constexpr int STATE_MADE = 0;    // edges so far
-constexpr int STATE_TURN = 1;    // number of the next choice
+constexpr int STATE_CHOICE = 1;    // number of the next choice
 constexpr int STATE_TAKEN = 2;   // the bump mark, in words of `columns`
 constexpr int STATE_FULL = 3;    // the host is to allocate memory: 1 for STATE_ENDS, 2 for the word behind
 constexpr int STATE_ENDS = 4;    // the edge that there is no room for
@@ -35,7 +35,7 @@ struct Model {
     i64 count;
     i64 edges;
     i64 classes;
-    i64 first_turn;  // of this round
+    i64 first_choice;  // of this round
     i64 start;       // of the stream of words that choices are drawn from
     i64 first_room;  // of a row that has its first neighbor; 0: the host allocates memory
 };
@@ -53,15 +53,15 @@ __device__ __forceinline__ u64 word_of(u64 start, u64 number) {
 }
 
 // One of so many.
-__device__ __forceinline__ u64 drawn_rank(const Model& m, u64 turn, u64 size) {
-    return ((word_of(m.start, 2 * turn + 1) >> 32) * size) >> 32;
+__device__ __forceinline__ u64 drawn_rank(const Model& m, u64 choice, u64 size) {
+    return ((word_of(m.start, 2 * choice + 1) >> 32) * size) >> 32;
 }
 
 // Draw the number of common neighbors by `sizes`, which are seen by all blocks; -1: there is none.
 //
 // All threads of the block call. Shares are added up one by one, in order: that is what the host does.
 template <int SIZE>
-__device__ __forceinline__ i64 drawn_class(const Model& m, u64 turn) {
+__device__ __forceinline__ i64 drawn_class(const Model& m, u64 choice) {
     __shared__ double shares[SIZE];
     __shared__ double total, upto;
     __shared__ i64 last, found;
@@ -83,7 +83,7 @@ __device__ __forceinline__ i64 drawn_class(const Model& m, u64 turn) {
                 for (i64 i = 0; i < here; ++i) total += shares[i];
                 continue;
             }
-            const u64 word = word_of(m.start, 2 * turn);
+            const u64 word = word_of(m.start, 2 * choice);
             const double draw = static_cast<double>(word >> 11) * (1.0 / 9007199254740992.0) * total;
             for (i64 i = 0; i < here && found < 0 && total > 0.0; ++i) {
                 // Propensities are above 0, so a share is 0 where there are no vertices.
@@ -159,7 +159,7 @@ __device__ __forceinline__ void add_neighbor(const Model& m, u32 vertex, u32 oth
     __syncwarp();
 }
 
-// Make two vertices neighbors and go on to the next turn, by a whole warp; `other` < 0: there is none.
+// Make two vertices neighbors and go on to the next choice, by a whole warp; `other` < 0: there is none.
 //
 // Where the host allocates memory and a row is full, nothing is done but to say so.
 __device__ __forceinline__ void add_edge(const Model& m, u32 vertex, i64 other) {
@@ -187,11 +187,11 @@ __device__ __forceinline__ void add_edge(const Model& m, u32 vertex, i64 other) 
             m.state[STATE_MADE] = made + 1;
         }
     }
-    if (is_first) m.state[STATE_TURN] += 1;
+    if (is_first) m.state[STATE_CHOICE] += 1;
 }
 
 // Whether there is another edge to make in this round.
 __device__ __forceinline__ bool goes_on(const Model& m) {
     return __ldcg(&m.state[STATE_FULL]) == 0 && __ldcg(&m.state[STATE_MADE]) < u64(m.edges) &&
-           __ldcg(&m.state[STATE_TURN]) < u64(m.first_turn + m.count);
+           __ldcg(&m.state[STATE_CHOICE]) < u64(m.first_choice + m.count);
 }

@@ -41,7 +41,7 @@ _AHEAD: Final = (16, 1024)
 _ROOMS: Final = 64
 
 #: Words of the state: ``STATE_…`` in ``watts_alpha.cuh``.
-_STATE: Final = ("made", "turn", "taken", "full", "src", "dst", "ticket")
+_STATE: Final = ("made", "choice", "taken", "full", "src", "dst", "ticket")
 _MODEL: Final = structure(_SOURCE, "Model")
 
 
@@ -165,7 +165,7 @@ class _Growing:
         """Set which vertices choose in the next launches."""
         self._arrays["order"] = self._device.to_device(order)
         self._model["order"] = address(self._arrays["order"])
-        self._model["first_turn"] = number * self._count
+        self._model["first_choice"] = number * self._count
         self._end = (number + 1) * self._count
 
     def choose_of_all(self) -> None:
@@ -180,7 +180,7 @@ class _Growing:
         least, most = _AHEAD
         while not self._is_over:
             launches = Launches(device)
-            for _ in range(min(self._end - self._state("turn"), self._ahead)):
+            for _ in range(min(self._end - self._state("choice"), self._ahead)):
                 launches.launch_packed(_SOURCE, "choose_of_all", blocks, _THREADS, arguments)
             launches.start()
             # Behind a row that is full launches are started for nothing.
@@ -216,7 +216,7 @@ class _Growing:
 
     @property
     def _is_over(self) -> bool:
-        return self.is_complete or self._state("turn") == self._end
+        return self.is_complete or self._state("choice") == self._end
 
 
 class _Runs:

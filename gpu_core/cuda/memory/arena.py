@@ -11,7 +11,7 @@ Both images are in device memory while one replaces the other. Whether both fit 
 allocating: only CuPy's allocator knows what is free.
 """
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,8 @@ class DeviceArena(BaseArena):
         self.kept_counts: Int64s | None = None
         #: Grows whenever the image is replaced, or a table moved.
         self.image_number = 0
-        #: uint32, on the device: see `free_runs.empty_turns`.
-        self.turns = free_runs.empty_turns(device)
+        #: uint32, on the device: see `free_runs.empty_block_numbers`.
+        self.block_numbers = free_runs.empty_block_numbers(device)
         super().__init__(kind, sizes)
 
     def _default_limit(self) -> int:
@@ -102,6 +102,10 @@ class DeviceArena(BaseArena):
         self.tree_groups = free_runs.groups_of(self.level_words)
         #: int64, on the device: `host/free_runs.tree_geometry`.
         self.geometry = self.device.to_device(geometry.ravel())
+
+    def _drop_image(self) -> None:
+        self._replaced_bytes += self.image.nbytes
+        del self.image, self.tree
 
     def _extend_image(self, image_words: int) -> None:
         self._replaced_bytes += self.image.nbytes
@@ -130,8 +134,7 @@ class DeviceArena(BaseArena):
         """
         header = image[:HEADER_WORDS].view(np.int64).copy()
         pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
-        self._replaced_bytes += self.image.nbytes
-        del self.image, self.tree
+        self._drop_image()
         self._put_image(header, tree_geometry(pages)[0])
         for words in self._used_words():
             for start in range(words.start, words.stop, _PIECE_WORDS):
@@ -154,7 +157,7 @@ class DeviceArena(BaseArena):
         words = self.table_words(table)
         if words == 0:
             return 0
-        first, _ = self._place_of(table)
+        first, _ = self._position_of(table)
         base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
         return address(self.image) + WORD_BYTES * base
 
@@ -203,8 +206,8 @@ class DeviceArena(BaseArena):
         """int64[CLASSES]: free runs of each class; read back unless a report has told them."""
         if self.kept_counts is not None:
             return self.kept_counts
-        counts = self.device.read_words(self.tree[: 2 * CLASSES])
-        return cast("Int64s", counts.view(np.int64))
+        counts: Int64s = self.device.read_words(self.tree[: 2 * CLASSES]).view(np.int64)
+        return counts
 
     def _join_free_runs(self) -> None:
         free_runs.merge_buddies(self)
@@ -304,7 +307,8 @@ class DeviceArena(BaseArena):
     def _take_scratch(self, need_bytes: int) -> DeviceScratch:
         self._release_replaced()
         # Up to `scratch.PIECES` pieces may be taken of it.
-        return cast("DeviceScratch", super()._take_scratch(need_bytes + SLACK_BYTES))
+        taken: DeviceScratch = super()._take_scratch(need_bytes + SLACK_BYTES)
+        return taken
 
     def free_scratch(self) -> tuple[int, int]:
         """First byte behind the scratch in use, a multiple of 128, and the byte behind the image.

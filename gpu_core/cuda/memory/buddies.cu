@@ -95,10 +95,10 @@ extern "C" __global__ void lower_bump(u32* image, u32* tree, const i64* __restri
             const i64 bump = header[FIELD_PAGE_BUMP];
             const i64 pages = i64(1) << size_class;
             if (bump < pages || (bump & (pages - 1)) != 0 || counts[size_class] == 0) continue;
-            const i64 place = (bump >> size_class) - 1;
-            const u32 word = tree[level_first(geometry, size_class, 0) + (place >> 5)];
-            if ((word >> (place & 31) & 1) == 0) continue;
-            clear_run(tree, geometry, size_class, place);
+            const i64 position = (bump >> size_class) - 1;
+            const u32 word = tree[level_first(geometry, size_class, 0) + (position >> 5)];
+            if ((word >> (position & 31) & 1) == 0) continue;
+            clear_run(tree, geometry, size_class, position);
             --counts[size_class];
             header[FIELD_PAGE_BUMP] -= pages;
             header[FIELD_PAGES_FREE] -= pages;

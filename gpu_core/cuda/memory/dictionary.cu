@@ -71,8 +71,8 @@ __device__ __forceinline__ bool map_tile(
         u32* out_columns, u32* entry_rows) {
     const Tile tile = open_tile(indptr, row_count, entries, number);
     const int here = static_cast<int>(tile.end - tile.begin);
-    for (int place = threadIdx.x; place < here; place += TILE_THREADS) {
-        entry_rows[tile.begin + place] = static_cast<u32>(row_at(tile, place));
+    for (int position = threadIdx.x; position < here; position += TILE_THREADS) {
+        entry_rows[tile.begin + position] = static_cast<u32>(row_at(tile, position));
     }
     return map_range(table, is_empty, otherwise, rows, tile.row_begin, tile.row_end, out_rows) |
            map_range(table, is_empty, otherwise, columns, tile.begin, tile.end, out_columns);

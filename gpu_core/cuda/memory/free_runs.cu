@@ -1,7 +1,7 @@
 // free_runs.cu -- allocate runs of pages: all that a batch demands, lowest first, without the host.
 //
-// Part of     the apply path: plan -> **allocate_demand** or **allocate_groups** -> commit; the slow path of
-//             the arena
+// Part of     the apply path: plan -> **allocate_demand** or **allocate_groups** -> commit; the slow
+//             path of the arena
 // Caller      gpu_core/cuda/memory/free_runs.py
 // Host twin   gpu_core/image/free_runs.py: same runs, in the same order
 // Order       no order of threads shows: each word of a tree has one owner, ranks are prefix sums
@@ -14,12 +14,12 @@
 constexpr int GROUP_THREADS = ALLOCATE_THREADS;
 // A group: what one word of level 2 covers.
 constexpr int GROUP_LEVEL = 2;
-constexpr i64 GROUP_PLACES = 32 * GROUP_WORDS;
+constexpr i64 GROUP_POSITIONS = 32 * GROUP_WORDS;
 
 // Launch    one block of ALLOCATE_THREADS for each class that has a tree
 // Reads     need i64[CLASSES]
-// Writes    allocation, taken; trees, counts and marks: the runs are taken. `lists`, u32[2 * most], which
-//           the trees share
+// Writes    allocation, taken; trees, counts and marks: the runs are taken. `lists`, u32[2 * most],
+//           which the trees share
 // Status    NEEDS_HOST where the bump mark would pass the limit, and nothing else is changed
 // Cost      some 1 µs a level of the largest tree, and as much for every 256 runs taken
 extern "C" __global__ void __launch_bounds__(ALLOCATE_THREADS, 1) allocate_demand(
@@ -104,8 +104,8 @@ struct Groups {
 
 __device__ __forceinline__ Groups open_groups(i64 bump) {
     Groups groups;
-    const i64 places = bump >> lane_of_thread();
-    const i64 own = (places + GROUP_PLACES - 1) / GROUP_PLACES;
+    const i64 positions = bump >> lane_of_thread();
+    const i64 own = (positions + GROUP_POSITIONS - 1) / GROUP_POSITIONS;
     groups.begin = warp_exclusive_sum(own, groups.total);
     groups.end = groups.begin + own;
     return groups;
@@ -118,19 +118,20 @@ __device__ __forceinline__ int class_of(const Groups& groups, i64 i, u32& number
     return size_class;
 }
 
-// Runs in one of 32 words from which on a warp lists them word by word, a lane a run, instead of a lane a
-// word.
+// Runs in one of 32 words from which on a warp lists them word by word, a lane a run, instead of a lane
+// a word.
 constexpr u32 MANY_RUNS = 8;
 
 // List the lowest `taking` runs of each lane's word; the first of them has rank `rank` in the tree, and
-// `first_place` is that of the word's lowest bit. Returns what is left of the word. All lanes of the warp.
+// `first_position` is that of the word's lowest bit. Returns what is left of the word. All lanes of the
+// warp.
 __device__ __forceinline__ u32 list_runs(
-        u32 word, u32 taking, u32 rank, u32 first_place, int size_class, const Listed& listed,
+        u32 word, u32 taking, u32 rank, u32 first_position, int size_class, const Listed& listed,
         u32* taken) {
     u32 after = word;
     if (__reduce_max_sync(FULL_WARP, taking) < MANY_RUNS) {
         for (; taking > 0; --taking, after &= after - 1) {
-            taken[listed.at(rank++)] = (first_place + __ffs(after) - 1) << size_class;
+            taken[listed.at(rank++)] = (first_position + __ffs(after) - 1) << size_class;
         }
         return after;
     }
@@ -140,9 +141,9 @@ __device__ __forceinline__ u32 list_runs(
         const u32 most = __shfl_sync(FULL_WARP, taking, source);
         const u32 below = __popc(runs & ((1u << lane) - 1));
         const u32 own_rank = __shfl_sync(FULL_WARP, rank, source) + below;
-        const u32 place = __shfl_sync(FULL_WARP, first_place, source) + lane;
+        const u32 position = __shfl_sync(FULL_WARP, first_position, source) + lane;
         const bool takes = (runs >> lane & 1) && below < most;
-        if (takes) taken[listed.at(own_rank)] = place << size_class;
+        if (takes) taken[listed.at(own_rank)] = position << size_class;
         const u32 gone = __ballot_sync(FULL_WARP, takes);
         if (lane == source) after = word & ~gone;
     }
@@ -175,8 +176,8 @@ __device__ __forceinline__ i64 take_group(
         const u32 runs = __popc(words[word]);
         const i64 rank = below + sets[word] - runs;
         const u32 taking = static_cast<u32>(max(min(count - rank, i64(runs)), i64(0)));
-        const u32 first_place = (number * GROUP_WORDS + of_group) * 32;
-        const u32 after = list_runs(words[word], taking, static_cast<u32>(rank), first_place,
+        const u32 first_position = (number * GROUP_WORDS + of_group) * 32;
+        const u32 after = list_runs(words[word], taking, static_cast<u32>(rank), first_position,
                                     size_class, listed, taken);
         if (after != words[word]) group.words[of_group] = after;
         const u32 kept = __ballot_sync(FULL_WARP, after != 0);
@@ -197,14 +198,14 @@ __device__ __forceinline__ i64 take_group(
     return begin + total;
 }
 
-// Bit of a word of `turns`: the block has counted.
+// Bit of a word of `block_numbers`: the block has counted.
 constexpr u32 COUNTED = 1u << 31;
 
-// Runs that the blocks of the turns `from` to `turn` have counted, once they have. All threads.
-__device__ __forceinline__ u32 counted_before(const u32* turns, u32 from, u32 turn) {
+// Runs that the blocks numbered `from` to `number` - 1 have counted, once they have. All threads.
+__device__ __forceinline__ u32 counted_before(const u32* block_numbers, u32 from, u32 number) {
     u32 sum = 0;
-    for (u32 other = from + threadIdx.x; other < turn; other += GROUP_THREADS) {
-        const volatile u32* word = turns + 1 + other;
+    for (u32 other = from + threadIdx.x; other < number; other += GROUP_THREADS) {
+        const volatile u32* word = block_numbers + 1 + other;
         u32 counted = *word;
         while (!(counted & COUNTED)) counted = *word;
         sum += counted & ~COUNTED;
@@ -212,30 +213,31 @@ __device__ __forceinline__ u32 counted_before(const u32* turns, u32 from, u32 tu
     return block_sum<u32, GROUP_THREADS>(sum);
 }
 
-// Launch    any number of blocks of GROUP_THREADS; each takes its turn when it begins, and with it as
-//           many groups side by side as all others
+// Launch    any number of blocks of GROUP_THREADS; each takes a number when it begins, and as many
+//           adjacent groups as each other block
 // Reads     need i64[CLASSES]
-// Writes    as `allocate_demand`. `turns`, u32[1 + blocks], 0 before and after: turns that were taken, and
-//           by turn the runs that the block has counted in the tree of its last group
+// Writes    as `allocate_demand`. `block_numbers`, u32[1 + blocks], 0 before and after: how many were
+//           taken, and by block number the runs that the block has counted in the tree of its last
+//           group
 // Status    as `allocate_demand`
-// Order     a block waits for blocks of earlier turns alone, so for none that has not begun
+// Order     a block waits for blocks with lower numbers alone, so for none that has not begun
 // Cost      counts are there before the launch before has ended, which plans; then some 5 µs where each
 //           block has one group
 extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 3) allocate_groups(
         u32* image, u32* tree, const i64* __restrict__ geometry, i64* allocation, u32* taken,
-        const i64* need, i64 most, i64 vertex_count, u32* turns) {
+        const i64* need, i64 most, i64 vertex_count, u32* block_numbers) {
     __shared__ Ledger ledger;
-    __shared__ u32 own_turn;
+    __shared__ u32 own_number;
     i64* header = header_of(image);
     admit_next_launch();
     // The launches before change nothing of the trees.
-    if (threadIdx.x == 0) own_turn = atomicAdd(turns, 1u);
+    if (threadIdx.x == 0) own_number = atomicAdd(block_numbers, 1u);
     const Stock stock = open_stock(header, tree, vertex_count);
     const Groups groups = open_groups(stock.bump);
     __syncthreads();
-    const u32 turn = own_turn;
+    const u32 block = own_number;
     const i64 share = max((groups.total + gridDim.x - 1) / gridDim.x, i64(1));
-    const i64 first = turn * share;
+    const i64 first = block * share;
     const i64 end = min(first + share, groups.total);
 
     Group group;
@@ -253,18 +255,18 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 3) allocate_groups(
     i64 rank = 0;  // of the next run, in its tree
     if (first < end) {
         set = block_sum<u32, GROUP_THREADS>(set);
-        if (threadIdx.x == 0) atomicExch(turns + 1 + turn, set | COUNTED);
+        if (threadIdx.x == 0) atomicExch(block_numbers + 1 + block, set | COUNTED);
         u32 number;
         class_of(groups, first, number);
-        rank = counted_before(turns, static_cast<u32>((first - number) / share), turn);
+        rank = counted_before(block_numbers, static_cast<u32>((first - number) / share), block);
     }
 
     await_previous_launch();
     const i64 wanted = threadIdx.x < CLASSES ? need[threadIdx.x] : 0;
     const bool goes_on = header[BATCH_FIELD_STATUS] == BATCH_STATUS_OK;
-    Cut* cuts = turn == 0 ? cuts_of(allocation) : nullptr;
+    Cut* cuts = block == 0 ? cuts_of(allocation) : nullptr;
     const bool fits = goes_on && open_ledger(ledger, cuts, stock, wanted, most);
-    if (goes_on && !fits && turn == 0 && threadIdx.x == 0) {
+    if (goes_on && !fits && block == 0 && threadIdx.x == 0) {
         header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;
     }
     for (i64 i = first; fits && i < end; ++i) {
@@ -278,8 +280,8 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 3) allocate_groups(
         }
         rank = take_group(ledger, tree, geometry, size_class, number, group, words, rank, taken);
     }
-    if (fits && turn == 0 && threadIdx.x < CLASSES) leave_allocation(ledger, allocation);
+    if (fits && block == 0 && threadIdx.x < CLASSES) leave_allocation(ledger, allocation);
     if (!is_last_block(reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS))) return;
-    for (u32 i = threadIdx.x; i <= gridDim.x; i += GROUP_THREADS) turns[i] = 0;
+    for (u32 i = threadIdx.x; i <= gridDim.x; i += GROUP_THREADS) block_numbers[i] = 0;
     if (fits) close_ledger(ledger, cuts_of(allocation), header, tree, geometry, taken);
 }

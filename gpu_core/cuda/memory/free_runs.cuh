@@ -13,7 +13,7 @@ constexpr int TREE_LEVELS = 7;  // LEVELS of image/free_runs.py
 
 // Numbers of one class in the allocation: see `allocate_demand`.
 constexpr int ALLOCATION_OWN = 0;    // runs listed in `taken`
-constexpr int ALLOCATION_FIRST = 1;  // place of the first of them
+constexpr int ALLOCATION_FIRST = 1;  // position of the first of them
 constexpr int ALLOCATION_BUMP = 2;   // first page of the runs that were never used before
 constexpr int ALLOCATION_NEED = 3;   // runs in all
 
@@ -38,24 +38,24 @@ __device__ __forceinline__ i64 level_words(const i64* geometry, int size_class, 
 // Enter a free run (first page, class) in the tree of its class; counts are the caller's.
 __device__ __forceinline__ void enter_run(
         u32* tree, const i64* geometry, i64 first, int size_class) {
-    i64 place = first >> size_class;
+    i64 position = first >> size_class;
     for (int level = 0; level < TREE_LEVELS; ++level) {
         if (level_words(geometry, size_class, level) == 0) break;
-        u32* word = tree + level_first(geometry, size_class, level) + (place >> 5);
-        if (atomicOr(word, 1u << (place & 31)) != 0) break;
-        place >>= 5;
+        u32* word = tree + level_first(geometry, size_class, level) + (position >> 5);
+        if (atomicOr(word, 1u << (position & 31)) != 0) break;
+        position >>= 5;
     }
 }
 
-// Take the free run at `place` (first page >> class) out of the tree, from `level` upwards.
+// Take the free run at `position` (first page >> class) out of the tree, from `level` upwards.
 __device__ __forceinline__ void clear_run(
-        u32* tree, const i64* geometry, int size_class, i64 place, int level = 0) {
+        u32* tree, const i64* geometry, int size_class, i64 position, int level = 0) {
     for (; level < TREE_LEVELS; ++level) {
         if (level_words(geometry, size_class, level) == 0) break;
-        u32* word = tree + level_first(geometry, size_class, level) + (place >> 5);
-        const u32 rest = ~(1u << (place & 31));
+        u32* word = tree + level_first(geometry, size_class, level) + (position >> 5);
+        const u32 rest = ~(1u << (position & 31));
         if ((atomicAnd(word, rest) & rest) != 0) break;
-        place >>= 5;
+        position >>= 5;
     }
 }
 

@@ -46,7 +46,7 @@ class RunArea(Protocol):
     image: Any
     tree: Any
     geometry: Any
-    turns: Any
+    block_numbers: Any
     trees: int
     tree_groups: int
     level_words: npt.NDArray[np.int64]
@@ -60,6 +60,22 @@ class Allocation(NamedTuple):
     #: Address of uint32[taken_words]: first pages of the runs that do not come from the bump mark.
     taken: int
     taken_words: int
+
+
+class RunTrees(NamedTuple):
+    """The trees of free runs as launches name them: addresses, and what decides on their sizes."""
+
+    image: int
+    tree: int
+    geometry: int
+    #: Classes that have a tree, and groups of words that the trees are searched by.
+    trees: int
+    tree_groups: int
+    #: Address of what the blocks that search them publish to one another.
+    block_numbers: int
+    multiprocessors: int
+    #: With more runs than this the whole device searches, see `FEW_RUNS`.
+    few_runs: int
 
 
 @compiled
@@ -78,24 +94,21 @@ def allocation_words(most, few_runs):
 
 
 @compiled
-def write_allocation(
-    lines, kernels, trees, tree_groups, turns, multiprocessors, few_runs, image, tree, geometry,
-    allocation, taken, need, most, vertex_count,
-):  # fmt: skip
+def write_allocation(launches, kernels, runs, allocation, taken, need, most, vertex_count):
     """Write the launch that takes runs out of the arena; arguments as of `free_runs.cu`.
 
-    ``kernels`` begin with the handles of `KERNELS`.
+    ``kernels`` begin with the handles of `KERNELS`; ``runs`` is `RunTrees`.
     """
-    common = image, tree, geometry, allocation, taken
+    common = runs.image, runs.tree, runs.geometry, allocation, taken
     demand = need, most, vertex_count
-    if most <= few_runs:
-        place = begin_launch(lines, kernels[_ALLOCATE_DEMAND], trees, BLOCK)
+    if most <= runs.few_runs:
+        position = begin_launch(launches, kernels[_ALLOCATE_DEMAND], runs.trees, BLOCK)
         lists = taken + 4 * taken_words_of(most)
-        end_launch(lines, put_words(lines, place, (*common, lists, *demand)))
+        end_launch(launches, put_words(launches, position, (*common, lists, *demand)))
     else:
-        blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
-        place = begin_launch(lines, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
-        end_launch(lines, put_words(lines, place, (*common, *demand, turns)))
+        blocks = min(runs.tree_groups, GROUP_BLOCKS * runs.multiprocessors)
+        position = begin_launch(launches, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
+        end_launch(launches, put_words(launches, position, (*common, *demand, runs.block_numbers)))
 
 
 def allocate_bytes(most: int) -> int:
@@ -104,11 +117,11 @@ def allocate_bytes(most: int) -> int:
     return 8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS) + ALIGNMENT
 
 
-def empty_turns(device: "Device") -> "Array":
+def empty_block_numbers(device: "Device") -> "Array":
     """What the blocks that search the trees tell one another, uint32[]: 0 between two launches."""
-    turns = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
-    turns.fill(0)
-    return turns
+    block_numbers = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
+    block_numbers.fill(0)
+    return block_numbers
 
 
 def groups_of(level_words: npt.NDArray[np.int64]) -> int:
@@ -142,18 +155,18 @@ def allocate_demand(
         ``OK`` before, nothing is done.
     """
     most = max(most, 1)
-    allocation = scratch.place(8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS))
+    allocation = scratch.reserve(8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS))
     allocated = Allocation(allocation, allocation + 8 * ALLOCATION_WORDS, taken_words_of(most))
     device = arena.device
-    lines = device.lines()
-    lines[0] = 0
+    launches = device.launch_list()
+    launches[0] = 0
     kernels = np.array([device.kernel("free_runs.cu", name) for name in KERNELS])
-    write_allocation(
-        lines, kernels, arena.trees, arena.tree_groups, address(arena.turns),
-        device.multiprocessors, FEW_RUNS, address(arena.image), address(arena.tree),
-        address(arena.geometry), *allocated[:2], need, most, vertex_count,
+    runs = RunTrees(
+        address(arena.image), address(arena.tree), address(arena.geometry), arena.trees,
+        arena.tree_groups, address(arena.block_numbers), device.multiprocessors, FEW_RUNS,
     )  # fmt: skip
-    device.start(lines)
+    write_allocation(launches, kernels, runs, *allocated[:2], need, most, vertex_count)
+    device.start(launches)
     return allocated
 
 

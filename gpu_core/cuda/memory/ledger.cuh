@@ -32,7 +32,7 @@ constexpr int NO_RUN = -2;     // no rest or hole here
 constexpr int NO_TREE = -1;    // the page is known
 
 // Where a run begins: `page` pages behind run `index` of a tree, or at page `page`.
-struct Place {
+struct RunRef {
     i32 tree;
     u32 index;
     u32 page;
@@ -44,7 +44,7 @@ struct Cut {
     u8 shift;
     u32 rank;
     u32 count;
-    Place from;
+    RunRef from;
 };
 
 // Numbers of all classes while a demand is allocated.
@@ -55,11 +55,11 @@ struct Ledger {
     i64 spent[CLASSES];   // of them, in all
     i64 pieces[CLASSES];  // runs allocated that are not from the bump mark
     i64 bumped[CLASSES];  // first page from the bump mark
-    i64 first[CLASSES];   // place of the class's pieces in `taken`
-    i64 over[CLASSES];    // place in `taken` of the tree's runs behind `own`
-    i64 list_at[CLASSES];  // where the tree's part of lists of `spent` places begins
-    Place hole[CLASSES];
-    Place rest[CLASSES];
+    i64 first[CLASSES];   // position of the class's pieces in `taken`
+    i64 over[CLASSES];    // position in `taken` of the tree's runs behind `own`
+    i64 list_at[CLASSES];  // where the tree's part of lists of `spent` positions begins
+    RunRef hole[CLASSES];
+    RunRef rest[CLASSES];
     i64 bump;
     i64 cuts;
     i64 fits;
@@ -72,7 +72,7 @@ __device__ __forceinline__ Cut* cuts_of(i64* allocation) {
 }
 
 __device__ __forceinline__ void add_cut(Ledger& ledger, Cut* cuts, int size_class, int shift,
-                                        i64 rank, i64 count, Place from) {
+                                        i64 rank, i64 count, RunRef from) {
     if (cuts != nullptr) {
         cuts[ledger.cuts] = Cut{static_cast<u8>(size_class), static_cast<u8>(shift),
                                 static_cast<u32>(rank), static_cast<u32>(count), from};
@@ -85,7 +85,7 @@ __device__ __forceinline__ i64 cut_runs(Ledger& ledger, Cut* cuts, int size_clas
                                         i64 rank, i64 left, u32& held) {
     const int shift = from - size_class;
     const i64 parts = i64(1) << shift;
-    Place last;
+    RunRef last;
     i64 count;
     i64 used;  // parts of the last run
     if (ledger.spent[from] < ledger.runs[from]) {
@@ -95,15 +95,15 @@ __device__ __forceinline__ i64 cut_runs(Ledger& ledger, Cut* cuts, int size_clas
         count = min(left, runs << shift);
         used = count - ((runs - 1) << shift);
         ledger.spent[from] = before + runs;
-        last = Place{from, static_cast<u32>(before + runs - 1), 0};
+        last = RunRef{from, static_cast<u32>(before + runs - 1), 0};
         if (shift == 0) {
             ledger.own[from] = runs;  // they need no cut: `taken` lists them first
         } else {
-            const Place first{from, static_cast<u32>(before), 0};
+            const RunRef first{from, static_cast<u32>(before), 0};
             add_cut(ledger, cuts, size_class, shift, rank, count, first);
         }
     } else {
-        Place& single = ledger.hole[from].tree != NO_RUN ? ledger.hole[from] : ledger.rest[from];
+        RunRef& single = ledger.hole[from].tree != NO_RUN ? ledger.hole[from] : ledger.rest[from];
         count = min(left, parts);
         used = count;
         last = single;
@@ -117,7 +117,7 @@ __device__ __forceinline__ i64 cut_runs(Ledger& ledger, Cut* cuts, int size_clas
     // What is left of the last run ends aligned, so it falls into one run a class.
     for (i64 offset = used << size_class; offset < i64(1) << from;) {
         const int piece = __ffsll(offset) - 1;
-        ledger.rest[piece] = Place{last.tree, last.index, last.page + static_cast<u32>(offset)};
+        ledger.rest[piece] = RunRef{last.tree, last.index, last.page + static_cast<u32>(offset)};
         held |= 1u << piece;
         offset += i64(1) << piece;
     }
@@ -143,7 +143,7 @@ __device__ void allocate(Ledger& ledger, Cut* cuts, u32 wanted, u32 held, i64 pa
             const i64 start = (ledger.bump + mask) & ~mask;
             for (i64 page = ledger.bump; page < start;) {
                 const int hole = __ffsll(page) - 1;
-                ledger.hole[hole] = Place{NO_TREE, 0, static_cast<u32>(page)};
+                ledger.hole[hole] = RunRef{NO_TREE, 0, static_cast<u32>(page)};
                 held |= 1u << hole;
                 page += i64(1) << hole;
             }
@@ -183,8 +183,8 @@ __device__ bool open_ledger(Ledger& ledger, Cut* cuts, const Stock& stock, i64 w
         ledger.spent[size_class] = 0;
         ledger.pieces[size_class] = 0;
         ledger.bumped[size_class] = 0;
-        ledger.hole[size_class] = Place{NO_RUN, 0, 0};
-        ledger.rest[size_class] = Place{NO_RUN, 0, 0};
+        ledger.hole[size_class] = RunRef{NO_RUN, 0, 0};
+        ledger.rest[size_class] = RunRef{NO_RUN, 0, 0};
         const u32 classes_wanted = __ballot_sync(FULL_WARP, wanted > 0);
         const u32 classes_held = __ballot_sync(FULL_WARP, stock.runs > 0);
         const i64 demanded = warp_sum(wanted);
@@ -218,10 +218,10 @@ __device__ __forceinline__ void leave_allocation(const Ledger& ledger, i64* allo
     line[ALLOCATION_NEED] = ledger.need[threadIdx.x];
 }
 
-// First page that a place means, once the runs of its tree are listed.
-__device__ __forceinline__ i64 page_of(const Ledger& ledger, const u32* taken, Place place) {
-    if (place.tree == NO_TREE) return place.page;
-    return taken[ledger.over[place.tree] + place.index - ledger.own[place.tree]] + place.page;
+// First page of a run, once the runs of its tree are listed.
+__device__ __forceinline__ i64 page_of(const Ledger& ledger, const u32* taken, RunRef run) {
+    if (run.tree == NO_TREE) return run.page;
+    return taken[ledger.over[run.tree] + run.index - ledger.own[run.tree]] + run.page;
 }
 
 // Write the pieces of at most ALLOCATE_THREADS cuts, some a thread at once: no thread waits for memory cut by
@@ -235,7 +235,7 @@ __device__ void write_pieces(const Ledger& ledger, const Cut* cuts, i64 count, u
     begins[threadIdx.x] = begin;
     __syncthreads();
     for (u32 first = threadIdx.x; first < pieces; first += ITEMS * ALLOCATE_THREADS) {
-        i64 place[ITEMS];
+        i64 position[ITEMS];
         u32 page[ITEMS];
         #pragma unroll
         for (int item = 0; item < ITEMS; ++item) {
@@ -246,15 +246,15 @@ __device__ void write_pieces(const Ledger& ledger, const Cut* cuts, i64 count, u
             }
             const Cut cut = cuts[at];
             const u32 i = piece - begins[at];
-            Place run = cut.from;
+            RunRef run = cut.from;
             run.index += i >> cut.shift;
             const i64 part = i & ((i64(1) << cut.shift) - 1);
-            place[item] = ledger.first[cut.size_class] + cut.rank + i;
+            position[item] = ledger.first[cut.size_class] + cut.rank + i;
             page[item] = static_cast<u32>(page_of(ledger, taken, run) + (part << cut.size_class));
         }
         #pragma unroll
         for (int item = 0; item < ITEMS; ++item) {
-            if (first + item * ALLOCATE_THREADS < pieces) taken[place[item]] = page[item];
+            if (first + item * ALLOCATE_THREADS < pieces) taken[position[item]] = page[item];
         }
     }
     __syncthreads();  // before `begins` is written again
@@ -271,7 +271,7 @@ __device__ void close_ledger(const Ledger& ledger, const Cut* cuts, i64* header,
         const int size_class = threadIdx.x;
         i64 runs = ledger.runs[size_class] - ledger.spent[size_class];
         for (int kind = 0; kind < 2; ++kind) {
-            const Place left = kind == 0 ? ledger.hole[size_class] : ledger.rest[size_class];
+            const RunRef left = kind == 0 ? ledger.hole[size_class] : ledger.rest[size_class];
             if (left.tree == NO_RUN) continue;
             enter_run(tree, geometry, page_of(ledger, taken, left), size_class);
             ++runs;

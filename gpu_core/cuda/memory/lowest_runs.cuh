@@ -7,7 +7,7 @@
 #pragma once
 #include "ledger.cuh"
 
-// Lists of up to so many places are kept in shared memory.
+// Lists of up to so many positions are kept in shared memory.
 constexpr int SHORT_LIST = ALLOCATE_THREADS;
 
 // Where the levels of one tree lie, in shared memory; `top` is the level of one word.
@@ -29,7 +29,7 @@ __device__ __forceinline__ void open_levels(
 }
 
 // Down the levels from the top: the lowest `count` words of level 0 that are not empty. `from` and `to`
-// are lists of `count` places; the answer is in the one that is returned, `found` <= count its length.
+// are lists of `count` positions; the answer is in the one that is returned, `found` <= count its length.
 // All threads of the block.
 __device__ u32* lowest_words(const u32* tree, const Levels& levels, i64 count, u32* from, u32* to,
                              i64& found) {
@@ -46,9 +46,9 @@ __device__ u32* lowest_words(const u32* tree, const Levels& levels, i64 count, u
             u32 word = i < have ? words[at] : 0;
             u32 total;
             const u32 set = __popc(word);
-            i64 place = found + block_exclusive_sum<u32, ALLOCATE_THREADS>(set, total);
-            for (; word != 0 && place < count; word &= word - 1) {
-                to[place++] = at * 32 + __ffs(word) - 1;
+            i64 position = found + block_exclusive_sum<u32, ALLOCATE_THREADS>(set, total);
+            for (; word != 0 && position < count; word &= word - 1) {
+                to[position++] = at * 32 + __ffs(word) - 1;
             }
             found += total;
         }
@@ -67,7 +67,7 @@ struct Listed {
     i64 first;
     i64 over;
 
-    // Place of the run of rank `rank`.
+    // Position of the run of rank `rank`.
     __device__ __forceinline__ i64 at(i64 rank) const {
         return rank < own ? first + rank : over + rank - own;
     }
@@ -94,8 +94,8 @@ __device__ void take_lowest(const Ledger& ledger, const Levels& levels, u32* tre
         i64 rank = found + block_exclusive_sum<u32, ALLOCATE_THREADS>(__popc(before), total);
         u32 word = before;
         for (; word != 0 && rank < count; word &= word - 1) {
-            const i64 place = static_cast<i64>(at) * 32 + __ffs(word) - 1;
-            taken[listed.at(rank++)] = static_cast<u32>(place << size_class);
+            const i64 position = static_cast<i64>(at) * 32 + __ffs(word) - 1;
+            taken[listed.at(rank++)] = static_cast<u32>(position << size_class);
         }
         if (word != before) {
             words[at] = word;

@@ -4,8 +4,8 @@
 // Caller      gpu_core/cuda/memory/relocate.py
 // Host twin   gpu_core/host/memory/relocate.py: every run gets the same page as there
 //
-// A run goes to the next free place of its size class, vertex by vertex in order of index. So its
-// place is its rank among the runs of its class: tiles of vertices are counted (`count_runs`),
+// A run goes to the next free position of its size class, vertex by vertex in order of index. So its
+// position is its rank among the runs of its class: tiles of vertices are counted (`count_runs`),
 // the counts added up (`rank_tiles`), and ranks within a tile are counted again where they are used
 // (`place_runs`).
 //
@@ -13,7 +13,7 @@
 //
 // Words are copied by destination (`copy_runs`), so that neighboring threads write neighboring
 // words and a long run is spread over the device. Where a run came from is written into its first
-// two words in the new image, the one place that is there and not used yet; `copy_first_words` puts
+// two words in the new image, the one position that is there and not used yet; `copy_first_words` puts
 // them right when all others are copied.
 #include "block.cuh"
 #include "pages.cuh"
@@ -149,13 +149,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) place_runs(
         if (size_class >= 0) {
             u32 rank = next[size_class] + __popc(below);
             for (u32 other = 0; other < warp; ++other) rank += runs[other][size_class];
-            const i64 place = following[size_class] + (static_cast<i64>(rank) << size_class);
+            const i64 position = following[size_class] + (static_cast<i64>(rank) << size_class);
             const i64 pages = i64(1) << size_class;
             const u32* record = old + record_of(old_shape, vertex);
-            mark_origin(fresh + segment_base(new_shape, place, pages),
+            mark_origin(fresh + segment_base(new_shape, position, pages),
                         record[old_shape.first_word], room_of(old_shape, record[STATE_WORD]));
             u32* moved = fresh + record_of(new_shape, vertex);
-            moved[new_shape.first_word] = static_cast<u32>(place);
+            moved[new_shape.first_word] = static_cast<u32>(position);
             reinterpret_cast<u8*>(moved + STATE_WORD)[new_shape.class_shift >> 3] =
                 static_cast<u8>(size_class + 1);
         }
@@ -209,8 +209,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_runs(
         const i64 number = unit >> (size_class + unit_shift);
         const i64 word = 2 * (unit - (number << (size_class + unit_shift)));
         if (word == 0) continue;
-        const i64 place = begin[size_class] + (number << size_class);
-        u32* run = fresh + segment_base(new_shape, place, pages);
+        const i64 position = begin[size_class] + (number << size_class);
+        u32* run = fresh + segment_base(new_shape, position, pages);
         copy_pair(old, old_shape, origin_of(run, old_shape), run, size_class + 1, word);
     }
 }
@@ -226,8 +226,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_first_words(
         i64 number = i;
         const int size_class = class_of_unit(sequence, number);
         const i64 pages = i64(1) << size_class;
-        const i64 place = begin[size_class] + (number << size_class);
-        u32* run = fresh + segment_base(new_shape, place, pages);
+        const i64 position = begin[size_class] + (number << size_class);
+        u32* run = fresh + segment_base(new_shape, position, pages);
         copy_pair(old, old_shape, origin_of(run, old_shape), run, size_class + 1, 0);
     }
 }
@@ -246,17 +246,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) move_pages(
         const i64 vertex = begin + i;
         const u32 pages = pages_at(old, old_shape, vertex);
         u32 all;
-        const i64 place = next + block_exclusive_sum<u32, THREADS>(pages, all);
+        const i64 position = next + block_exclusive_sum<u32, THREADS>(pages, all);
         next += all;
         i64 page = 0;
         if (pages > 0) {
             page = old[record_of(old_shape, vertex) + old_shape.first_word];
-            fresh[record_of(new_shape, vertex) + new_shape.first_word] = static_cast<u32>(place);
+            fresh[record_of(new_shape, vertex) + new_shape.first_word] = static_cast<u32>(position);
         }
         for (u32 waiting = __ballot_sync(FULL_WARP, pages > 0); waiting != 0; waiting &= waiting - 1) {
             const int lane = __ffs(waiting) - 1;
             const u32 count = __shfl_sync(FULL_WARP, pages, lane);
-            const i64 to = __shfl_sync(FULL_WARP, place, lane);
+            const i64 to = __shfl_sync(FULL_WARP, position, lane);
             const i64 first = __shfl_sync(FULL_WARP, page, lane);
             i64 from = first;
             for (u32 number = 0; number < count; ++number) {

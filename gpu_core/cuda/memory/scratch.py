@@ -3,8 +3,8 @@
 Host twin: `image/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
 lines. Work of one stream runs in order: words that were released may be allocated again at once.
 
-Memory that only kernels access is an address (`DeviceScratch.place`) or a `Piece`, because the host
-spends more time on constructing an array than on all else here.
+Memory that only kernels access is an address (`DeviceScratch.reserve`) or a `Piece`, because the
+host spends more time on constructing an array than on all else here.
 """
 
 from types import ModuleType
@@ -28,9 +28,9 @@ _ITEM_BYTES: Final = {np.uint8: 1, np.uint32: 4, np.int64: 8, np.uint64: 8}
 
 
 @inlined
-def aligned(place):
-    """Address of the next piece, from ``place`` on."""
-    return place + (-place) % ALIGNMENT
+def aligned(start):
+    """Address of the next piece, from ``start`` on."""
+    return start + (-start) % ALIGNMENT
 
 
 class DeviceScratch:
@@ -53,24 +53,24 @@ class DeviceScratch:
         self._top += -self._top % ALIGNMENT
         self._end = self._base + (words.nbytes if end is None else end)
 
-    def place(self, size: int) -> int:
+    def reserve(self, size: int) -> int:
         """Address of ``size`` bytes, undefined content, a multiple of 128."""
-        place = self._top
-        if place + size > self._end:
+        start = self._top
+        if start + size > self._end:
             # The caller stated its need; to have it wrong is a bug, not the user's doing.
-            msg = f"scratch has {self._end - place} bytes left and was asked for {size}"
+            msg = f"scratch has {self._end - start} bytes left and was asked for {size}"
             raise AssertionError(msg)
-        self._top = place + -(-size // ALIGNMENT) * ALIGNMENT
-        return place
+        self._top = start + -(-size // ALIGNMENT) * ALIGNMENT
+        return start
 
     def take(self, count: int, dtype: npt.DTypeLike) -> Any:
         """Array of ``count`` items, undefined content, aligned to 128 bytes."""
         kind = np.dtype(dtype)
-        return self.array_at(self.place(count * kind.itemsize), count, kind)
+        return self.array_at(self.reserve(count * kind.itemsize), count, kind)
 
-    def array_at(self, place: int, count: int, dtype: npt.DTypeLike) -> Any:
-        """What lies at an address that `place` returned, as an array."""
-        kind, start = np.dtype(dtype), place - self._base
+    def array_at(self, address: int, count: int, dtype: npt.DTypeLike) -> Any:
+        """What lies at an address that `reserve` returned, as an array."""
+        kind, start = np.dtype(dtype), address - self._base
         # What makes an array out of a piece of memory is all that CuPy and NumPy say differently.
         if self._xp is np:
             return self._words.view(np.uint8)[start : start + count * kind.itemsize].view(kind)
@@ -89,4 +89,4 @@ class Pieces:
 
     def take(self, count: int, dtype: type[np.generic]) -> Piece:
         """Piece of ``count`` items, undefined content, aligned to 128 bytes."""
-        return Piece(self._scratch.place(count * _ITEM_BYTES[dtype]), count)
+        return Piece(self._scratch.reserve(count * _ITEM_BYTES[dtype]), count)

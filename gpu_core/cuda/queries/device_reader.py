@@ -35,6 +35,15 @@ UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 
+def rehearse(device: Device) -> None:
+    """Have CuPy compile the kernels of its own that the end of a run needs."""
+    _are_present(device.xp.zeros((2, STATE_WORD + 1), np.uint32)[:, STATE_WORD])
+
+
+def _are_present(states: Array) -> Array:
+    return states & np.uint32(PRESENT_BIT) != 0
+
+
 class DeviceReader(DeviceGraph):
     """A graph in device memory, to be read.
 
@@ -135,7 +144,7 @@ class DeviceReader(DeviceGraph):
         with self.lock:
             self.check_whole()
             states = self.arena.vertex_table()[:, STATE_WORD]
-            return self.device.to_host(states & np.uint32(PRESENT_BIT) != 0)
+            return self.device.to_host(_are_present(states))
 
     def user_ids(self) -> Int64s:
         """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
@@ -200,12 +209,12 @@ class DeviceReader(DeviceGraph):
             return self.device.to_host(indptr), self.device.to_host(columns)
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
         with self.lock:
             self.check_whole()
             to_device = self.device.to_device
-            places = find_entries(self, to_device(sources), to_device(targets))
-            return self.device.to_host(places >= 0)
+            positions = find_entries(self, to_device(sources), to_device(targets))
+            return self.device.to_host(positions >= 0)
 
     def edge_weights(
         self, sources: UInt32s, targets: UInt32s
@@ -220,10 +229,10 @@ class DeviceReader(DeviceGraph):
             words = self.record.words_of("weight")
             weights = self.device.empty(sources.size * len(words), np.uint32)
             for i, word in enumerate(words):
-                places = find_entries(self, *pairs, word=word)
-                found = places >= 0
+                positions = find_entries(self, *pairs, word=word)
+                found = positions >= 0
                 # Header words stand for the weights of what is not there.
-                weights[i :: len(words)] = self.image[xp.maximum(places, 0)] * found
+                weights[i :: len(words)] = self.image[xp.maximum(positions, 0)] * found
             return to_host(found), to_host(weights.view(np.dtype(self.record.weights)))
 
     def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:

@@ -36,15 +36,16 @@ extern "C" __global__ void __launch_bounds__(THREADS) list_expired(
         const i64 i = begin + k * THREADS + threadIdx.x;
         if (i >= end) continue;
         const i64 row = tile.at(indptr, i);
-        const i64 place = i - indptr[row];
+        const i64 position = i - indptr[row];
         const u32* entry;
         i64 field;
         if (paged) {
-            entry = image + page_base(shape, pages[page_at[row] + place / on_page]) + place % on_page * step;
+            entry = image + page_base(shape, pages[page_at[row] + position / on_page])
+                    + position % on_page * step;
             field = entry_field(shape, on_page);
         } else {
             const Adjacency found = open_adjacency(image, shape, row);
-            entry = image + found.base + place * step;
+            entry = image + found.base + position * step;
             field = found.field;
         }
         const u64 low = entry[LAST_WORD * field];

@@ -79,7 +79,7 @@ def csr_of(
             _SOURCE, "rename_columns", blocks_for(entries), THREADS, rank, np.int64(entries),
             columns,
         )  # fmt: skip
-        places = None if is_ordered else _sort_rows(device, scratch, compact, bool(properties))
+        positions = None if is_ordered else _sort_rows(device, scratch, compact, bool(properties))
         low, high = (scratch.take(entries if properties else 0, np.uint32) for _ in range(2))
         for name, out in properties.items():
             words = record.words_of(name)
@@ -91,20 +91,20 @@ def csr_of(
                     word.weight_begin, columns=False,
                 )  # fmt: skip
             device.launch(
-                _SOURCE, "place_words", blocks_for(entries), THREADS, places, low,
+                _SOURCE, "gather_words", blocks_for(entries), THREADS, positions, low,
                 high if len(words) > 1 else None, np.int64(entries), out.view(np.uint32),
             )  # fmt: skip
     return indptr, columns, properties
 
 
 def _sort_rows(
-    device: Device, scratch: Scratch, rows: CompactRows, with_places: bool
+    device: Device, scratch: Scratch, rows: CompactRows, with_positions: bool
 ) -> Array | None:
     """Sort the columns of each row; where the word of each entry stood before, if asked for."""
     entries = int(rows.indices.size)
     # A key is the row and the column, which are below the number of rows both.
     bits = max(rows.row_count - 1, 1).bit_length()
-    sort = RadixSort(device, scratch, entries, 0, 2 * bits, with_values=with_places)
+    sort = RadixSort(device, scratch, entries, 0, 2 * bits, with_values=with_positions)
     device.launch(
         _ROWS, "make_keys", rows.blocks, THREADS, *rows.windows, rows.indices, np.uint32(bits),
         sort.keys,
@@ -113,9 +113,9 @@ def _sort_rows(
         device.launch(
             _SOURCE, "number_items", blocks_for(entries), THREADS, np.int64(entries), sort.values
         )
-    keys, places = sort.run(counted=False)
+    keys, positions = sort.run(counted=False)
     device.launch(
         _SOURCE, "low_bits", blocks_for(entries), THREADS, keys, np.int64(entries),
         np.uint32((1 << bits) - 1), rows.indices,
     )  # fmt: skip
-    return places
+    return positions

@@ -20,8 +20,8 @@ __device__ __forceinline__ i64 find_on_pages(
         const i64 base = page_base(shape, page);
         const i64 here = min(left, entries);
         if (image[base + (here - 1) * step] >= target) {
-            const i64 place = base + lower_bound(image, base, step, here, target) * step;
-            return image[place] == target ? place : -1;
+            const i64 position = base + lower_bound(image, base, step, here, target) * step;
+            return image[position] == target ? position : -1;
         }
         if (left > here) page = page_after(image, shape, first, page, ++number);
     }
@@ -33,11 +33,11 @@ __device__ __forceinline__ i64 find_on_pages(
 __device__ __forceinline__ i64 find_entry(
         const u32* image, const Shape& shape, u32 source, u32 target, i64 word) {
     if (is_paged(shape)) {
-        const i64 place = find_on_pages(image, shape, source, target);
-        return place < 0 ? -1 : place + word * entry_field(shape, page_entries(shape));
+        const i64 position = find_on_pages(image, shape, source, target);
+        return position < 0 ? -1 : position + word * entry_field(shape, page_entries(shape));
     }
     const Adjacency row = open_adjacency(image, shape, source);
     const i64 at = lower_bound(image, row.base, row.step, row.degree, target);
-    const i64 place = row.base + at * row.step;
-    return at < row.degree && image[place] == target ? place + word * row.field : -1;
+    const i64 position = row.base + at * row.step;
+    return at < row.degree && image[position] == target ? position + word * row.field : -1;
 }

@@ -77,9 +77,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_entries(
 #pragma unroll 4
     for (i64 i = begin + threadIdx.x; i < end; i += THREADS) {
         const i64 row = tile.at(indptr, i);
-        const u32 place = static_cast<u32>(i - indptr[row]);
-        const i64 page = pages[page_at[row] + place / on_page];
-        const u32* entry = image + page_base(shape, page) + place % on_page * step;
+        const u32 position = static_cast<u32>(i - indptr[row]);
+        const i64 page = pages[page_at[row] + position / on_page];
+        const u32* entry = image + page_base(shape, page) + position % on_page * step;
         if (indices) indices[i] = entry[0];
         if (words) words[i] = entry[word * field];
     }

@@ -26,10 +26,9 @@ def copy_paged_rows(
     indptr: Array,
     entries: int,
     indices: Array | None,
-    words: Array | None,
-    word: int,
+    word: tuple[int, Array] | None = None,
 ) -> None:
-    """Fill ``indices`` with neighbors and ``words`` with word ``word`` of the entries of rows.
+    """Fill an array with the neighbors of rows, another one with one word of each entry.
 
     Parameters
     ----------
@@ -39,17 +38,20 @@ def copy_paged_rows(
         int64[rows + 1]: their degrees summed up.
     entries
         The last of these.
-    indices, words
-        uint32[entries]; `None`: not asked for.
+    indices
+        uint32[entries]: neighbors; `None`: not asked for.
+    word
+        Number of a word of an entry, and uint32[entries] for it.
     """
     rows = int(indptr.size) - 1
     if rows == 0 or entries == 0:
         return
+    number, words = (0, None) if word is None else word
     page_at, pages = list_pages(device, arena, direction, selected, indptr, entries)
     device.launch(
         _SOURCE, "copy_entries", -(-entries // _TILE), _THREADS, arena.image,
         shape_argument(arena.shape(direction)), indptr, np.int64(rows), np.int64(entries), page_at,
-        pages, np.int64(word), indices, words,
+        pages, np.int64(number), indices, words,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ extern "C" __global__ void indices_of_dense(const u32* __restrict__ image, const
 // Where the entry of each pair lies: word `word` of it, in words of the image.
 //
 // Launch      one thread a pair
-// Writes      places  i64[pairs]; -1 where the source's adjacency does not name the target, or either
+// Writes      positions  i64[pairs]; -1 where the source's adjacency does not name the target, or either
 //             is no vertex: NONE has no row and stands in none
 // Cost        two dependent reads a pair, and a binary search in the row; of a layout of pages two more
 //             reads for each page before the one that may have the target, of a tree their logarithm's
@@ -30,10 +30,10 @@ extern "C" __global__ void indices_of_dense(const u32* __restrict__ image, const
 extern "C" __global__ void find_entries(const u32* __restrict__ image, const Shape shape,
                                         const u32* __restrict__ sources,
                                         const u32* __restrict__ targets, const i64 pairs,
-                                        const i64 word, i64* __restrict__ places) {
+                                        const i64 word, i64* __restrict__ positions) {
     const i64 i = thread_of_grid();
     if (i >= pairs) return;
-    places[i] = find_entry(image, shape, sources[i], targets[i], word);
+    positions[i] = find_entry(image, shape, sources[i], targets[i], word);
 }
 
 // Degree of each vertex index; 0 at or beyond the end of the table.
@@ -72,15 +72,15 @@ extern "C" __global__ void rename_columns(const u32* __restrict__ rank, const i6
 // Words of a property in another order of entries.
 //
 // Launch      one thread an entry
-// Reads       places  u32[entries]: where the word of each entry stands; null: at its own place
+// Reads       positions  u32[entries]: where the word of each entry stands; null: at its own position
 //             low, high  u32[entries]; high null: the property has one word
 // Writes      out     u32[entries], or u32[2 * entries] where there are two words
-extern "C" __global__ void place_words(const u32* __restrict__ places, const u32* __restrict__ low,
+extern "C" __global__ void gather_words(const u32* __restrict__ positions, const u32* __restrict__ low,
                                        const u32* __restrict__ high, const i64 entries,
                                        u32* __restrict__ out) {
     const i64 i = thread_of_grid();
     if (i >= entries) return;
-    const i64 from = places ? static_cast<i64>(places[i]) : i;
+    const i64 from = positions ? static_cast<i64>(positions[i]) : i;
     if (high) {
         out[2 * i] = low[from];
         out[2 * i + 1] = high[from];
@@ -98,7 +98,7 @@ extern "C" __global__ void low_bits(const u64* __restrict__ keys, const i64 coun
     if (i < count) out[i] = static_cast<u32>(keys[i]) & mask;
 }
 
-// Places 0, 1, 2, …
+// Positions 0, 1, 2, …
 //
 // Launch      one thread an item
 extern "C" __global__ void number_items(const i64 count, u32* __restrict__ out) {

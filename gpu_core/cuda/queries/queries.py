@@ -47,17 +47,17 @@ def find_entries(engine: "DeviceGraph", sources: Array, targets: Array, *, word:
 
     Returns
     -------
-    places : int64[pairs]
+    positions : int64[pairs]
         -1 where the source's adjacency does not name the target.
     """
     device = engine.device
-    places = device.empty(sources.size, np.int64)
+    positions = device.empty(sources.size, np.int64)
     device.launch(
         _SOURCE, "find_entries", blocks_for(sources.size), THREADS, engine.image,
         shape_argument(engine.shape("out")), sources, targets, np.int64(sources.size),
-        np.int64(word), places,
+        np.int64(word), positions,
     )  # fmt: skip
-    return places
+    return positions
 
 
 def degrees_of(engine: "DeviceGraph", indices: Array, direction: str = "out") -> Array:

@@ -22,7 +22,7 @@ from ..device.sorting.sorting import Plain
 from .paged_rows import copy_paged_rows
 
 _SOURCE: Final = "rows.cu"
-_PLACES: Final = "queries.cu"
+_POSITIONS: Final = "queries.cu"
 
 
 def live_rows(device: Device, arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
@@ -80,7 +80,7 @@ def _copied(
         words = device.empty(entries, np.uint32)
     copy_paged_rows(
         device, arena, direction, selected, indptr, entries,
-        None if columns is rows.columns else columns, words, word or 0,
+        None if columns is rows.columns else columns, None if word is None else (word, words),
     )  # fmt: skip
     return replace(
         rows, begin=indptr[:-1], columns=columns, step=1, indptr=indptr, in_pairs=False,
@@ -114,7 +114,7 @@ def _of_two_words(device: Device, low: Rows, high: Rows, dtype: type[np.generic]
     assert high.weights is not None
     items = device.empty(low.num_entries, dtype)
     device.launch(
-        _PLACES, "place_words", blocks_for(low.num_entries), THREADS, None,
+        _POSITIONS, "gather_words", blocks_for(low.num_entries), THREADS, None,
         low.weights.view(np.uint32), high.weights.view(np.uint32), np.int64(low.num_entries),
         items.view(np.uint32),
     )  # fmt: skip

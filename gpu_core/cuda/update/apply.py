@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...batch.update_batch import UpdateBatch
-from ...image.accounts import Outcome, numbers_of_batch
+from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
 from ..device.packed_arguments import address
@@ -116,7 +116,7 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
             arena.kept_counts = updates.report.counts
             code, status, numbers = finish_batch(context.address)
         if code:
-            graph.device.refuse(context.lines, code, number)
+            graph.device.refuse(context.launches, code, number)
         graph.torn = False
         if status != BatchStatus.OK:
             return Mode(context.call("mode")), status, None
@@ -139,8 +139,8 @@ def _plan_again(graph: UpdatableGraph) -> None:
     The demand counts all pages then, those that are queued too.
     """
     context = graph.renewed_context()
-    write_launches(context.lines, context.facts, graph.arena.header, PLAN)
-    graph.device.run(context.lines)
+    write_launches(context.launches, context.facts, graph.arena.header, PLAN)
+    graph.device.run(context.launches)
 
 
 def _apply_assisted(graph: UpdatableGraph, batch: DeviceBatch) -> Outcome:
@@ -171,11 +171,11 @@ def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
     context.set_call(after=mapped.vertex_count, report=0)
     mapped.fill(context.record["mapped"])
     memory = arena.image
-    end = write_launches(context.lines, context.facts, arena.header, SORT | PLAN)
+    end = write_launches(context.launches, context.facts, arena.header, SORT | PLAN)
     if end > context.call("scratch_end"):
         arena.provide_scratch(end - context.call("scratch"))
         return None
-    graph.device.run(context.lines)
+    graph.device.run(context.launches)
     return _commit_by_host(graph, memory, mapped)
 
 
@@ -230,8 +230,8 @@ def _commit_by_host(
             recycled=address(taken.queued), recycled_pages=taken.queued.size,
         )  # fmt: skip
         steps = COMMIT | ENTER if enters else COMMIT
-        write_launches(context.lines, context.facts, arena.header, steps)
-        graph.device.run(context.lines)
+        write_launches(context.launches, context.facts, arena.header, steps)
+        graph.device.run(context.launches)
         if mapped:
             remove_vertices(graph, mapped.gone)
         finish(graph, created - gone, report.address)
@@ -243,14 +243,14 @@ def _commit_by_host(
 def _outcome(graph: UpdatableGraph, batch: DeviceBatch, mapped: Mapped | None) -> Outcome:
     """Numbers of the batch from its report; ``mapped`` as of `_commit_by_host`."""
     report = graph.updates.report
-    row_puts, row_deletes = batch.put_vertex_row_count, batch.delete_vertex_row_count
-    row_puts_found, row_deletes_found = row_puts, 0
-    created, removed = report[BatchField.CREATED], 0
+    row_puts, created = batch.put_vertex_row_count, report[BatchField.CREATED]
+    vertices = VertexChanges(row_puts, row_puts, batch.delete_vertex_row_count, 0, created, 0)
     if mapped is not None:
-        row_puts_found, row_deletes_found = mapped.row_puts_found, mapped.row_deletes_found
-        created, removed = created + mapped.created.size, mapped.gone.size
+        vertices = vertices._replace(
+            row_puts_found=mapped.row_puts_found, row_deletes_found=mapped.row_deletes_found,
+            created=created + mapped.created.size, removed=mapped.gone.size,
+        )  # fmt: skip
     return Outcome(*numbers_of_batch(
         report.header, report.counts, report.tally, report.rows, 1 if graph.directed else 2,
-        batch.delete_indices.size, row_puts, row_puts_found, row_deletes, row_deletes_found,
-        created, removed,
+        batch.delete_indices.size, vertices,
     ))  # fmt: skip

@@ -22,7 +22,7 @@ _OF_ROWS = PLAN | ALLOCATE | COMMIT
 
 
 @compiled
-def write_launches(lines, words, header, steps):
+def write_launches(launches, words, header, steps):
     """Write the launches of some steps of a batch.
 
     Scratch is allocated in the same order whatever the steps are: a list that commits finds what
@@ -30,7 +30,7 @@ def write_launches(lines, words, header, steps):
 
     Parameters
     ----------
-    lines
+    launches
         A list, which is cleared first.
     words
         int64[]: `FACTS`; ``call`` and ``batch`` are those of the batch, and in the mode
@@ -45,20 +45,20 @@ def write_launches(lines, words, header, steps):
     int
         Address behind the scratch that was allocated: beyond ``scratch_end`` nothing may run.
     """
-    lines[0] = 0
+    launches[0] = 0
     facts = np.frombuffer(words, FACTS)[0]
-    end = write_mapping(lines, facts, header, steps, aligned(facts.call.scratch))
-    end = write_deltas(lines, facts, header, steps, end)
+    end = write_mapping(launches, facts, header, steps, aligned(facts.call.scratch))
+    end = write_deltas(launches, facts, header, steps, end)
     if steps & _OF_ROWS == 0:
         return end
-    made = lines[0]
+    made = launches[0]
     if facts.image.page_entries[0] > 0:
-        end = write_pages(lines, facts, header, steps, end)
+        end = write_pages(launches, facts, header, steps, end)
     else:
         if steps & PLAN:
             provide_long_rows(facts, header)
-        end = write_rows(lines, facts, steps, end)
-    if 0 < made < lines[0]:
+        end = write_rows(launches, facts, steps, end)
+    if 0 < made < launches[0]:
         # Kernels that write rows read a delta before they wait.
-        follow_all(lines, made)
+        follow_all(launches, made)
     return end

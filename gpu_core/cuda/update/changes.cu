@@ -54,7 +54,7 @@ list_keys(const u32* __restrict__ rows, const u32* __restrict__ entry_rows,
     const i64 listed = are_there ? before[blockIdx.x] : first - before[blockIdx.x];
     for_listed(
         count, listed, [&](i64 pair) { return found[pair] == are_there; },
-        [&](i64 pair, i64 place) {
-            keys[place] = edge_key(rows[entry_rows[pair]], columns[pair], directed != 0);
+        [&](i64 pair, i64 position) {
+            keys[position] = edge_key(rows[entry_rows[pair]], columns[pair], directed != 0);
         });
 }

@@ -57,6 +57,8 @@ class DeviceChanging(Changing):
         The batch has ids of the other kind, or the graph would have too many vertex records.
     """
 
+    batch: DeviceBatch
+
     def __init__(self, graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> None:
         if isinstance(batch, UpdateBatch):
             batch = upload(graph.staging, batch, dense=graph.has_dense_ids)

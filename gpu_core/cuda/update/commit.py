@@ -19,7 +19,7 @@ from .kernels import defines_of
 if TYPE_CHECKING:
     from .state import UpdatableGraph
 
-_CLOSING: Final = packer("image", "sides", "more_vertices", "report")
+_CLOSING: Final = packer("image", "entries_per_edge", "more_vertices", "report")
 
 
 def finish(graph: UpdatableGraph, more_vertices: int, report: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import carray
 
-from ...image.accounts import numbers_of_batch
+from ...image.accounts import VertexChanges, numbers_of_batch
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, Field
 from ...jit.compile import compiled, inlined
 from ..device.launches import (
@@ -44,7 +44,7 @@ _FIELDS: Final = (
     # Addresses of the driver's functions, the engines' stream, `device.Device.overlaps`.
     "launch", "synchronize", "stream", "overlaps",
     # Addresses of the list of launches, of the header's mirror and of the report.
-    "lines", "header", "report",
+    "launches", "header", "report",
 )  # fmt: skip
 _LAUNCH, _SYNCHRONIZE, _STREAM, _OVERLAPS, _LINES, _HEADER, _REPORT = range(len(_FIELDS))
 _FACTS_AT: Final = len(_FIELDS)
@@ -85,7 +85,7 @@ class LaunchContext:
         self.facts: npt.NDArray[np.int64] = self._words[_FACTS_AT:]
         self.record: npt.NDArray[np.void] = self.facts.view(FACTS)
         #: The list that the launches of a batch are written to.
-        self.lines: npt.NDArray[np.int64] = empty_list()
+        self.launches: npt.NDArray[np.int64] = empty_list()
         #: `DeviceArena.image_number` of the image that is known, 0: of none; and the number of
         #: `state.UpdateState.expected`.
         self.image_number = self.expected_number = 0
@@ -104,7 +104,7 @@ class LaunchContext:
     ) -> None:
         """Bring it up to date with a graph, before launches are written to its stream."""
         device = arena.device
-        self._held = held = self.lines, arena.header, report.words
+        self._held = held = self.launches, arena.header, report.words
         self._words[:_FACTS_AT] = (
             *device.enter(), stream, device.overlaps, *map(address, held)
         )  # fmt: skip
@@ -129,8 +129,8 @@ class LaunchContext:
 
 
 @inlined
-def _words_at(place, count):
-    return carray(pointer_to_words(place), count)
+def _words_at(position, count):
+    return carray(pointer_to_words(position), count)
 
 
 @compiled
@@ -160,7 +160,10 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets
         bytes there must be.
     """
     words = _words_at(context, _WORDS)
-    header, lines = _words_at(words[_HEADER], _HEADER_FIELDS), _words_at(words[_LINES], LIST_WORDS)
+    header, launches = (
+        _words_at(words[_HEADER], _HEADER_FIELDS),
+        _words_at(words[_LINES], LIST_WORDS),
+    )
     packed = words[_FACTS_AT:]
     of_batch = np.frombuffer(batch, np.int64)
     for number in range(_BATCH_WORDS):
@@ -182,10 +185,10 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets
         return NEEDS_ASSISTANCE, 0
     if mode == ENTERING:
         steps |= ENTER
-    end = write_launches(lines, packed, header, steps) + reserve
+    end = write_launches(launches, packed, header, steps) + reserve
     if end > scratch_end:
         return SHORT_OF_SCRATCH, end - scratch
-    return start_launches(lines, words[_LAUNCH], words[_STREAM], words[_OVERLAPS])
+    return start_launches(launches, words[_LAUNCH], words[_STREAM], words[_OVERLAPS])
 
 
 @compiled
@@ -209,7 +212,10 @@ def finish_batch(context):
     names = facts.batch.names
     numbers = numbers_of_batch(
         header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], report[_ROWS:_ROWS_END],
-        facts.image.sides, names.deletes, names.put_vertex_rows, names.put_vertex_rows,
-        names.delete_vertex_rows, 0, report[_CREATED], 0,
+        facts.image.entries_per_edge, names.deletes,
+        VertexChanges(
+            names.put_vertex_rows, names.put_vertex_rows, names.delete_vertex_rows, 0,
+            report[_CREATED], 0,
+        ),
     )  # fmt: skip
     return code, report[_STATUS], numbers

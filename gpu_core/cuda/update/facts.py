@@ -96,10 +96,10 @@ IMAGE: Final = _record(
     "slots", "slot_count", "ids",
     "tree", "geometry",
     # Classes that have a tree, and groups of words that the trees are searched by; address of what
-    # the blocks that search them tell one another.
-    "trees", "tree_groups", "turns",
+    # the blocks that search them publish to one another.
+    "trees", "tree_groups", "block_numbers",
     # Entries of an edge in the forward delta; whether puts carry properties.
-    "sides", "with_source",
+    "entries_per_edge", "with_source",
     "multiprocessors",
     # Of a layout of pages: address of the page queue and its slots, a power of two; words of the
     # longest entry; entries of a page by direction, 0: rows lie on runs.
@@ -161,7 +161,7 @@ def pack_image(arena: DeviceArena) -> bytes:
         pages = *queue, max(words), entries[0], entries[-1]
     more = _MORE(
         *tables, address(arena.tree), address(arena.geometry), arena.trees, arena.tree_groups,
-        address(arena.turns), 1 if arena[Field.DIRECTED] else 2, arena[Field.ENTRY_WORDS] > 1,
-        arena.device.multiprocessors, *pages,
+        address(arena.block_numbers), 1 if arena[Field.DIRECTED] else 2,
+        arena[Field.ENTRY_WORDS] > 1, arena.device.multiprocessors, *pages,
     )  # fmt: skip
     return b"".join([arena.image_argument("out"), arena.image_argument("in"), more])

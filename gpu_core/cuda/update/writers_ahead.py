@@ -40,7 +40,7 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (pages.write_pages, _STEPS),
     (rows.plans_of, (_FACTS.typeof("call"), _DELTAS, _PLANS, _NUMBER)),
     (deltas.write_packing, (*_DELTA, _FLAG, _NUMBER)),
-    (deltas.place_sort, (_FACTS, _KEYS, _NUMBER, _FLAG, _WORDS, _NUMBER)),
+    (deltas.reserve_sort, (_FACTS, _KEYS, _NUMBER, _FLAG, _WORDS, _NUMBER)),
     (finish_batch, (_NUMBER,)),
     (deltas.write_mapping, _STEPS),
     (rows.write_planning, (_WORDS, _FACTS, _PLANS)),
@@ -51,7 +51,6 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (deltas.write_grouping, (*_DELTA, _NUMBER)),
     (deltas.write_unpacking, (*_DELTA, _FLAG, _NUMBER)),
     (pages.plans_of, (_FACTS, _WORDS, _PLANS, _NUMBER)),
-    (pages.write_planning, (_WORDS, _FACTS, _PLANS, _NUMBER, _NUMBER)),
 )
 
 

@@ -14,46 +14,44 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_words
 from ...rows import Adjacencies
 from .parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
+from .parts.weighted_rows import weighted_rows
 
 Vector = npt.NDArray[np.float64]
 
-_NO_WEIGHTS = np.empty(0, np.float32)
-
 
 def multiply(
-    workspace: None, sides: Adjacencies, x: Vector, *, transpose: bool, weighted: bool
+    workspace: None, adjacencies: Adjacencies, x: Vector, *, transpose: bool, weighted: bool
 ) -> Vector:
     """float64[vertex_count]: ``A x``, or ``A^T x``; 0 for absent vertices.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows, with weights if ``weighted``.
     x
         float64[vertex_count].
     """
-    rows = sides.into if transpose else sides.out
-    y = np.empty(sides.out.count)
+    rows = adjacencies.into if transpose else adjacencies.out
+    y = np.empty(adjacencies.out.count)
     if rows is None:
-        turned = in_rows(sides, weighted=weighted)
+        transposed = in_rows(adjacencies, weighted=weighted)
         rows = replace(
-            sides.out, begin=turned.indptr[:-1], degree=np.diff(turned.indptr).astype(np.uint32),
-            columns=turned.indices, step=1, weights=turned.weight, weight_begin=turned.indptr[:-1],
+            adjacencies.out, columns=transposed.indices, step=1, begin=transposed.indptr[:-1],
+            degree=np.diff(transposed.indptr).astype(np.uint32), weights=transposed.weight,
+            weight_begin=transposed.indptr[:-1],
         )  # fmt: skip
-    weights, weight_begin = (
-        (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)
-    )
     bounds = blocks_of_rows(rows.degree.astype(np.int64) + ROW_COST)
     for_ranges(
-        multiply_rows, bounds.size - 1, bounds, *rows.walked, weights, weight_begin, x, y,
+        multiply_rows, bounds.size - 1, bounds, weighted_rows(rows, weighted=weighted), x, y,
         serial_items=2,
     )  # fmt: skip
     return y
 
 
 @compiled
-def multiply_rows(low, high, bounds, begin, degree, columns, step, weights, weight_begin, x, y):
+def multiply_rows(low, high, bounds, rows, x, y):
     """Multiply the rows of blocks ``low … high - 1``."""
+    begin, degree, columns, step, weights, weight_begin = rows
     weighted = weights.size > 0
     last = begin.size - 1
     for row in range(bounds[low], bounds[high]):

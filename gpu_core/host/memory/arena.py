@@ -80,6 +80,11 @@ class Arena(BaseArena):
         self.header[:] = header
         self._geometry = geometry
 
+    def _drop_image(self) -> None:
+        # The header is a part of it.
+        self.header = self.header.copy()
+        del self.image
+
     def _extend_image(self, image_words: int) -> None:
         image = _zeros(image_words, self[Field.PAGE_END])
         # Only what is in use: the rest was never touched, and need not be now.

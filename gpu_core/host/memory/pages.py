@@ -47,7 +47,7 @@ def zeroed_words(words: int, area_words: int) -> UInt32s:
 
 
 def _advise(memory: mmap.mmap, advice: int, low: int, high: int) -> None:
-    low, high = (place // mmap.PAGESIZE * mmap.PAGESIZE for place in (low, high))
+    low, high = (position // mmap.PAGESIZE * mmap.PAGESIZE for position in (low, high))
     if high > low:
         try:
             memory.madvise(advice, low, high - low)

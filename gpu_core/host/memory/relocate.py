@@ -1,7 +1,7 @@
 """Move every adjacency into another image: compaction and growth.
 
-Runs go to the next free place of their size class, vertex by vertex in order of index, so a fresh
-image reads its rows in order. Rows on pages go page by page and are linked anew.
+Runs go to the next free position of their size class, vertex by vertex in order of index, so a
+fresh image reads its rows in order. Rows on pages go page by page and are relinked.
 
 *Tight* runs are as small as those of a new graph with the same rows; otherwise each row has the
 size of run that it had, and with it the capacity that a batch was planned with.
@@ -51,7 +51,7 @@ def move_adjacencies(
     *,
     tight: bool,
 ) -> None:
-    """Copy the adjacencies of one direction and enter their places in the records.
+    """Copy the adjacencies of one direction and enter their positions in the records.
 
     Parameters
     ----------
@@ -120,10 +120,10 @@ def move_runs(low, high, old, old_shape, new, new_shape, following, tight):
             continue
         room = _room(old, old_shape, vertex, tight)
         to_pages = segment_pages(new_shape, room)
-        place = following[room - 1]
+        position = following[room - 1]
         following[room - 1] += to_pages
         base = segment_base(old_shape, segment, pages)
-        to_base = segment_base(new_shape, place, to_pages)
+        to_base = segment_base(new_shape, position, to_pages)
         if apart and to_pages != pages:
             # The words of an entry lie as far apart as the run has room for entries.
             to_entries = segment_entries(new_shape, room)
@@ -133,13 +133,13 @@ def move_runs(low, high, old, old_shape, new, new_shape, following, tight):
         else:
             copy_pages(old, base, new, to_base, to_pages * words)
         record = new_shape.vertex_base + vertex * new_shape.vertex_words
-        new[record + new_shape.first_word] = place
+        new[record + new_shape.first_word] = position
         write_room(new, new_shape, record, room)
 
 
 @compiled
 def move_pages(low, high, old, old_shape, new, new_shape, following):
-    """Copy each row page by page to ``following[0]``, which moves on, and link it anew."""
+    """Copy each row page by page to ``following[0]``, which moves on, and relink it."""
     words = old_shape.page_words
     for vertex in range(low, high):
         pages = _room(old, old_shape, vertex, False)

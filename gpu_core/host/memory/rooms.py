@@ -1,4 +1,4 @@
-"""Rooms of all sizes that an adjacency of one direction may have, in tables.
+"""Tables of all capacities that an adjacency of one direction may have.
 
 What the layout computes with divisions (`layouts`), for kernels that walk many rows.
 """

@@ -33,7 +33,7 @@ LATEST = np.iinfo(np.int64).max
 # the step for those below 0.
 _ONE, _ZERO, _AHEAD = np.uint64(1), np.uint64(0), np.uint64(AHEAD)
 _LAST = np.uint64(LAST_WORD)
-#: Behind the last place of any row.
+#: Behind the last position of any row.
 _NOWHERE = np.uint64(0xFFFFFFFF)
 
 
@@ -46,12 +46,23 @@ class Expired(NamedTuple):
     rows: UInt32s
     #: int64[rows + 1]: sums of their numbers of such entries.
     indptr: Int64s
-    #: uint32: place of the first such entry in its row, for each of these rows.
+    #: uint32: position of the first such entry in its row, for each of these rows.
     first: UInt32s
     #: uint32: their neighbors, in the order of the rows; empty where they were not asked for.
     targets: UInt32s
     #: int64, an item for each row that was read: last time of the oldest entry that has not
     #: expired, `LATEST`: there is none.
+    oldest: Int64s
+
+
+class RowTimes(NamedTuple):
+    """What a scan finds in each of some rows."""
+
+    #: uint32: entries that have expired.
+    found: UInt32s
+    #: uint32: position of the first of them; `_NOWHERE`: there is none.
+    first: UInt32s
+    #: int64: as `Expired.oldest`.
     oldest: Int64s
 
 
@@ -73,12 +84,14 @@ def find_expired(arena: ImageView, rows: UInt32s, until: int, *, with_targets: b
     rooms, time = rooms_of(shape), np.int64(until)
     found, first = np.empty(rows.size, np.uint32), np.empty(rows.size, np.uint32)
     oldest = np.empty(rows.size, np.int64)
-    for_ranges(scan_times, rows.size, image, shape, rooms, rows, time, found, first, oldest)
+    times = RowTimes(found, first, oldest)
+    for_ranges(scan_times, rows.size, image, shape, rooms, rows, time, times)
     some = np.flatnonzero(found)
     rows, indptr, first = rows[some], indptr_of(found[some]), first[some]
     targets = np.empty(int(indptr[-1]) if with_targets else 0, np.uint32)
     if with_targets:
-        for_ranges(list_targets, rows.size, image, shape, rooms, rows, time, indptr, first, targets)
+        listed = Expired(until, rows, indptr, first, targets, oldest)
+        for_ranges(list_targets, rows.size, image, shape, rooms, listed)
     return Expired(until, rows, indptr, first, targets, oldest)
 
 
@@ -116,15 +129,15 @@ def segment_after(image, shape, first_page, segment, number):
 
 
 @inlined
-def seek(image, shape, first_page, entries, place):
-    """Segment of entry ``place`` of an adjacency, that segment's number, and the place in it."""
+def seek(image, shape, first_page, entries, position):
+    """Segment of entry ``position`` of an adjacency, its number, and the position in it."""
     segment, number = first_page, np.int64(0)
-    place = np.uint64(place)
-    while place >= entries:
-        place -= entries
+    position = np.uint64(position)
+    while position >= entries:
+        position -= entries
         number += 1
         segment = segment_after(image, shape, first_page, segment, number)
-    return segment, number, place
+    return segment, number, position
 
 
 @inlined
@@ -142,8 +155,9 @@ def prefetch_times(image, shape, rooms, vertex):
 
 
 @compiled
-def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest):
-    """Read the times of ``rows[low:high]``; of a row without such entries ``first`` is no place."""
+def scan_times(low, high, image, shape, rooms, rows, until, times):
+    """Read the times of ``rows[low:high]``."""
+    found, first, oldest = times
     final = np.uint64(high) - _ONE
     for item in range(np.uint64(low), np.uint64(high)):
         # The record first, and, once that is there, the times of the row that it names.
@@ -156,7 +170,7 @@ def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest
         gone = _ZERO
         at_first = _NOWHERE
         remaining = LATEST
-        place = _ZERO
+        position = _ZERO
         while left > _ZERO:
             here = min(left, entries)
             at = first_entry(shape, segment, pages) + _LAST * field
@@ -166,8 +180,8 @@ def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest
                 goes = last <= until
                 gone += np.uint64(goes)
                 # A minimum takes half the time of counting those in front.
-                at_first = min(at_first, place if goes else _NOWHERE)
-                place += _ONE
+                at_first = min(at_first, position if goes else _NOWHERE)
+                position += _ONE
                 remaining = min(remaining, LATEST if goes else last)
                 at += step
             left -= here
@@ -180,8 +194,9 @@ def scan_times(low, high, image, shape, rooms, rows, until, found, first, oldest
 
 
 @compiled
-def list_targets(low, high, image, shape, rooms, rows, until, indptr, first, targets):
-    """Write the neighbors of what has expired of ``rows[low:high]`` to where ``indptr`` says."""
+def list_targets(low, high, image, shape, rooms, expired):
+    """Write the neighbors of what has expired of rows ``low … high - 1`` to ``targets``."""
+    until, rows, indptr, first, targets, _ = expired
     final = np.uint64(high) - _ONE
     for item in range(np.uint64(low), np.uint64(high)):
         far = np.int64(rows[min(item + _AHEAD + _AHEAD, final)])
@@ -195,18 +210,18 @@ def list_targets(low, high, image, shape, rooms, rows, until, indptr, first, tar
         prefetch(image, np.int64(at + (_LAST + _ONE) * field))
         first_page, _, entries, pages = open_row(image, shape, rooms, rows[item])
         step, field = entry_strides(shape, entries)
-        segment, number, place = seek(image, shape, first_page, entries, first[item])
+        segment, number, position = seek(image, shape, first_page, entries, first[item])
         to, end = np.uint64(indptr[item]), np.uint64(indptr[item + _ONE])
         while True:
-            at = first_entry(shape, segment, pages) + place * step
-            while to < end and place < entries:
+            at = first_entry(shape, segment, pages) + position * step
+            while to < end and position < entries:
                 if read_time(image, at + _LAST * field, field) <= until:
                     targets[to] = image[at]
                     to += _ONE
                 at += step
-                place += _ONE
+                position += _ONE
             if to == end:
                 break
             number += 1
             segment = segment_after(image, shape, first_page, segment, number)
-            place = _ZERO
+            position = _ZERO

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,20 @@ _AT_BITS = np.int64(32)
 _AT_MASK = np.uint64((1 << 32) - 1)
 #: Entries that the memory for one row holds at first; it grows with the longest row.
 _ROOM = 1 << 10
+
+
+class ExportedRows(NamedTuple):
+    """Where rows are copied to; properties that the records lack are of length 0."""
+
+    #: int64[n + 1]
+    indptr: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.uint32]
+    #: uint32: one word of an entry's weight, or two.
+    weight: npt.NDArray[np.uint32]
+    kind: npt.NDArray[np.uint32]
+    #: int64
+    first: npt.NDArray[Any]
+    last: npt.NDArray[Any]
 
 
 def csr_of(
@@ -50,7 +64,9 @@ def csr_of(
     size = int(indptr[-1])
     columns = np.empty(size, np.uint32)
     properties = _property_columns(engine.record, size)
-    weight, kind, first, last = (
+    exported = ExportedRows(
+        indptr,
+        columns,
         properties.get("weight", np.empty(0, np.float32)).view(np.uint32),
         properties.get("type", np.empty(0, np.int32)).view(np.uint32),
         properties.get("first", np.empty(0, np.int64)),
@@ -58,8 +74,7 @@ def csr_of(
     )
     shape = engine.shape("out")
     for_ranges(
-        copy_rows, order.size, engine.image, shape, indices, indptr, rank, ordered,
-        columns, weight, kind, first, last,
+        copy_rows, order.size, engine.image, shape, indices, rank, ordered, exported,
     )  # fmt: skip
     return indptr, columns, properties
 
@@ -69,18 +84,17 @@ def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.gen
 
 
 @compiled
-def copy_rows(
-    low, high, image, shape, indices, indptr, rank, ordered, columns, weight, kind, first, last
-):
+def copy_rows(low, high, image, shape, indices, rank, ordered, exported):
     """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted.
 
     ``rank`` is empty where each vertex has its index for a rank.
     """
+    indptr, columns, weight, kind, first, last = exported
     wide = has_wide_weight(shape.entry_words)
     has_properties = weight.size > 0 or last.size > 0
     # For all rows: most are short, and to take memory takes longer than to sort them.
     keys, spare = np.empty(_ROOM, np.uint64), np.empty(_ROOM, np.uint64)
-    place = np.empty(_ROOM, np.int64)
+    moved_to = np.empty(_ROOM, np.int64)
     for row in range(low, high):
         # In any order but that of the table, the record is far away too.
         later = np.int64(indices[min(row + 2 * FAR_AHEAD, high - 1)])
@@ -93,7 +107,7 @@ def copy_rows(
         if not ordered:
             if size > keys.size:
                 keys, spare = np.empty(2 * size, np.uint64), np.empty(2 * size, np.uint64)
-                place = np.empty(2 * size, np.int64)
+                moved_to = np.empty(2 * size, np.int64)
             at = 0
             segment, number = first_page, 0
             left = degree
@@ -117,14 +131,14 @@ def copy_rows(
             if not has_properties:
                 continue
             for i in range(size):
-                place[row_keys[i] & _AT_MASK] = i
+                moved_to[row_keys[i] & _AT_MASK] = i
         at = 0
         segment, number = first_page, 0
         while degree > 0:
             base = segment_base(shape, segment, pages)
             for entry in range(min(degree, entries)):
                 slot = base + entry * step
-                to = start + (at if ordered else place[at])
+                to = start + (at if ordered else moved_to[at])
                 if ordered:
                     neighbor = image[slot]
                     columns[to] = rank[neighbor] if rank.size else neighbor

@@ -72,8 +72,8 @@ class HostGraph(ImageGraph[Arena]):
         return indptr, out
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
-        return self._places(sources, targets, 0) >= 0
+        """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        return self._positions(sources, targets, 0) >= 0
 
     def edge_weights(
         self, sources: UInt32s, targets: UInt32s
@@ -84,13 +84,13 @@ class HostGraph(ImageGraph[Arena]):
         words = self.record.words_of("weight")
         weights = np.empty(sources.size * len(words), np.uint32)
         for i, word in enumerate(words):
-            places = self._places(sources, targets, word)
-            found = places >= 0
+            positions = self._positions(sources, targets, word)
+            found = positions >= 0
             # Header words stand for the weights of what is not there.
-            weights[i :: len(words)] = self.image[np.maximum(places, 0)] * found
+            weights[i :: len(words)] = self.image[np.maximum(positions, 0)] * found
         return found, weights.view(np.dtype(self.record.weights))
 
-    def _places(self, sources: UInt32s, targets: UInt32s, word: int) -> Int64s:
+    def _positions(self, sources: UInt32s, targets: UInt32s, word: int) -> Int64s:
         """Where a word of the entry of each pair lies in the image; -1: there is no such entry."""
         out = np.empty(sources.size, np.int64)
         shape = self.shape("out")

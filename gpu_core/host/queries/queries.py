@@ -51,14 +51,14 @@ def look_up(arena: Arena, ids: Int64s, out: UInt32s) -> int:
 
 @compiled
 def present_flags(low, high, image, shape, out):
-    """Tell for vertex indices ``low … high - 1`` whether the vertex is in the graph."""
+    """Return for vertex indices ``low … high - 1`` whether the vertex is in the graph."""
     for vertex in range(low, high):
         out[vertex] = image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
 
 
 @compiled
 def is_present(low, high, image, shape, indices, out):
-    """Tell for each of ``indices[low:high]``; an index beyond the table is not there."""
+    """Return for each of ``indices[low:high]``; an index beyond the table is not there."""
     for i in range(low, high):
         vertex = np.int64(indices[i])
         out[i] = (

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
-from ...image.accounts import Outcome, numbers_of_batch
+from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, Field, Table
 from .commit import rewrite
@@ -99,18 +99,20 @@ def _outcome(
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
-    arena, sides = engine.arena, _entries_per_edge(engine)
+    arena, entries_per_edge = engine.arena, _entries_per_edge(engine)
     if isinstance(batch, ExpiringBatch):
-        deletes = Tally(*entries).found_deletes // sides
+        deletes = Tally(*entries).found_deletes // entries_per_edge
     else:
         # Keys of a numbered batch are not made for that.
         deletes = int(batch.delete_indptr[-1])
-    return Outcome(*numbers_of_batch(
-        arena.header, arena.free_run_counts(), entries, rows, sides, deletes,
+    vertices = VertexChanges(
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),
         int((batch.delete_vertex_rows & mapped.delete_found).sum()),
         mapped.created.size, mapped.deleted.size - recreated,
+    )  # fmt: skip
+    return Outcome(*numbers_of_batch(
+        arena.header, arena.free_run_counts(), entries, rows, entries_per_edge, deletes, vertices,
     ))  # fmt: skip
 
 

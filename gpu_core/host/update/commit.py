@@ -79,7 +79,7 @@ def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> 
         taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
         freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
         pages = taken.pages(int(taken_from[-1]))
-        for_ranges(link_pages, size, image, shape, delta, rows, taken_from, pages, destination)
+        for_ranges(link_pages, size, image, shape, delta, rows, (taken_from, pages), destination)
         for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
         freed = np.empty(freed_from[-1], np.uint32)
         for_ranges(
@@ -88,7 +88,7 @@ def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> 
         return Written(tally, lambda: engine.arena.give_back_pages(freed))
     first, size_class = np.empty(size, np.uint32), np.empty(size, np.uint8)
     runs = _spread(taken, rows)
-    for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, first, size_class)
+    for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, (first, size_class))
     for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
     left = size_class != NO_CLASS
     return Written(tally, lambda: engine.arena.give_back_runs(first[left], size_class[left]))
@@ -124,11 +124,12 @@ def _properties(batch: UpdateBatch) -> Properties:
 
 
 @compiled
-def place_runs(low, high, image, shape, delta, plan, taken, destination, freed_first, freed_class):
+def place_runs(low, high, image, shape, delta, plan, taken, destination, freed):
     """Runs: a row that outgrows its run goes to ``taken[item]``; list the run that it leaves.
 
     A row that shrinks keeps the half at the low address: the upper pages of its run.
     """
+    freed_first, freed_class = freed
     for item in range(low, high):
         vertex = np.int64(delta.rows[plan.which[item]])
         segment, _, _, _ = open_adjacency(image, shape, vertex)
@@ -147,8 +148,9 @@ def place_runs(low, high, image, shape, delta, plan, taken, destination, freed_f
 
 
 @compiled
-def link_pages(low, high, image, shape, delta, plan, taken_from, taken, destination):
+def link_pages(low, high, image, shape, delta, plan, new_pages, destination):
     """Pages: link the pages ``taken[taken_from[item]:taken_from[item + 1]]`` at the end."""
+    taken_from, taken = new_pages
     pages = np.empty(64, np.int64)
     for item in range(low, high):
         vertex = np.int64(delta.rows[plan.which[item]])
@@ -271,11 +273,11 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
             if done + entries < degree:
                 number += 1
                 segment = page_after(image, shape, first_page, segment, number)
-        # Merge: `read` counts old entries from `start`, `place` is within the target segment.
+        # Merge: `read` counts old entries from `start`, `within` is within the target segment.
         step, field = strides(shape, to_entries)
         base = segment_base(shape, target, to_pages)
         read = np.int64(0)
-        place = np.int64(0)
+        within = np.int64(0)
         for entry in range(begin, end + 1):
             stop = degree - start
             if entry < end:
@@ -283,32 +285,32 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                     continue
                 stop = np.int64(position[entry]) - start
             while read < stop:
-                if place == to_entries:
+                if within == to_entries:
                     to_number += 1
                     target = page_after(image, shape, first_page, target, to_number)
                     base = segment_base(shape, target, to_pages)
-                    place = np.int64(0)
-                count = min(stop - read, to_entries - place)
+                    within = np.int64(0)
+                count = min(stop - read, to_entries - within)
                 if words == 1:
                     for i in range(count):
-                        image[base + place + i] = buffer[read + i]
+                        image[base + within + i] = buffer[read + i]
                 else:
                     for word in range(words):
                         for i in range(count):
-                            image[base + (place + i) * step + word * field] = buffer[
+                            image[base + (within + i) * step + word * field] = buffer[
                                 (read + i) * words + word
                             ]
                 read += count
-                place += count
+                within += count
             if entry == end:
                 break
             if kinds[entry] == KIND_PUT:
-                if place == to_entries:
+                if within == to_entries:
                     to_number += 1
                     target = page_after(image, shape, first_page, target, to_number)
                     base = segment_base(shape, target, to_pages)
-                    place = np.int64(0)
-                slot = base + place * step
+                    within = np.int64(0)
+                slot = base + within * step
                 if words > 1:
                     if found[entry]:
                         for word in range(words):
@@ -318,7 +320,7 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                         image, slot, field, words, number, not found[entry], properties
                     )
                 image[slot] = columns[entry]
-                place += 1
+                within += 1
             if found[entry]:
                 read += 1
         write_record(image, shape, vertex, room, after, first_page)

@@ -109,7 +109,7 @@ def sorted_delta(
     Parameters
     ----------
     groups
-        Entries by kind. Dangling references are in this direction already and never turned.
+        Entries by kind. Dangling references are in this direction already and are never transposed.
     cleared
         Vertices that are deleted: each gets a row, with ``clear`` set.
     vertex_count
@@ -117,7 +117,7 @@ def sorted_delta(
     mirrored
         Turn puts and deletes round: row = destination.
     both
-        Add the turned entries to the straight ones (undirected graphs).
+        Add the transposed entries to the others (undirected graphs).
     with_source
         Keep the number of the put.
     ordered
@@ -126,8 +126,8 @@ def sorted_delta(
     bits = max(int(vertex_count - 1).bit_length(), 1)
     pieces = []
     for group in groups:
-        turned = group.kind != KIND_DANGLING and mirrored
-        first, second = (group.columns, group.rows) if turned else (group.rows, group.columns)
+        transposed = group.kind != KIND_DANGLING and mirrored
+        first, second = (group.columns, group.rows) if transposed else (group.rows, group.columns)
         if first.size:
             pieces.append((group.kind, first, second))
             if both and group.kind != KIND_DANGLING:
@@ -199,8 +199,8 @@ def _unpacked(
     columns = np.empty(keys.size, np.uint32)
     kinds = np.empty(keys.size, np.uint8)
     for_ranges(
-        unpack_keys, keys.size, keys, bits, number_bits, starts, offsets,
-        rows, indptr, columns, kinds, source,
+        unpack_keys, keys.size, keys, (bits, number_bits), (starts, offsets),
+        (rows, indptr, columns, kinds, source),
     )  # fmt: skip
     clear = np.zeros(count, np.bool_)
     if cleared.size:
@@ -340,10 +340,21 @@ def count_rows(low, high, keys, row_shift):
 
 
 @compiled
-def unpack_keys(
-    low, high, keys, bits, number_bits, starts, offsets, rows, indptr, columns, kinds, source
-):
-    """Undo `pack_keys` and group by row; ``offsets`` says how many rows begin before a range."""
+def unpack_keys(low, high, keys, bits_of_key, ranges, delta):
+    """Undo `pack_keys` and group by row.
+
+    Parameters
+    ----------
+    bits_of_key
+        Bits of a vertex index, and of the number of a put.
+    ranges
+        int64 each: where the ranges of all calls begin, and the rows that begin before each.
+    delta
+        Filled in: rows, indptr, columns, kinds, and numbers of puts.
+    """
+    bits, number_bits = bits_of_key
+    starts, offsets = ranges
+    rows, indptr, columns, kinds, source = delta
     one = np.uint64(1)
     row_shift = np.uint64(bits + 2 + number_bits)
     column_shift = np.uint64(2 + number_bits)

@@ -1,4 +1,4 @@
-"""ExpiringBatch: the deletes of all edges that are too old, which are listed only if one asks."""
+"""ExpiringBatch: the deletes of all expired edges, listed on request only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take out the edges that are too old: the rows that have some are closed up.
+"""Remove expired edges: rows that have some are compacted.
 
 Part of   the apply path, in place of deltas -> plan -> rewrite for the adjacency ``out``: an edge
           that is too old is so in each row that it stands in, so each row is filtered by itself,
@@ -46,8 +46,8 @@ def take_out(engine: HostGraph, expired: Expired) -> Written:
     shape = arena.shape("out")
     begin, before, after = (np.empty(size, np.uint32) for _ in range(3))
     for_ranges(
-        close_rows, size, image, shape, rooms_of(shape), expired.rows, expired.first,
-        np.int64(expired.until), begin, before, after,
+        close_rows, size, image, shape, rooms_of(shape),
+        (expired.rows, expired.first, np.int64(expired.until)), (begin, before, after),
     )  # fmt: skip
     removed = int(expired.indptr[-1])
     tally = Tally(found_deletes=removed, removed=removed, merged_rows=size)
@@ -63,8 +63,18 @@ def take_out(engine: HostGraph, expired: Expired) -> Written:
 
 
 @compiled
-def close_rows(low, high, image, shape, rooms, rows, first, until, begin, room_before, room_now):
-    """Close up ``rows[low:high]``; say where each began, and its room before and after."""
+def close_rows(low, high, image, shape, rooms, expired, left_rooms):
+    """Close up rows ``low … high - 1`` of those that have expired entries.
+
+    Parameters
+    ----------
+    expired
+        Rows, positions of their first expired entries, and the time that decides.
+    left_rooms
+        uint32 each, filled in: where each row began, and its room before and after.
+    """
+    rows, first, until = expired
+    begin, room_before, room_now = left_rooms
     words = np.uint64(shape.entry_words)
     paged = is_paged(shape)
     final = np.uint64(high) - _ONE
@@ -82,12 +92,12 @@ def close_rows(low, high, image, shape, rooms, rows, first, until, begin, room_b
         first_page, degree, entries, pages = open_row(image, shape, rooms, vertex)
         step, field = entry_strides(shape, entries)
         # What stands in front of the first entry that goes stays where it is.
-        segment, number, place = seek(image, shape, first_page, entries, first[item])
-        at = first_entry(shape, segment, pages) + place * step
+        segment, number, position = seek(image, shape, first_page, entries, first[item])
+        at = first_entry(shape, segment, pages) + position * step
         kept = np.uint64(first[item])
         left = degree - kept
         # Where the next one that stays is to be, and for how many there is space.
-        target, to_number, to, space = segment, number, at, entries - place
+        target, to_number, to, space = segment, number, at, entries - position
         here = min(left, space)
         while left > _ZERO:
             for _ in range(here):

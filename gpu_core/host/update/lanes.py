@@ -74,7 +74,7 @@ def _first(builder: Any, lanes: Lanes, count: Any) -> Any:
     return builder.icmp_unsigned("<", numbers, _spread(builder, lanes, builder.trunc(count, _WORD)))
 
 
-def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     view = context.make_array(array_type)(context, builder, array)
     return builder.bitcast(builder.gep(view.data, [index]), cgutils.voidptr_t)
 
@@ -87,13 +87,13 @@ def _loader(lanes: Lanes) -> Callable[..., Any]:
         """Lanes with ``array[index:index + count]``; the others hold `NONE`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _place(context, builder, signature.args[0], *arguments[:2])
+            position = _address(context, builder, signature.args[0], *arguments[:2])
             kinds = [cgutils.voidptr_t, _WORD, lanes.flags, lanes.vector]
             name = f"llvm.masked.load.v{lanes.width}i32.p0"
             function_type = ir.FunctionType(lanes.vector, kinds)
             function = cgutils.get_or_insert_function(builder.module, function_type, name)
             held = _first(builder, lanes, arguments[2])
-            return builder.call(function, [place, _WORD(4), held, lanes.constant(NONE)])
+            return builder.call(function, [position, _WORD(4), held, lanes.constant(NONE)])
 
         return lanes(array, types.intp, types.intp), generate
 
@@ -109,13 +109,13 @@ def store(typing_context: Any, array: Any, index: Any, count: Any, lanes: Any) -
     """Write the first ``count`` lanes to ``array[index:index + count]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature.args[0], *arguments[:2])
+        position = _address(context, builder, signature.args[0], *arguments[:2])
         kinds = [lanes.vector, cgutils.voidptr_t, _WORD, lanes.flags]
         name = f"llvm.masked.store.v{lanes.width}i32.p0"
         function_type = ir.FunctionType(ir.VoidType(), kinds)
         function = cgutils.get_or_insert_function(builder.module, function_type, name)
         written = _first(builder, lanes, arguments[2])
-        builder.call(function, [arguments[3], place, _WORD(4), written])
+        builder.call(function, [arguments[3], position, _WORD(4), written])
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp, lanes), generate

@@ -46,7 +46,7 @@ def sort_keys(keys: UInt64s, low_bit: int = 0) -> UInt64s:
         # Digit by digit, and within a digit range by range, so that the order is kept.
         by_digit = counts.T.ravel()
         offsets = (np.cumsum(by_digit) - by_digit).reshape(counts.T.shape).T.copy()
-        for_ranges(deal, keys.size, keys, shift, width, starts, offsets, spare)
+        for_ranges(scatter, keys.size, keys, shift, width, starts, offsets, spare)
         keys, spare = spare, keys
     return keys
 
@@ -95,8 +95,8 @@ def count_digits(low, high, keys, shift, width):
 
 
 @compiled
-def deal(low, high, keys, shift, width, starts, offsets, out):
-    """Copy ``keys[low:high]`` to the places of their digits, in order."""
+def scatter(low, high, keys, shift, width, starts, offsets, out):
+    """Copy ``keys[low:high]`` to the positions of their digits, in order."""
     to = offsets[0].copy()
     for i in range(starts.size):
         if starts[i] == low:
@@ -128,11 +128,11 @@ def order_runs(low, high, keys, low_bit):
         while end < np.uint64(keys.size) and keys[end] >> shift == run:
             if end - begin < _SHORT_RUN:
                 key = keys[end]
-                place = end
-                while place > begin and keys[place - one] > key:
-                    keys[place] = keys[place - one]
-                    place -= one
-                keys[place] = key
+                position = end
+                while position > begin and keys[position - one] > key:
+                    keys[position] = keys[position - one]
+                    position -= one
+                keys[position] = key
             end += one
         if end - begin > _SHORT_RUN:
             spare = np.empty(end - begin, np.uint64)

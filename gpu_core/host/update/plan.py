@@ -9,7 +9,7 @@ Writes    the lists of settled rows and of the others; for each of the others th
 Keeps     the demand of a batch is exact before the first word of the graph changes, so a batch that
           does not fit is refused whole
 
-A row is *settled* if its room stays as it is whatever its entries meet: it has place for all of
+A row is *settled* if its room stays as it is whatever its entries meet: it has room for all of
 them, and would not shrink if all of them were deletes that hit. Its record alone decides that.
 Settled rows ask the arena for nothing; they are rewritten in one pass (`settled.py`) and not
 planned. Most rows of most batches are.

@@ -63,12 +63,12 @@ def order_rows(low, high, indptr, columns, sorted_columns, source):
             entries = np.empty(count, np.uint64)
         for j in range(count):
             entry = (np.uint64(columns[begin + j]) << _COLUMN_SHIFT) | (begin + j)
-            place = j
+            position = j
             if count <= np.uint64(_FEW):
-                while place > np.uint64(0) and entries[place - one] > entry:
-                    entries[place] = entries[place - one]
-                    place -= one
-            entries[place] = entry
+                while position > np.uint64(0) and entries[position - one] > entry:
+                    entries[position] = entries[position - one]
+                    position -= one
+            entries[position] = entry
         if count > np.uint64(_FEW):
             entries = sort_alone(entries, np.empty(count, np.uint64), _COLUMN_BIT)
         for j in range(count):

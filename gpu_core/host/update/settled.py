@@ -126,10 +126,10 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
                 else:
                     for word in range(words):
                         bottom = slot + word * field
-                        place = base + word * field + degree * step
-                        while place > bottom:
-                            image[place] = image[place - step]
-                            place -= step
+                        position = base + word * field + degree * step
+                        while position > bottom:
+                            image[position] = image[position - step]
+                            position -= step
                     image[slot] = column
                     degree += 1
                     added += 1
@@ -140,11 +140,11 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
             elif there:
                 degree -= 1
                 for word in range(words):
-                    place = slot + word * field
+                    position = slot + word * field
                     top = base + word * field + degree * step
-                    while place < top:
-                        image[place] = image[place + step]
-                        place += step
+                    while position < top:
+                        image[position] = image[position + step]
+                        position += step
                 removed += 1
                 if operation == KIND_DELETE:
                     found_deletes += 1

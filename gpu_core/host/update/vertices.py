@@ -41,7 +41,7 @@ def create_vertices(engine: HostGraph, mapped: Mapped) -> None:
         for_ranges(enter_records, created.size, arena.image, shape, created, created_ids, ids)
     used = arena[Field.DICTIONARY_USED]
     if slots.size != engine.dictionary_slots:
-        # A larger table: every vertex finds its slot anew.
+        # A larger table: every vertex is inserted again.
         slots[:] = NONE
         present = np.empty(mapped.vertex_count, np.bool_)
         for_ranges(present_flags, present.size, arena.image, shape, present)

@@ -14,6 +14,7 @@ import pytest
 from graphtide import ArenaFullError, BatchError, DynamicGraph
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.image.fields import Field, Table
+from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import RECORDS
 from graphtide.testing import compact, image_of
@@ -132,6 +133,50 @@ def test_a_checkpoint_goes_on_as_the_graph_itself(layout: str, meaning: dict[str
         assert other.state_hash() == graph.state_hash()
         for name, array in other.checkpoint_arrays().items():
             np.testing.assert_array_equal(array, kept[name], err_msg=name)
+
+
+@meanings
+def test_the_first_batch_decides_on_the_size_of_pages(layout: str, meaning: dict[str, Any]) -> None:
+    """By the mean of its rows, as they are stored, and for good: also after a restart."""
+    settings = {**meaning, "layout": layout, "mean_degree": FIRST_BATCH}
+    graph = DynamicGraph(**settings)
+    # It puts no edge, so it is not the first one.
+    graph.apply(batch_of([Row(-1, 1, 2, ts=3)], meaning))
+    first, *later = steps(meaning)
+    graph.apply(batch_of(first, meaning))
+    degrees = graph.degrees()
+    if meaning.get("directed", True) and graph.reverse:
+        degrees = np.concatenate([degrees, graph.in_degrees()])
+    mean = degrees[degrees > 0].mean()
+    assert graph.kind.mean_degree == pytest.approx(mean, rel=1e-12)
+    told = DynamicGraph(**meaning, layout=layout, mean_degree=float(mean))
+    page_bytes = told.memory().page_bytes
+    assert graph.memory().page_bytes == page_bytes
+    graph.verify("full")
+    arrays = graph.checkpoint_arrays()
+    restarted = DynamicGraph.from_checkpoint_arrays(arrays, **settings)
+    told.apply(batch_of(first, meaning))
+    for rows in later:
+        for each in (graph, restarted, told):
+            each.apply(batch_of(rows, meaning))
+    for each in (graph, restarted, graph.copy(engine="host")):
+        each.verify("full")
+        check_accounts(each)
+        assert each.memory().page_bytes == page_bytes
+        assert each.state_hash() == told.state_hash()
+
+
+def test_a_first_batch_that_is_refused_decides_nothing(layout: str) -> None:
+    graph = DynamicGraph(
+        layout=layout, reverse=False, arena_bytes=1 << 16, mean_degree=FIRST_BATCH
+    )  # fmt: skip
+    with pytest.raises(ArenaFullError):
+        graph.insert_edges(np.arange(20_000), np.arange(20_000) + 1)
+    assert graph.kind.mean_degree == FIRST_BATCH
+    graph.insert_edges(np.zeros(60, int), np.arange(60) + 1)
+    assert graph.kind.mean_degree == 60
+    graph.verify("full")
+    assert edges_of(graph) == [(0, other) for other in range(1, 61)]
 
 
 @pytest.mark.parametrize("wrong", ["missing end point", "no room"])

@@ -10,7 +10,7 @@
 #pragma once
 #include "block.cuh"
 
-// Sums and plans of a step stand where a later one does not need the place: step k adds to slot k % SLOTS
+// Sums and plans of a step stand where a later one does not need the slot: step k adds to slot k % SLOTS
 // and reads those of the steps before, of which the oldest is k - 3; then slot k + 1 is emptied.
 constexpr u32 SLOTS = 4;
 __device__ __forceinline__ u32 step_slot(i64 step) { return static_cast<u32>(step) % SLOTS; }

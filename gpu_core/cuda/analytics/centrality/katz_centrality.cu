@@ -124,14 +124,14 @@ extern "C" __global__ void __launch_bounds__(IN_PLACE_THREADS, 1) pull_in_place(
     const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
     extern __shared__ double held[];
     __shared__ u32 taken;
-    Turns turns(&taken);
+    WorkQueue work_queue(&taken);
     const HeldHubs<IN_PLACE_THREADS> hubs(cache, held);
     // A sector of a short row serves several of its loads: it stays in the cache.
-    sum_rows_in_turn<InPlace>(slices, turns, {chunk_sums, tickets},
-                              [&](i64 entry) { return indices[entry]; },
-                              [&](u32 source) { return hubs.value(source, x); },
-                              [](i64) { return 0; },
-                              [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+    sum_rows_from_queue<InPlace>(slices, work_queue, {chunk_sums, tickets},
+                                 [&](i64 entry) { return indices[entry]; },
+                                 [&](u32 source) { return hubs.value(source, x); },
+                                 [](i64) { return 0; },
+                                 [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
 }
 
 struct WeightedEntry {

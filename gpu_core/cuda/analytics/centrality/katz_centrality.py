@@ -42,7 +42,7 @@ _IN_PLACE_STEPS: Final = 5
 
 def iterate(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     *,
     alpha: float,
     beta: float,
@@ -56,38 +56,38 @@ def iterate(
     Parameters and what is returned are those of the host twin, the values float64[vertex_count] on
     the device. Waits for it.
     """
-    device, count = workspace.device, sides.out.count
+    device, count = workspace.device, adjacencies.out.count
     values = device.empty(count, np.float64)
-    if not sides.out.num_vertices:
+    if not adjacencies.out.num_vertices:
         values.fill(0)
         return values, 0, 0.0
     measuring, words = blocks_for(count, _MEASURED), words_of(_STATE)
-    ahead = _first_steps(sides.out, alpha, beta, threshold)
+    ahead = _first_steps(adjacencies.out, alpha, beta, threshold)
     # Entries of a row in place lie side by side.
-    is_spaced = sides.into is not None and sides.into.step > 1
+    is_spaced = adjacencies.into is not None and adjacencies.into.step > 1
     in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
     in_place = in_place and fits_cache(device, count)
-    need = in_slices_bytes(device, sides, weighted=weighted, in_place=in_place)
+    need = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
     need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
     need += hub_cache_bytes(device) if in_place else 0
     with workspace.scratch(need) as scratch:
-        rows = in_slices(device, scratch, sides, weighted=weighted, in_place=in_place)
+        rows = in_slices(device, scratch, adjacencies, weighted=weighted, in_place=in_place)
         # Values after steps of even and of odd numbers.
-        vectors = scratch.place(8 * count), scratch.place(8 * count)
-        sums, state = scratch.place(16 * measuring), scratch.take(words, np.uint64)
+        vectors = scratch.reserve(8 * count), scratch.reserve(8 * count)
+        sums, state = scratch.reserve(16 * measuring), scratch.take(words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
         kernel = "pull_weighted_values" if weighted else "pull_values"
         blocks, threads, shared_bytes, cache, held = rows.blocks, THREADS, 0, NO_CACHE, b""
         if in_place:
             kernel, blocks, threads = "pull_in_place", device.multiprocessors, _IN_PLACE_THREADS
-            cache, shared_bytes = hub_cache(device, scratch, sides.out.degree)
+            cache, shared_bytes = hub_cache(device, scratch, adjacencies.out.degree)
             held = cache
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
         behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
         # The first step gives each vertex beta. By weight, a row of equal values is summed up no
         # sooner than any other.
-        change = abs(beta) * sides.out.num_vertices
+        change = abs(beta) * adjacencies.out.num_vertices
         is_first = weighted or max_iter == 1 or change < threshold
         common, before_alike = (0.0, 0) if is_first else (beta, 1)
         launched = before_alike + 1

@@ -297,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
     if (is_over(pull)) return;
     extern __shared__ double held[];
     __shared__ u32 taken;
-    Turns turns(&taken);
+    WorkQueue work_queue(&taken);
     const u32 count = hubs.count();
 #pragma unroll 8
     for (u32 slot = threadIdx.x; slot < count; slot += HUB_THREADS) held[slot] = hub_shares[slot];
@@ -318,6 +318,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const double share = step.finish(vertex, sum, own.row);
         if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
     };
-    sum_rows_in_turn<Interleaved>(slices, turns, {chunk_sums, tickets}, load, value, prepare, finish);
+    sum_rows_from_queue<Interleaved>(slices, work_queue, {chunk_sums, tickets}, load, value, prepare,
+                                     finish);
     step.add_up<HUB_THREADS>();
 }

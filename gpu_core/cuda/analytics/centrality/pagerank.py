@@ -187,7 +187,7 @@ def kept_at(workspace: Workspace, ids: Array | None, ranks: Vector) -> KeptRanks
 
 def iterate(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     ids: Array | None,
     strengths: Array,
     start: "Vector | Array | None",
@@ -204,7 +204,7 @@ def iterate(
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows that are read.
     ids
         int64[vertex_count], users' ids by index; None: they are the indices.
@@ -230,19 +230,28 @@ def iterate(
     rounding
         Gives what is known of the rounding of that step; waits for the device.
     """
-    device, count = workspace.device, sides.out.count
-    need = in_slices_bytes(device, sides, weighted=weighted) + hubs_bytes(count)
+    device, count = workspace.device, adjacencies.out.count
+    need = in_slices_bytes(device, adjacencies, weighted=weighted) + hubs_bytes(count)
     need += bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
     with workspace.scratch(need) as scratch, _done_when_broken_off(device):
         # Of an undirected graph the lengths of the rows that are pulled are the degrees.
-        degrees = strengths if sides.directed or weighted else None
+        degrees = strengths if adjacencies.directed or weighted else None
         hubs = None if weighted else Hubs(device, scratch, count, degrees)
-        rows = in_slices(device, scratch, sides, weighted=weighted, hubs=hubs)
+        rows = in_slices(device, scratch, adjacencies, weighted=weighted, hubs=hubs)
         iteration = Iteration(
-            device, scratch, sides.out, rows, hubs, degrees, start, teleport, dangling, alpha=alpha
+            device,
+            scratch,
+            adjacencies.out,
+            rows,
+            hubs,
+            degrees,
+            start,
+            teleport,
+            dangling,
+            alpha=alpha,
         )
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
-        found = iteration.rounding(sides.out.degree if weighted else None)
+        found = iteration.rounding(adjacencies.out.degree if weighted else None)
         kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
 
     def rounding() -> Rounding:
@@ -288,7 +297,7 @@ class Iteration:
         #: Arrays whose addresses are in the launches.
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
-        self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
+        self._shares = scratch.reserve(8 * rows.rows), scratch.reserve(8 * rows.rows)
         hub_values = (0, 0) if hubs is None else hubs.values
         hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
         #: Arguments of a step before and behind those that differ from step to step.

@@ -135,11 +135,11 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_step(
     const i64 end = min(first + MEASURED, rows);
     double own[SUMS] = {};
     for (i64 vertex = first + threadIdx.x / LANES; vertex < end; vertex += BLOCK_GROUPS) {
-        const i64 place = vertex * LANES + lane;
-        const double value = next[place];
+        const i64 position = vertex * LANES + lane;
+        const double value = next[position];
         const double additions = static_cast<double>(in_degree[vertex]) + (out_degree ? out_degree[vertex] : 0);
-        own[0] += fabs(value - x[place]);
-        shares[place] = value * inverse[vertex];
+        own[0] += fabs(value - x[position]);
+        shares[position] = value * inverse[vertex];
         if (inverse[vertex] == 0) own[MASS] += value;
         own[2] += additions * value;
     }

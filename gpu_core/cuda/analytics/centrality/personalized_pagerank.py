@@ -36,7 +36,7 @@ _NO_VERTEX: Final = -1
 
 def iterate(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     ids: Array | None,
     strengths: Array,
     sources: npt.NDArray[np.uint32],
@@ -52,16 +52,16 @@ def iterate(
     Parameters are those of the host twin, ``strengths`` on the device, and ``ids`` as of
     `pagerank.iterate`.
     """
-    device, count = workspace.device, sides.out.count
+    device, count = workspace.device, adjacencies.out.count
     if not sources.size:
         return
-    need = in_rows_bytes(device, sides, weighted=weighted)
+    need = in_rows_bytes(device, adjacencies, weighted=weighted)
     need += bytes_of((3 * count * LANES, np.float64), (count, np.float64))
     with workspace.scratch(need) as scratch:
-        rows = in_rows(device, scratch, sides, weighted=weighted)
+        rows = in_rows(device, scratch, adjacencies, weighted=weighted)
         strong = strengths.astype(np.float64)
         is_extreme = float(strong.max()) >= EXTREME
-        steps = _Steps(workspace, scratch, sides, rows, strong, alpha, weighted=weighted)
+        steps = _Steps(workspace, scratch, adjacencies, rows, strong, alpha, weighted=weighted)
         for first in range(0, sources.size, LANES):
             left = steps.begin(sources[first : first + LANES].astype(np.int64))
             iterations = 0
@@ -97,7 +97,7 @@ class _Steps:
         self,
         workspace: Workspace,
         scratch: DeviceScratch,
-        sides: Adjacencies,
+        adjacencies: Adjacencies,
         rows: Rows,
         strong: Array,
         alpha: float,
@@ -108,8 +108,8 @@ class _Steps:
         self._count, self._alpha = rows.count, np.float64(alpha)
         self._inverse = 1.0 / device.xp.where(strong > 0, strong, np.inf)
         self._long_rows = device.xp.flatnonzero(rows.degree > BLOCK_ENTRIES).astype(np.uint32)
-        self._present = sides.out.present
-        self._degrees = rows.degree, sides.out.degree if weighted else None
+        self._present = adjacencies.out.present
+        self._degrees = rows.degree, adjacencies.out.degree if weighted else None
         #: Blocks that sum up the change of a step.
         self.measuring = blocks_for(rows.count, _MEASURED)
         self._vectors = [zeros(scratch, rows.count * LANES, np.float64) for _ in range(3)]

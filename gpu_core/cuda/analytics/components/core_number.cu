@@ -46,9 +46,9 @@ struct Graph {
     u64* lists;   // two, of `rows`
     u64 queue_items;
     u64 rows;
-    u64 sides;    // directions: 1 of undirected graphs
+    u64 directions;  // 1 of undirected graphs
 
-    __device__ __forceinline__ u64* queue(u64 side) const { return queues + side * queue_items; }
+    __device__ __forceinline__ u64* queue(u64 direction) const { return queues + direction * queue_items; }
     __device__ __forceinline__ u64* list(u64 side) const { return lists + side * rows; }
 };
 
@@ -57,10 +57,10 @@ __device__ __forceinline__ void end_round(const Graph& graph) {
     Peeling* const peeling = graph.peeling;
     const bool looked = peeling->looks;
     bool has_items = false;
-    for (u64 side = 0; side < graph.sides; ++side) {
-        peeling->firsts[side] = peeling->ends[side];
-        peeling->ends[side] = __ldcg(&peeling->tails[side]);
-        has_items |= peeling->ends[side] > peeling->firsts[side];
+    for (u64 direction = 0; direction < graph.directions; ++direction) {
+        peeling->firsts[direction] = peeling->ends[direction];
+        peeling->ends[direction] = __ldcg(&peeling->tails[direction]);
+        has_items |= peeling->ends[direction] > peeling->firsts[direction];
     }
     const u64 least = __ldcg(&peeling->least);
     if (looked) {
@@ -80,10 +80,11 @@ __device__ __forceinline__ void end_round(const Graph& graph) {
 __device__ __forceinline__ void queue_peeled(bool is_peeled, u32 vertex, const BothWays& rows,
                                              const Graph& graph, u64& entries) {
     if (!__any_sync(FULL_WARP, is_peeled)) return;
-    for (u64 side = 0; side < graph.sides; ++side) {
-        const u32 length = is_peeled ? rows.of(side).degree[vertex] : 0;
+    for (u64 direction = 0; direction < graph.directions; ++direction) {
+        const u32 length = is_peeled ? rows.of(direction).degree[vertex] : 0;
         entries += length;
-        queue_vertices(is_peeled, vertex, length, &graph.peeling->tails[side], graph.queue(side));
+        queue_vertices(is_peeled, vertex, length, &graph.peeling->tails[direction],
+                       graph.queue(direction));
     }
 }
 
@@ -93,12 +94,13 @@ __device__ __forceinline__ void peel(const BothWays& rows, const Graph& graph) {
     Peeling* const peeling = graph.peeling;
     const u32 core = static_cast<u32>(__ldcg(&peeling->core));
     u64 entries = 0;
-    for (u64 side = 0; side < graph.sides; ++side) {
-        const Rows& walked = rows.of(side);
+    for (u64 direction = 0; direction < graph.directions; ++direction) {
+        const Rows& walked = rows.of(direction);
         for_edges<SIZE>(
-            walked, graph.queue(side), __ldcg(&peeling->firsts[side]), __ldcg(&peeling->ends[side]),
+            walked, graph.queue(direction), __ldcg(&peeling->firsts[direction]),
+            __ldcg(&peeling->ends[direction]),
             [&](bool has_entry, const Entry& entry) {
-                const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
+                const u32 neighbor = has_entry ? walked.columns[entry.position] : 0;
                 bool is_peeled = false;
                 if (has_entry && __ldcg(&graph.degree[neighbor]) > core) {
                     const u32 before = atomicSub(&graph.degree[neighbor], 1u);
@@ -164,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_peeling(
         const u32* __restrict__ out_degree, const u32* __restrict__ into_degree, const Graph graph) {
     const u64 vertex = thread_of_grid();
     if (vertex < graph.rows) {
-        graph.degree[vertex] = out_degree[vertex] + (graph.sides > 1 ? into_degree[vertex] : 0);
+        graph.degree[vertex] = out_degree[vertex] + (graph.directions > 1 ? into_degree[vertex] : 0);
         graph.list(0)[vertex] = vertex;
     }
     if (vertex > 0) return;

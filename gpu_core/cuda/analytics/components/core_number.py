@@ -40,24 +40,24 @@ def self_loop(workspace: Workspace, out: Rows) -> int | None:
     return None if vertex == _NO_VERTEX else int(vertex)
 
 
-def core_numbers(workspace: Workspace, sides: Adjacencies) -> Array:
+def core_numbers(workspace: Workspace, adjacencies: Adjacencies) -> Array:
     """int32[vertex_count] on the device: core number by vertex index. Waits for the device.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored; without self loops.
     """
-    device, out = workspace.device, sides.out
-    count, directions = out.count, 2 if sides.directed else 1
+    device, out = workspace.device, adjacencies.out
+    count, directions = out.count, 2 if adjacencies.directed else 1
     degree = device.empty(count, np.uint32)
     if not count:
         return degree.view(np.int32)
     items = queue_items(out)
     need = bytes_of((directions * items + 2 * count + words_of(_PEELING), np.uint64))
-    need += in_rows_bytes(device, sides)
+    need += in_rows_bytes(device, adjacencies)
     with workspace.scratch(need) as scratch:
-        into = in_rows(device, scratch, sides)
+        into = in_rows(device, scratch, adjacencies)
         queues = scratch.take(directions * items, np.uint64)
         lists = scratch.take(2 * count, np.uint64)
         peeling = zeros(scratch, words_of(_PEELING), np.uint64)

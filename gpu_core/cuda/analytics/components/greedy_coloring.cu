@@ -62,7 +62,7 @@ __device__ __forceinline__ void queue_colored(bool is_colored, u32 vertex, const
     queue_rows(is_colored, vertex, graph.degree, &graph.coloring->tail, graph.queue, entries);
 }
 
-// Take a color that a neighbor before has, and color the vertex if that was the last; tell whether.
+// Take a color that a neighbor before has, and color the vertex if that was the last; returns whether.
 __device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u32 color) {
     u32* const taken = graph.taken + graph.starts[vertex];
     // A larger one is none that the vertex could get.
@@ -86,7 +86,7 @@ __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& gr
     u64 entries = 0;
     for_edges<SIZE>(rows, graph.queue, __ldcg(&graph.coloring->first), __ldcg(&graph.coloring->end),
                       [&](bool has_entry, const Entry& entry) {
-                          const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
+                          const u32 neighbor = has_entry ? rows.columns[entry.position] : 0;
                           const bool is_colored =
                               has_entry && graph.is_before(entry.vertex, neighbor) &&
                               is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
@@ -107,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_before(
     for_edges<LEVEL_THREADS>(
         Rows{begin, degree, columns, step}, graph.queue, 0, *tail,
         [&](bool has_entry, const Entry& entry) {
-            if (!has_entry || !graph.is_before(columns[entry.place], entry.vertex)) return;
+            if (!has_entry || !graph.is_before(columns[entry.position], entry.vertex)) return;
             atomicAdd(&graph.waiting[entry.vertex], 1u);
         });
 }

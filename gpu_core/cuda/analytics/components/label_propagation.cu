@@ -15,13 +15,13 @@
 struct Table {
     u64* labels;          // stamp above 32 bits, label
     u64* counts;          // stamp above 32 bits, count
-    const i64* places;    // by vertex: entries of the vertices before it
-    i64 first_place;      // of the first vertex of the color
+    const i64* positions;    // by vertex: entries of the vertices before it
+    i64 first_position;      // of the first vertex of the color
     u64 stamp;
 
     // Count a label; returns how often it has been counted.
     __device__ __forceinline__ u32 count(u32 vertex, u32 degree, u32 label) const {
-        const i64 begin = 2 * (places[vertex] - first_place);
+        const i64 begin = 2 * (positions[vertex] - first_position);
         const u32 size = 2 * degree;
         const u64 wanted = stamp << 32 | label;
         u32 slot = static_cast<u32>(static_cast<u64>(label * 0x9E3779B1u) * size >> 32);
@@ -47,14 +47,14 @@ struct Table {
 //             pieces   i64[count + 1]: items before each of them
 //             starts   i64[count + 1]: entries before each of them
 // Writes      queue    u64[pieces[count]]
-//             places   i64 by vertex: its `starts`
+//             positions   i64 by vertex: its `starts`
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_by_color(
         const u32* __restrict__ members, const u64 count, const i64* __restrict__ pieces,
-        const i64* __restrict__ starts, u64* __restrict__ queue, i64* __restrict__ places) {
+        const i64* __restrict__ starts, u64* __restrict__ queue, i64* __restrict__ positions) {
     const u64 at = thread_of_grid();
     if (at >= count) return;
     const u32 vertex = members[at];
-    places[vertex] = starts[at];
+    positions[vertex] = starts[at];
     const i64 first = pieces[at];
     for (i64 item = first; item < pieces[at + 1]; ++item) {
         queue[item] = static_cast<u64>(item - first) << 32 | vertex;
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_labels(
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry) return;
             const u32 vertex = entry.vertex;
-            const u32 label = labels[columns[entry.place]];
+            const u32 label = labels[columns[entry.position]];
             const u32 count = table.count(vertex, degree[vertex], label);
             const u64 found = static_cast<u64>(count) << 32 | label;
             if (__ldcg(&best[vertex]) < found) atomicMax(&best[vertex], found);

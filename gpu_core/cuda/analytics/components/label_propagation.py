@@ -87,10 +87,10 @@ class _Sweeps:
         self._items = device.to_host(items[bounds]).astype(np.uint64)
         self._entries = device.to_host(starts[bounds])
         self._queue = memory.take(int(self._items[-1]), np.uint64)
-        self._places = memory.take(count, np.int64)
+        self._positions = memory.take(count, np.int64)
         device.launch(
             _SOURCE, "queue_by_color", blocks_for(count), THREADS, self._members, np.uint64(count),
-            items, starts, self._queue, self._places,
+            items, starts, self._queue, self._positions,
         )  # fmt: skip
         slots = 2 * int(np.diff(self._entries).max())
         self._labels, self._counts = (zeros(memory, slots, np.uint64) for _ in range(2))
@@ -98,10 +98,10 @@ class _Sweeps:
         self._stamp = 0
 
     def changes(self, label: Array) -> bool:
-        """Sweep over all vertices; tell whether a label has changed."""
+        """Sweep over all vertices; returns whether a label has changed."""
         device, many = self._device, _BLOCKS * self._device.multiprocessors
         changed = zeros(self._memory, 1, np.uint64)
-        table = [address(each) for each in (self._labels, self._counts, self._places)]
+        table = [address(each) for each in (self._labels, self._counts, self._positions)]
         for color in range(self._vertices.size - 1):
             low, high = self._items[color], self._items[color + 1]
             if low == high:

@@ -91,7 +91,7 @@ __device__ __forceinline__ bool settles(const Graph& graph, u32 vertex, u32 comp
     return atomicCAS(&graph.component[vertex], NO_VERTEX, component) == NO_VERTEX;
 }
 
-// Each of the three: go to an open neighbor, by an edge of the direction; tell whether it is queued.
+// Each of the three: go to an open neighbor, by an edge of the direction; returns whether it is queued.
 
 __device__ __forceinline__ bool is_trimmed(const Graph& graph, u32 direction, u32 neighbor) {
     u32* const left = direction ? graph.left_out : graph.left_in;
@@ -120,7 +120,7 @@ __device__ __forceinline__ void work(const BothWays& rows, const Graph& graph, u
         for_edges<SIZE>(
             walked, graph.queue(direction, __ldcg(&graph.rounds->side)), 0,
             __ldcg(&graph.rounds->ends[direction]), [&](bool has_entry, const Entry& entry) {
-                const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
+                const u32 neighbor = has_entry ? walked.columns[entry.position] : 0;
                 bool is_queued = has_entry && is_open(graph, neighbor);
                 if (is_queued) {
                     is_queued = what == TRIMS          ? is_trimmed(graph, direction, neighbor)

@@ -33,14 +33,14 @@ _GRAPH: Final = structure(_SOURCE, "Graph")
 _GROUPS: Final = Groups(first=1, most=16)
 
 
-def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None) -> Array:
+def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array | None) -> Array:
     """Position in the order of ids of the first vertex of each vertex' component, on the device.
 
     Waits for the searches.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     order
         uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
@@ -50,16 +50,16 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
     uint32[vertex_count]
         Of no meaning for absent vertices.
     """
-    device, out = workspace.device, sides.out
+    device, out = workspace.device, adjacencies.out
     count = out.count
     component = device.empty(count, np.uint32)
     if not count:
         return component
     items = queue_items(out)
     need = bytes_of((4 * items + words_of(_ROUNDS), np.uint64), (4 * count, np.uint32))
-    need += in_rows_bytes(device, sides) + NAME_BYTES * count
+    need += in_rows_bytes(device, adjacencies) + NAME_BYTES * count
     with workspace.scratch(need) as scratch:
-        into = in_rows(device, scratch, sides)
+        into = in_rows(device, scratch, adjacencies)
         rounds = zeros(scratch, words_of(_ROUNDS), np.uint64)
         queues = scratch.take(4 * items, np.uint64)
         of_vertices = [scratch.take(count, np.uint32) for _ in range(4)]

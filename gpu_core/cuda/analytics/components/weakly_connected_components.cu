@@ -122,6 +122,6 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_queued(
         const i64 step, u32* parent, const u64* __restrict__ tail, const u64* __restrict__ queue) {
     for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
                                [&](bool has_entry, const Entry& entry) {
-                                   if (has_entry) link(parent, entry.vertex, columns[entry.place]);
+                                   if (has_entry) link(parent, entry.vertex, columns[entry.position]);
                                });
 }

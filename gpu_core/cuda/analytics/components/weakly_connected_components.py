@@ -29,14 +29,14 @@ _ASKED: Final = constant(_SOURCE, "ASKED")
 _BLOCKS: Final = 8
 
 
-def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None) -> Array:
+def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array | None) -> Array:
     """Position in the order of ids of the first vertex of each vertex' component, on the device.
 
     Waits for nothing.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     order
         uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
@@ -46,7 +46,7 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
     uint32[vertex_count]
         Of no meaning for absent vertices.
     """
-    device, out, count = workspace.device, sides.out, sides.out.count
+    device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
     parent = device.empty(count, np.uint32)
     items = queue_items(out)
     with workspace.scratch(bytes_of((items + 3, np.uint64)) + NAME_BYTES * count) as scratch:
@@ -68,14 +68,14 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
         for entry in range(SAMPLED):
             launch("link_sampled", *out.walked, number, np.uint32(entry), parent)
             launch("compress", number, parent)
-        if sides.into is None:
+        if adjacencies.into is None:
             # Nobody sees an edge from its other end, so every row is read.
             state[:1] = _NO_ROOT
         elif count:
             device.launch(_SOURCE, "find_large", 1, _ASKED, number, parent, state)
         link_rest(out, SAMPLED, state[1:])
-        if sides.into is not None and sides.directed:
-            link_rest(sides.into, 0, state[2:])
+        if adjacencies.into is not None and adjacencies.directed:
+            link_rest(adjacencies.into, 0, state[2:])
         launch("compress", number, parent)
         vertices = out.num_vertices if order is None else int(order.size)
         name_components(device, scratch, order, vertices, parent)

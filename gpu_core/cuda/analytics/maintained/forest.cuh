@@ -124,7 +124,7 @@ __device__ __forceinline__ void for_neighbors(const Graph& graph, u32 number, co
         for_edges<SIZE>(rows, items_of(graph, number, direction),
                           begin ? __ldcg(&begin[direction]) : 0, __ldcg(&end[direction]),
                           [&](bool has_entry, const Entry& entry) {
-                              visit(has_entry, entry, has_entry ? rows.columns[entry.place] : 0);
+                              visit(has_entry, entry, has_entry ? rows.columns[entry.position] : 0);
                           });
     }
 }

@@ -293,11 +293,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_joined(const Gr
     }
 }
 
-// Tell for every vertex whether it is no root, and has no neighbor below it.
+// Mark for every vertex whether it is no root, and has no neighbor below it.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      unproven  u8[count]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) tell_unproven(const Graph graph,
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) mark_unproven(const Graph graph,
                                                                            u8* __restrict__ unproven) {
     const u64 index = thread_of_grid();
     const u32 vertex = static_cast<u32>(index);

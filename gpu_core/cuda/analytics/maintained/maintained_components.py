@@ -7,10 +7,10 @@ that finds nothing to do, or has to wait for a loop before it, ends at once. The
 once, and starts what is left again. Kernels: ``maintained_components.cu``.
 
 From nothing, the component of a hub is searched as by `bfs.distances`; what that has not reached is
-mended likewise. Rows are read where they are (`rows.Rows`).
+repaired likewise. Rows are read where they are (`rows.Rows`).
 
 Host twin: `host/analytics/maintained/maintained_components.py`. Not here: what levels prove, and
-whether to mend them (`algorithms/maintained/maintained_components.py`).
+when to repair them (`algorithms/maintained/maintained_components.py`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -51,37 +51,37 @@ _UNLIMITED: Final = (1 << 64) - 1
 _MOST_GROUPS: Final = 16
 
 
-def search(workspace: Workspace, sides: Adjacencies) -> Forest:
+def search(workspace: Workspace, adjacencies: Adjacencies) -> Forest:
     """Components of a graph, from nothing; waits for the device."""
-    device, degree, count = workspace.device, sides.out.degree, sides.out.count
+    device, degree, count = workspace.device, adjacencies.out.degree, adjacencies.out.count
     if not count:
         return Forest(*(device.empty(0, np.uint32) for _ in range(3)))
     # From a hub there are few levels, and it is the last to lose all its edges.
     hub = device.xp.asarray(degree.argmax()).reshape(1)
     first = device.read_words(hub).astype(np.uint32)
-    level = distances(workspace, sides, first).view(np.uint32)
+    level = distances(workspace, adjacencies, first).view(np.uint32)
     # All others begin as of the same component, and climb or are parted from it.
     root, size = device.empty(count, np.uint32), device.empty(count, np.uint32)
     root.fill(first[0])
     size.fill(0)
     size[int(first[0])] = count
     forest = Forest(root, level, size)
-    with workspace.scratch(_mending_bytes(sides)) as scratch:
-        mending = _Mending(device, scratch, sides, forest, _UNLIMITED)
-        found = mending.launch("list_unproven", blocks_for(count), first[0])
-        mending.run([mending.climbing([found]), mending.joining(None, is_cut=True)])
+    with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
+        repairing = _Repair(device, scratch, adjacencies, forest, _UNLIMITED)
+        found = repairing.launch("list_unproven", blocks_for(count), first[0])
+        repairing.run([repairing.climbing([found]), repairing.joining(None, is_cut=True)])
     return forest
 
 
 def repair(
-    workspace: Workspace, sides: Adjacencies, forest: Forest, removed: Array | None,
+    workspace: Workspace, adjacencies: Adjacencies, forest: Forest, removed: Array | None,
     added: Array | None, most: int | None,
 ) -> bool:  # fmt: skip
-    """Mend a forest; returns whether that is done, rather than broken off. Waits for the device.
+    """Repair a forest; returns whether that is done, rather than broken off. Waits for the device.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Of the graph without the removed edges, and with the added ones.
     forest
         Of the graph before; written.
@@ -90,13 +90,13 @@ def repair(
     most
         Entries that may be queued, by each of the two; None: any number.
     """
-    with workspace.scratch(_mending_bytes(sides)) as scratch:
+    with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
         limit = _UNLIMITED if most is None else most
-        mending = _Mending(workspace.device, scratch, sides, forest, limit)
+        repairing = _Repair(workspace.device, scratch, adjacencies, forest, limit)
         steps = []
         if removed is not None:
-            steps = [mending.losing(removed), mending.climbing([])]
-        return mending.run([*steps, mending.joining(added, is_cut=removed is not None)])
+            steps = [repairing.losing(removed), repairing.climbing([])]
+        return repairing.run([*steps, repairing.joining(added, is_cut=removed is not None)])
 
 
 def resized(workspace: Workspace, forest: Forest, count: int) -> Forest:
@@ -132,15 +132,17 @@ def all_of(workspace: Workspace, rows: Rows) -> Array:
     return workspace.device.xp.arange(rows.count, dtype=np.uint32)
 
 
-def told(workspace: Workspace, sides: Adjacencies, forest: Forest) -> dict[str, npt.NDArray[Any]]:
+def audit_arrays(
+    workspace: Workspace, adjacencies: Adjacencies, forest: Forest
+) -> dict[str, npt.NDArray[Any]]:
     """What an audit compares, by vertex index."""
     device, count = workspace.device, int(forest.root.size)
     unproven = device.empty(count, np.uint8)
-    with workspace.scratch(_mending_bytes(sides)) as scratch:
-        mending = _Mending(device, scratch, sides, forest, 0)
-        device.launch(*mending.launch("tell_unproven", blocks_for(count), unproven))
+    with workspace.scratch(_repair_bytes(adjacencies)) as scratch:
+        repairing = _Repair(device, scratch, adjacencies, forest, 0)
+        device.launch(*repairing.launch("mark_unproven", blocks_for(count), unproven))
     sizes = device.xp.where(forest.level == 0, forest.size, 0)[forest.root]
-    first = first_members(workspace, forest.root.copy(), all_of(workspace, sides.out))
+    first = first_members(workspace, forest.root.copy(), all_of(workspace, adjacencies.out))
     named = {"first_index": first, "unproven": unproven, "size": sizes}
     return {name: to_host(workspace, items) for name, items in named.items()}
 
@@ -167,35 +169,39 @@ class _Step(NamedTuple):
     queue: np.uint32
 
 
-def _items(sides: Adjacencies) -> int:
+def _items(adjacencies: Adjacencies) -> int:
     """Items that a queue has for each direction."""
-    return max(queue_items(rows) for rows in (sides.out, sides.into) if rows is not None)
+    return max(
+        queue_items(rows) for rows in (adjacencies.out, adjacencies.into) if rows is not None
+    )
 
 
-def _mending_bytes(sides: Adjacencies) -> int:
-    """Bytes of scratch that `_Mending` takes."""
+def _repair_bytes(adjacencies: Adjacencies) -> int:
+    """Bytes of scratch that `_Repair` takes."""
     words = words_of(_STATE)
-    return bytes_of((4 * _items(sides) + words, np.uint64), (sides.out.count, np.uint32))
+    return bytes_of(
+        (4 * _items(adjacencies) + words, np.uint64), (adjacencies.out.count, np.uint32)
+    )
 
 
-class _Mending:
-    """Mends a forest, which is written. All arrays beside it are scratch of the caller."""
+class _Repair:
+    """Repairs a forest, which is written. All arrays beside it are scratch of the caller."""
 
     def __init__(
-        self, device: Device, scratch: Scratch, sides: Adjacencies, forest: Forest, most: int
+        self, device: Device, scratch: Scratch, adjacencies: Adjacencies, forest: Forest, most: int
     ) -> None:
-        assert sides.into is not None
-        self._device, count, items = device, sides.out.count, _items(sides)
+        assert adjacencies.into is not None
+        self._device, count, items = device, adjacencies.out.count, _items(adjacencies)
         self._state = zeros(scratch, words_of(_STATE), np.uint64)
-        self._held = scratch.take(4 * items, np.uint64), scratch.take(count, np.uint32), sides
+        self._held = scratch.take(4 * items, np.uint64), scratch.take(count, np.uint32), adjacencies
         queues, was, _ = self._held
         rows = (
             tuple(each if isinstance(each, np.int64) else address(each) for each in side.walked)
-            for side in (sides.out, sides.into)
+            for side in (adjacencies.out, adjacencies.into)
         )
         arrays = (address(each) for each in (self._state, queues, *forest, was))
         self._graph = np.array(
-            (*rows, 1 + sides.directed, count, items, most, *arrays), dtype=_GRAPH
+            (*rows, 1 + adjacencies.directed, count, items, most, *arrays), dtype=_GRAPH
         )
         self._blocks = blocks_of(device)
 

@@ -42,10 +42,10 @@ __device__ __forceinline__ u32 first_not_below_back(
 }
 
 // Where the pair of two vertices stands in keys[0 … number - 1]; -1: it does not.
-__device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
+__device__ __forceinline__ i64 position_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
     const u64 key = key_of(one, other);
-    const u32 place = first_not_below(keys, 0, static_cast<u32>(number), key);
-    return place < number && keys[place] == key ? static_cast<i64>(place) : -1;
+    const u32 position = first_not_below(keys, 0, static_cast<u32>(number), key);
+    return position < number && keys[position] == key ? static_cast<i64>(position) : -1;
 }
 
 // Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
@@ -56,12 +56,12 @@ __device__ __forceinline__ bool is_counted_before(
         const u64* __restrict__ keys, u32 pair, u32 u, u32 v, u32 w) {
     if (w > v) return false;
     const u64 of_u = key_of(u, w);
-    const u32 place =
+    const u32 position =
         w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
-    if (place < pair && keys[place] == of_u) return true;
+    if (position < pair && keys[position] == of_u) return true;
     if (w > u) return false;
     const u64 of_v = key_of(w, v);
-    const u32 next = first_not_below(keys, place, pair, of_v);
+    const u32 next = first_not_below(keys, position, pair, of_v);
     return next < pair && keys[next] == of_v;
 }
 
@@ -128,10 +128,10 @@ list_folded(const u64* __restrict__ folded, const i64 edges, const i64 bits,
             const i64* __restrict__ before, u64* __restrict__ pairs, u32* __restrict__ changed) {
     for_listed(
         edges, before[blockIdx.x], [&](i64 edge) { return is_first_of_pair(folded, edge, bits); },
-        [&](i64 edge, i64 place) {
+        [&](i64 edge, i64 position) {
             const u64 pair = folded[edge];
-            pairs[place] = pair >> bits << 32 | (pair & all_ones(bits));
-            changed[place] = 1 + (edge + 1 < edges && folded[edge + 1] == pair);
+            pairs[position] = pair >> bits << 32 | (pair & all_ones(bits));
+            changed[position] = 1 + (edge + 1 < edges && folded[edge + 1] == pair);
         });
 }
 
@@ -222,8 +222,8 @@ count_common_directed(const u64* __restrict__ keys, const i64* __restrict__ star
     for_pair_entries(Pairs{keys, starts, pairs}, rows, [&](const PairEntry& entry, u32 number) {
         Change change{};
         if (entry.is_common) {
-            const i64 uw = place_of(keys, pairs, entry.u, entry.w);
-            const i64 vw = place_of(keys, pairs, entry.v, entry.w);
+            const i64 uw = position_of(keys, pairs, entry.u, entry.w);
+            const i64 vw = position_of(keys, pairs, entry.v, entry.w);
             const bool is_counted_before =
                 (uw >= 0 && uw < entry.pair) || (vw >= 0 && vw < entry.pair);
             if (!is_counted_before) {

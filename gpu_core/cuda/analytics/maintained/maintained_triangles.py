@@ -49,12 +49,12 @@ class DirectedPairs(NamedTuple):
         return self.pairs.work
 
 
-def pairs_of(workspace: Workspace, sides: Adjacencies, keys: Array) -> Pairs | DirectedPairs:
+def pairs_of(workspace: Workspace, adjacencies: Adjacencies, keys: Array) -> Pairs | DirectedPairs:
     """Measure the work of some edges, all of which the rows have. Waits."""
-    if not sides.directed:
-        return pairs_in_rows(workspace, sides.out, keys)
+    if not adjacencies.directed:
+        return pairs_in_rows(workspace, adjacencies.out, keys)
     device = workspace.device
-    keys, changed = _folded(workspace, keys, sides.out.count)
+    keys, changed = _folded(workspace, keys, adjacencies.out.count)
     count = int(keys.size)
     lengths, weights = device.empty(count, np.uint32), device.empty(count, np.uint32)
     if count == 0:
@@ -62,7 +62,7 @@ def pairs_of(workspace: Workspace, sides: Adjacencies, keys: Array) -> Pairs | D
         return DirectedPairs(Pairs(keys, changed, 0), weights)
     device.launch(
         _SOURCE, "measure_pairs", blocks_for(count), THREADS, keys, changed, np.int64(count),
-        *_walked(sides), lengths, weights,
+        *_walked(adjacencies), lengths, weights,
     )  # fmt: skip
     return DirectedPairs(pairs_of_lengths(workspace, keys, lengths), weights)
 
@@ -97,24 +97,28 @@ def _folded(workspace: Workspace, keys: Array, vertices: int) -> tuple[Array, Ar
     return pairs, changed
 
 
-def look_ups_of_recount(sides: Adjacencies, triangles: int) -> float:
+def look_ups_of_recount(adjacencies: Adjacencies, triangles: int) -> float:
     """Look-ups in the time that a recount takes."""
-    return _LOOK_UPS_AN_ENTRY * sides.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles
+    return _LOOK_UPS_AN_ENTRY * adjacencies.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles
 
 
-def _walked(sides: Adjacencies) -> tuple[Array | np.int64, ...]:
-    assert sides.into is not None
-    return *sides.out.walked, *sides.into.walked
+def _walked(adjacencies: Adjacencies) -> tuple[Array | np.int64, ...]:
+    assert adjacencies.into is not None
+    return *adjacencies.out.walked, *adjacencies.into.walked
 
 
 def count_pairs(
-    workspace: Workspace, sides: Adjacencies, found: Pairs | DirectedPairs, kept: Kept, sign: int
+    workspace: Workspace,
+    adjacencies: Adjacencies,
+    found: Pairs | DirectedPairs,
+    kept: Kept,
+    sign: int,
 ) -> None:
     """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     device = workspace.device
     if isinstance(found, Pairs):
         device.launch(
-            _SOURCE, "count_common", found.blocks, THREADS, *found.listed, *sides.out.walked,
+            _SOURCE, "count_common", found.blocks, THREADS, *found.listed, *adjacencies.out.walked,
             np.int64(sign), kept.triangles,
         )  # fmt: skip
         return
@@ -126,7 +130,7 @@ def count_pairs(
     )  # fmt: skip
     device.launch(
         _SOURCE, "count_common_directed", pairs.blocks, THREADS, *pairs.listed, weights,
-        *_walked(sides), np.int64(kept.both_ways is not None), np.int64(sign), kept.triangles,
+        *_walked(adjacencies), np.int64(kept.both_ways is not None), np.int64(sign), kept.triangles,
         kept.links,
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ THREADS: Final = constant(_SOURCE, "WINDOW_THREADS")
 WINDOW_COST: Final = constant(_SOURCE, "WINDOW_COST")
 ROW_COST: Final = constant(_SOURCE, "ROW_COST")
 SCAN_ROWS: Final = constant(_SOURCE, "SCAN_ROWS")
-_PLACES: Final = "queries.cu"
+_POSITIONS: Final = "queries.cu"
 
 
 class CompactRows(NamedTuple):
@@ -186,9 +186,9 @@ def transposed(device: Device, scratch: Scratch, rows: Rows, *, weighted: bool =
         np.uint32(0), sort.keys,
     )  # fmt: skip
     if is_wide:
-        # Two words do not travel with a key: the place of the entry does. Rows are pinned ones.
+        # Two words do not travel with a key: the position of the entry does. Rows are pinned ones.
         items = np.int64(entries)
-        device.launch(_PLACES, "number_items", blocks_for(entries), THREADS, items, sort.values)
+        device.launch(_POSITIONS, "number_items", blocks_for(entries), THREADS, items, sort.values)
     elif compact.words is not None and sort.values is not None:
         sort.values[:] = compact.words
     keys, values = sort.run(counted=False)
@@ -211,23 +211,23 @@ def transposed(device: Device, scratch: Scratch, rows: Rows, *, weighted: bool =
     )  # fmt: skip
 
 
-def in_rows_bytes(device: Device, sides: Adjacencies, *, weighted: bool = False) -> int:
+def in_rows_bytes(device: Device, adjacencies: Adjacencies, *, weighted: bool = False) -> int:
     """Bytes of scratch that `in_rows` takes."""
-    if sides.into is not None:
+    if adjacencies.into is not None:
         return 0
-    count, entries = sides.out.count, sides.out.num_entries
+    count, entries = adjacencies.out.count, adjacencies.out.num_entries
     # Float64 weights, which the copy before the sort does without, take both words behind it.
     need = 2 * rows_bytes(count, entries, with_words=weighted) + bytes_of((count, np.uint32))
     return need + sort_bytes(device, entries, with_values=weighted)
 
 
 def in_rows(
-    device: Device, scratch: Scratch, sides: Adjacencies, *, weighted: bool = False
+    device: Device, scratch: Scratch, adjacencies: Adjacencies, *, weighted: bool = False
 ) -> Rows:
     """Rows of in-neighbors, also where no reverse adjacency is stored."""
-    if sides.into is not None:
-        return sides.into
-    return transposed(device, scratch, sides.out, weighted=weighted)
+    if adjacencies.into is not None:
+        return adjacencies.into
+    return transposed(device, scratch, adjacencies.out, weighted=weighted)
 
 
 def zeros(scratch: Scratch, count: int, dtype: type[np.generic]) -> Array:

@@ -2,7 +2,7 @@
 //
 // Part of     betweenness_centrality.cu, bfs.cu, core_number.cu, greedy_coloring.cu, label_propagation.cu,
 //             maintained_components.cu (forest.cuh), sssp.cu, strongly_connected_components.cu,
-//             weakly_connected_components.cu; ways.cuh, and so operators and programs of users
+//             weakly_connected_components.cu; message_rows.cuh, and so operators and programs of users
 //
 // Operators   `for_edges`, `for_vertices`; `queue_vertices` and `append_vertices` filter, into a queue or
 //             a list. Those of users (for_edges.cuh, for_vertices.cuh) are these, with functions of theirs
@@ -71,7 +71,7 @@ struct BothWays {
 struct Entry {
     u32 vertex;
     u32 number;
-    i64 place;
+    i64 position;
 };
 
 // True in the one thread that ends a round: one of the block that finishes last. All threads call; `ticket`
@@ -108,11 +108,11 @@ __device__ __forceinline__ void queue_vertices(bool is_queued, u32 vertex, u32 d
     const u32 pieces = is_queued ? degree / PIECE_ENTRIES + (degree % PIECE_ENTRIES > 0) : 0;
     u32 total;
     const u32 before = warp_exclusive_sum(pieces, total);
-    u64 place = 0;
-    if (lane_of_thread() == 0 && total) place = atomicAdd(tail, u64(total));
-    place = __shfl_sync(FULL_WARP, place, 0) + before;
+    u64 position = 0;
+    if (lane_of_thread() == 0 && total) position = atomicAdd(tail, u64(total));
+    position = __shfl_sync(FULL_WARP, position, 0) + before;
     for (u32 piece = 0; piece < pieces; ++piece) {
-        queue[place + piece] = static_cast<u64>(piece) << 32 | vertex;
+        queue[position + piece] = static_cast<u64>(piece) << 32 | vertex;
     }
 }
 
@@ -129,10 +129,10 @@ __device__ __forceinline__ void queue_rows(bool is_queued, u32 vertex, const u32
 __device__ __forceinline__ u32 append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
     const u32 lanes = __ballot_sync(FULL_WARP, is_listed);
     if (!lanes) return 0;
-    u64 place = 0;
-    if (lane_of_thread() == 0) place = atomicAdd(tail, u64(__popc(lanes)));
-    place = __shfl_sync(FULL_WARP, place, 0) + __popc(lanes & ((1u << lane_of_thread()) - 1));
-    if (is_listed) list[place] = vertex;
+    u64 position = 0;
+    if (lane_of_thread() == 0) position = atomicAdd(tail, u64(__popc(lanes)));
+    position = __shfl_sync(FULL_WARP, position, 0) + __popc(lanes & ((1u << lane_of_thread()) - 1));
+    if (is_listed) list[position] = vertex;
     return __popc(lanes);
 }
 
@@ -155,7 +155,7 @@ __device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u6
                                             Visit visit) {
     __shared__ u32 starts[SIZE + 1];
     __shared__ u64 items[SIZE];
-    __shared__ i64 places[SIZE];
+    __shared__ i64 positions[SIZE];
     const u64 share = min((end - begin + gridDim.x - 1) / gridDim.x, u64(SIZE));
     for (u64 tile = begin + blockIdx.x * share; tile < end; tile += gridDim.x * share) {
         u32 length = 0;
@@ -165,7 +165,7 @@ __device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u6
             const u32 skipped = static_cast<u32>(item >> 32) * PIECE_ENTRIES;
             length = min(rows.degree[vertex] - skipped, PIECE_ENTRIES);
             items[threadIdx.x] = item;
-            places[threadIdx.x] = rows.begin[vertex] + skipped * rows.step;
+            positions[threadIdx.x] = rows.begin[vertex] + skipped * rows.step;
         }
         u32 total;
         starts[threadIdx.x] = block_exclusive_sum<u32, SIZE>(length, total);
@@ -184,10 +184,10 @@ __device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u6
                 const u32 within = at - starts[low];
                 entry.vertex = static_cast<u32>(items[low]);
                 entry.number = static_cast<u32>(items[low] >> 32) * PIECE_ENTRIES + within;
-                entry.place = places[low] + within * rows.step;
+                entry.position = positions[low] + within * rows.step;
             }
             visit(at < total, entry);
         }
-        __syncthreads();  // the places have been read: they may be written again
+        __syncthreads();  // the positions have been read: they may be written again
     }
 }

@@ -55,7 +55,7 @@ def hub_cache(device: Device, scratch: DeviceScratch, degrees: Array) -> HubCach
     """
     bits = _bits(device)
     slots = 1 << bits
-    hubs, values = scratch.place(4 * slots), scratch.place(8 * slots)
+    hubs, values = scratch.reserve(4 * slots), scratch.reserve(8 * slots)
     device.launch_packed(
         _SOURCE, "choose_hubs_of_slots", blocks_for(slots, _CHOOSE_THREADS), _CHOOSE_THREADS,
         pack(address(degrees), int(degrees.size), bits, hubs),

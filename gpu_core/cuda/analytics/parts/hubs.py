@@ -59,16 +59,16 @@ class Hubs:
     ) -> None:
         self._device, self._count, self._degrees = device, count, degrees
         #: Address of a `CHOICE_DTYPE`, to be all 0 when they are chosen.
-        self.choice = scratch.place(CHOICE_DTYPE.itemsize)
+        self.choice = scratch.reserve(CHOICE_DTYPE.itemsize)
         #: Address of uint64[groups]: bits of the hubs of 32 vertices, and the slot of the first.
-        self.groups = scratch.place(8 * blocks_for(count, _GROUP_VERTICES))
+        self.groups = scratch.reserve(8 * blocks_for(count, _GROUP_VERTICES))
         #: Slots that there are; each takes 8 bytes of shared memory.
         self.slots = min(_MOST_SLOTS, (device.shared_bytes - OTHER_BYTES) // 8)
         self.slots = min(self.slots, count)
         if count > _MOST_VERTICES:
             self.slots = 0
         #: Addresses of float64[slots].
-        self.values = scratch.place(8 * self.slots), scratch.place(8 * self.slots)
+        self.values = scratch.reserve(8 * self.slots), scratch.reserve(8 * self.slots)
         #: ``Hubs`` of ``hubs.cuh``.
         self.arguments = pack(self.choice, self.groups)
 

@@ -32,16 +32,16 @@ struct PairRows {
     i64 step;
 
     __device__ __forceinline__ u32 length(u32 vertex) const { return degree[vertex]; }
-    __device__ __forceinline__ u32 at(u32 vertex, i64 place) const {
-        return columns[begin[vertex] + place * step];
+    __device__ __forceinline__ u32 at(u32 vertex, i64 position) const {
+        return columns[begin[vertex] + position * step];
     }
     // 1 where the row of the vertex has an entry, 0 elsewhere.
     __device__ __forceinline__ u32 entries(u32 vertex, u32 entry) const {
         const i64 length = degree[vertex];
-        const i64 place = lower_bound(columns, begin[vertex], step, length, entry);
-        return place < length && columns[begin[vertex] + place * step] == entry;
+        const i64 position = lower_bound(columns, begin[vertex], step, length, entry);
+        return position < length && columns[begin[vertex] + position * step] == entry;
     }
-    // As `entries`, of the entry at a place of the row.
+    // As `entries`, of the entry at a position of the row.
     __device__ __forceinline__ u32 entries_at(u32, i64, u32) const { return 1; }
 };
 
@@ -52,18 +52,18 @@ struct PairRowsOfBoth {
     __device__ __forceinline__ u32 length(u32 vertex) const {
         return out.length(vertex) + into.length(vertex);
     }
-    __device__ __forceinline__ u32 at(u32 vertex, i64 place) const {
+    __device__ __forceinline__ u32 at(u32 vertex, i64 position) const {
         const i64 own = out.length(vertex);
-        return place < own ? out.at(vertex, place) : into.at(vertex, place - own);
+        return position < own ? out.at(vertex, position) : into.at(vertex, position - own);
     }
     // Edges that join two vertices, 0 to 2; a vertex is not joined to itself.
     __device__ __forceinline__ u32 entries(u32 vertex, u32 entry) const {
         return vertex == entry ? 0 : out.entries(vertex, entry) + into.entries(vertex, entry);
     }
     // Likewise; 0 of an in-neighbor that has been met among the out-neighbors.
-    __device__ __forceinline__ u32 entries_at(u32 vertex, i64 place, u32 entry) const {
+    __device__ __forceinline__ u32 entries_at(u32 vertex, i64 position, u32 entry) const {
         if (vertex == entry) return 0;
-        if (place < out.length(vertex)) return 1 + into.entries(vertex, entry);
+        if (position < out.length(vertex)) return 1 + into.entries(vertex, entry);
         return 1 - out.entries(vertex, entry);
     }
 };
@@ -91,17 +91,17 @@ __device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows&
     const i64 end = min(first + PAIR_ENTRIES, pairs.starts[pairs.count]);
     const TileItems items = items_of_tile(pairs.starts, pairs.count, first, end);
     for (i64 from = first; from < end; from += PAIR_THREADS) {
-        const i64 place = from + threadIdx.x;
-        const bool is_there = place < end;
+        const i64 position = from + threadIdx.x;
+        const bool is_there = position < end;
         PairEntry entry{};
-        entry.pair = is_there ? items.at(pairs.starts, place) : items.high;
+        entry.pair = is_there ? items.at(pairs.starts, position) : items.high;
         entry.u = lower_end(pairs.keys[entry.pair]);
         entry.v = higher_end(pairs.keys[entry.pair]);
         if (is_there) {
             const bool is_lower_short = rows.length(entry.u) <= rows.length(entry.v);
             const u32 shorter = is_lower_short ? entry.u : entry.v;
             const u32 longer = is_lower_short ? entry.v : entry.u;
-            const i64 within = place - pairs.starts[entry.pair];
+            const i64 within = position - pairs.starts[entry.pair];
             entry.w = rows.at(shorter, within);
             const u32 far = rows.entries(longer, entry.w);
             const u32 near = far ? rows.entries_at(shorter, within, entry.w) : 0;

@@ -58,23 +58,24 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
 
 // List the chunks of a long row, a row a thread; others have no `long_length`. All threads of the block call.
 //
-// The chunks of a row lie one behind the other, rows in any order; `listed` counts them. Their tickets become 0.
+// The chunks of a row lie one behind the other, rows in any order; `listed` counts them. Their tickets
+// become 0.
 __device__ __forceinline__ void list_row(i64 row, i64 first, u32 long_length, u64* chunk_words,
                                          u32* listed, u32* __restrict__ tickets) {
     const u32 parts = (long_length + CHUNK_ENTRIES - 1) / CHUNK_ENTRIES;
     u32 all;
-    u32 place = block_exclusive_sum<u32, SLICE_THREADS>(parts, all);
+    u32 position = block_exclusive_sum<u32, SLICE_THREADS>(parts, all);
     if (all == 0) return;
-    __shared__ u32 first_place;
-    if (threadIdx.x == 0) first_place = atomicAdd(listed, all);
+    __shared__ u32 first_position;
+    if (threadIdx.x == 0) first_position = atomicAdd(listed, all);
     __syncthreads();
-    place += first_place;
+    position += first_position;
     Chunk* chunks = reinterpret_cast<Chunk*>(chunk_words);
     for (u32 part = 0; part < parts; ++part) {
         const u32 skipped = part * CHUNK_ENTRIES;
-        chunks[place + part] = {first + skipped, static_cast<u32>(row),
+        chunks[position + part] = {first + skipped, static_cast<u32>(row),
                                 min(CHUNK_ENTRIES, long_length - skipped), part, parts};
-        tickets[place + part] = 0;
+        tickets[position + part] = 0;
     }
 }
 
@@ -161,15 +162,15 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
     const u32 stride = static_cast<u32>(step);
     if (slices.takes_chunks()) {
         __shared__ u32 taken;
-        Turns turns(&taken);
+        WorkQueue work_queue(&taken);
         const u32 blocks = static_cast<u32>(chunk_blocks);
-        slices.for_chunks(blocks, turns, [&](u32, const Chunk& chunk) {
+        slices.for_chunks(blocks, work_queue, [&](u32, const Chunk& chunk) {
             const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES * step;
             const u32* from = columns + begin[chunk.row] + skipped;
             u32* to = indices + chunk.start;
             for (u32 first = lane; first < chunk.entries; first += ROUND * WARP) {
                 u32 neighbors[ROUND];
-                // One place after the other: multiples of the stride would take too many registers.
+                // One position after the other: multiples of the stride would take too many registers.
                 const u32* next = from + first * stride;
 #pragma unroll
                 for (int i = 0; i < ROUND; ++i, next += WARP * stride) {
@@ -219,10 +220,10 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
         }
 #pragma unroll
         for (int i = 0; i < ROUND; ++i) {
-            const u32 place = walk.place(first + i < length);
+            const u32 position = walk.position(first + i < length);
             if (first + i >= length) continue;
-            indices[own.start + place] = name_of(neighbors[i]);
-            if (weights) weights[own.start + place] = others[i];
+            indices[own.start + position] = name_of(neighbors[i]);
+            if (weights) weights[own.start + position] = others[i];
         }
     }
 }

@@ -8,7 +8,7 @@
 // every row that has one, in the order of the lanes, then entry 1, and so on. So lanes read side by side
 // what they sum up for themselves, nothing is padded, and no barrier is met. Behind them lie the long
 // rows, one after the other, cut into chunks: the first `chunk_blocks` blocks, as many as the device
-// holds, take chunks in turn, a warp each, so a hub is spread over the whole device.
+// holds, take chunks dynamically, a warp each, so a hub is spread over the whole device.
 //
 //     lanes 0 … 3 have 3, 1, 0, 2 entries      a0 b0 d0  a1 d1  a2
 //
@@ -53,18 +53,18 @@ struct SliceRow {
 };
 
 // Pieces of work of a block, which its warps take dynamically, the next free warp each.
-class Turns {
+class WorkQueue {
   public:
     // `taken` is shared memory. All threads of the block call.
-    __device__ __forceinline__ explicit Turns(u32* taken) : taken_(taken) {
+    __device__ __forceinline__ explicit WorkQueue(u32* taken) : taken_(taken) {
         if (threadIdx.x == 0) *taken_ = 0;
         __syncthreads();
     }
     // Number of the piece, from 0 on. All lanes call.
     __device__ __forceinline__ u32 take() {
-        u32 turn = 0;
-        if (lane_of_thread() == 0) turn = atomicAdd(taken_, 1u);
-        return __shfl_sync(FULL_WARP, turn, 0);
+        u32 number = 0;
+        if (lane_of_thread() == 0) number = atomicAdd(taken_, 1u);
+        return __shfl_sync(FULL_WARP, number, 0);
     }
 
   private:
@@ -87,16 +87,16 @@ struct Slices {
         const u32 count = *chunk_count;
         return count > blockIdx.x ? (count - blockIdx.x - 1) / blocks + 1 : 0;
     }
-    // Call work(number, chunk) for each of them that this warp takes; returns the first turn behind them.
+    // Call work(number, chunk) for each of them that this warp takes; returns the number after them.
     template <class Work>
-    __device__ __forceinline__ u32 for_chunks(u32 blocks, Turns& turns, Work work) const {
+    __device__ __forceinline__ u32 for_chunks(u32 blocks, WorkQueue& work_queue, Work work) const {
         const u32 own = chunks_of_block(blocks);
-        u32 turn = turns.take();
-        for (; turn < own; turn = turns.take()) {
-            const u32 number = blockIdx.x + turn * blocks;
+        u32 piece = work_queue.take();
+        for (; piece < own; piece = work_queue.take()) {
+            const u32 number = blockIdx.x + piece * blocks;
             work(number, chunk(number));
         }
-        return turn;
+        return piece;
     }
     __device__ __forceinline__ bool takes_chunks() const { return blockIdx.x < chunk_blocks; }
     // This lane's row of the slice that its warp has, where the block takes no chunks.
@@ -125,11 +125,11 @@ class Interleaved {
     __device__ __forceinline__ static SliceRow open(const Slices& slices, i64 slice) {
         return slices.open(slice);
     }
-    __device__ __forceinline__ u32 place(bool has_entry) {
+    __device__ __forceinline__ u32 position(bool has_entry) {
         const u32 lanes = __ballot_sync(FULL_WARP, has_entry);
-        const u32 place = next_ + __popc(lanes & ((1u << lane_of_thread()) - 1));
+        const u32 position = next_ + __popc(lanes & ((1u << lane_of_thread()) - 1));
         next_ += __popc(lanes);
-        return place;
+        return position;
     }
 
   private:
@@ -142,7 +142,7 @@ class InPlace {
     __device__ __forceinline__ static SliceRow open(const Slices& slices, i64 slice) {
         return slices.open_in_place(slice);
     }
-    __device__ __forceinline__ u32 place(bool) { return next_++; }
+    __device__ __forceinline__ u32 position(bool) { return next_++; }
 
   private:
     u32 next_ = 0;
@@ -173,8 +173,8 @@ __device__ __forceinline__ void sum_short_rows(const SliceRow& own, Load load, V
         double found[ROUND];
 #pragma unroll
         for (int i = 0; i < ROUND; ++i) {
-            const u32 place = walk.place(first + i < entries);
-            if (first + i < entries) loaded[i] = load(own.start + place);
+            const u32 position = walk.position(first + i < entries);
+            if (first + i < entries) loaded[i] = load(own.start + position);
         }
 #pragma unroll
         for (int i = 0; i < ROUND; ++i) found[i] = first + i < entries ? value(loaded[i]) : 0.0;
@@ -192,7 +192,7 @@ struct Round {
 
 // The long rows of which this warp takes chunks; returns what `for_chunks` does.
 template <class Load, class Value, class Prepare, class Finish>
-__device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, Turns& turns,
+__device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, WorkQueue& work_queue,
                                              const ChunkSums& chunk_sums, Load load, Value value,
                                              Prepare prepare, Finish finish) {
     using Loaded = decltype(load(i64(0)));
@@ -206,7 +206,7 @@ __device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, T
         }
         return round;
     };
-    return slices.for_chunks(blocks, turns, [&](u32 number, const Chunk& chunk) {
+    return slices.for_chunks(blocks, work_queue, [&](u32 number, const Chunk& chunk) {
         Round<Loaded> round = round_at(chunk, lane);
         decltype(prepare(i64(0))) prepared;
         if (lane == 0) prepared = prepare(chunk.row);
@@ -255,8 +255,8 @@ __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& o
                                          Prepare prepare, Finish finish) {
     if (slices.takes_chunks()) {
         __shared__ u32 taken;
-        Turns turns(&taken);
-        sum_long_rows(slices, static_cast<u32>(slices.chunk_blocks), turns, chunk_sums, load, value,
+        WorkQueue work_queue(&taken);
+        sum_long_rows(slices, static_cast<u32>(slices.chunk_blocks), work_queue, chunk_sums, load, value,
                       prepare, finish);
     } else {
         sum_short_rows(own, load, value, prepare, finish);
@@ -267,16 +267,16 @@ __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& o
 //
 // Launch      as many blocks as the device holds, of any size; `Walk`: Interleaved, or InPlace
 template <class Walk, class Load, class Value, class Prepare, class Finish>
-__device__ __forceinline__ void sum_rows_in_turn(const Slices& slices, Turns& turns,
-                                                 const ChunkSums& chunk_sums, Load load, Value value,
-                                                 Prepare prepare, Finish finish) {
-    const i64 chunk_turns = slices.chunks_of_block(gridDim.x);
-    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - chunk_turns) * gridDim.x; };
+__device__ __forceinline__ void sum_rows_from_queue(const Slices& slices, WorkQueue& work_queue,
+                                                    const ChunkSums& chunk_sums, Load load,
+                                                    Value value, Prepare prepare, Finish finish) {
+    const i64 own_chunks = slices.chunks_of_block(gridDim.x);
+    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - own_chunks) * gridDim.x; };
     i64 slice = slice_of(
-        sum_long_rows(slices, gridDim.x, turns, chunk_sums, load, value, prepare, finish));
+        sum_long_rows(slices, gridDim.x, work_queue, chunk_sums, load, value, prepare, finish));
     SliceRow own = Walk::open(slices, slice);
     while (slice * WARP < slices.rows) {
-        const i64 next_slice = slice_of(turns.take());
+        const i64 next_slice = slice_of(work_queue.take());
         const SliceRow next = Walk::open(slices, next_slice);
         sum_short_rows<Walk>(own, load, value, prepare, finish);
         slice = next_slice;

@@ -67,26 +67,26 @@ def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0, in_place: bo
 
 
 def in_slices_bytes(
-    device: Device, sides: Adjacencies, *, weighted: bool = False, in_place: bool = False
+    device: Device, adjacencies: Adjacencies, *, weighted: bool = False, in_place: bool = False
 ) -> int:
     """Bytes of scratch that `in_slices` takes."""
-    out = sides.out
+    out = adjacencies.out
     bytes_each = weight_bytes(out, weighted=weighted)
     need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each, in_place=in_place)
-    return need + in_rows_bytes(device, sides, weighted=weighted)
+    return need + in_rows_bytes(device, adjacencies, weighted=weighted)
 
 
 def in_slices(
     device: Device,
     scratch: DeviceScratch,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     *,
     weighted: bool = False,
     hubs: Hubs | None = None,
     in_place: bool = False,
 ) -> Slices:
     """Slices of in-neighbors, also where no reverse adjacency is stored."""
-    rows = in_rows(device, scratch, sides, weighted=weighted)
+    rows = in_rows(device, scratch, adjacencies, weighted=weighted)
     return slices(device, scratch, rows, weighted=weighted, hubs=hubs, in_place=in_place)
 
 
@@ -106,10 +106,10 @@ def slices(
     """
     count, entries = rows.count, rows.num_entries
     most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
-    place = scratch.place
-    lengths = place(4 * count)
-    chunks, chunk_count = place(CHUNK_DTYPE.itemsize * most_chunks), place(4)
-    chunk_sums, tickets = place(8 * most_chunks), place(4 * most_chunks)
+    reserve = scratch.reserve
+    lengths = reserve(4 * count)
+    chunks, chunk_count = reserve(CHUNK_DTYPE.itemsize * most_chunks), reserve(4)
+    chunk_sums, tickets = reserve(8 * most_chunks), reserve(4 * most_chunks)
     chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
     blocks = chunk_blocks + blocks_for(count, THREADS)
     sums = pack(chunk_sums, tickets)
@@ -119,13 +119,13 @@ def slices(
             _SOURCE, "list_in_place", blocks_for(count), THREADS,
             pack(
                 address(rows.degree), address(rows.present), begin, count, lengths, chunks,
-                chunk_count, tickets, words.turns, words.ticket,
+                chunk_count, tickets, words.block_numbers, words.ticket,
             ),
         )  # fmt: skip
         arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
         return Slices(count, lengths, address(rows.columns), 0, (), blocks, arguments, sums)
-    starts = place(8 * blocks_for(count, SLICE_ROWS))
-    block_sums = place(8 * measuring)
+    starts = reserve(8 * blocks_for(count, SLICE_ROWS))
+    block_sums = reserve(8 * measuring)
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
         pack(
@@ -142,7 +142,7 @@ def slices(
         ),
     )  # fmt: skip
     bytes_each = weight_bytes(rows, weighted=weighted)
-    indices, weight = place(4 * entries), place(bytes_each * entries) if weighted else 0
+    indices, weight = reserve(4 * entries), reserve(bytes_each * entries) if weighted else 0
     form = WIDE_WEIGHTS if bytes_each == 8 else ()
     arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
     hub_arguments = pack(0, 0) if hubs is None else hubs.arguments

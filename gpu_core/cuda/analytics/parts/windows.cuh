@@ -52,7 +52,7 @@ struct Windows {
         return window;
     }
 
-    // Places of a window's pieces: piece q is entries cuts[q] … cuts[q + 1] - 1 of the window. All
+    // Positions of a window's pieces: piece q is entries cuts[q] … cuts[q + 1] - 1 of the window. All
     // threads of the block call; `cuts` is shared, u32[WINDOW_ROWS + 2]; ends with a barrier.
     __device__ __forceinline__ void cut(const Window& window, u32* cuts) const {
         const int pieces = window.pieces();

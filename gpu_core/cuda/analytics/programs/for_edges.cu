@@ -4,7 +4,7 @@
 
 #include "program_operations.cuh"
 
-struct Told {
+struct Arguments {
     const f64* a0;  // distance
     i64 num_vertices;
 };
@@ -18,9 +18,9 @@ typedef u64 Word;
 constexpr bool WEIGHTED = true;
 constexpr bool IS_SUM_OF_WHOLES = false;
 
-__device__ __forceinline__ Message message_of(const Told& told, u32 source, u32 target,
-                                              f64 weight, i64 degree) {
-    return stored_real(edge_of(told.a0[source], weight));
+__device__ __forceinline__ Message message_of(
+        const Arguments& arguments, u32 source, u32 target, f64 weight, i64 degree) {
+    return stored_real(edge_of(arguments.a0[source], weight));
 }
 __device__ __forceinline__ bool improves(Message one, Message other) {
     return other < one || (other != other && one == one);

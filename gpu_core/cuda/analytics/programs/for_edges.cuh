@@ -5,7 +5,7 @@
 // Host twin   gpu_core/host/analytics/programs/edge_kernels.py: the same values, bit for bit
 //
 // Needs       Message            f64 or i64; `Word`, `both` and IS_SUM_OF_WHOLES as of messages.cuh
-//             Told               arrays that the function reads, and numbers
+//             Arguments          arrays that the function reads, and numbers
 //             message_of, improves, neutral                   functions
 //             WEIGHTED           constexpr bool
 //
@@ -24,22 +24,22 @@ struct Inbox {
 // First half: messages. A message that would not change its target is dropped.
 //
 // Launch      LEVEL_THREADS threads, any number of blocks
-// Reads       second_degree  degrees along the second of two ways; null: there is one
+// Reads       second_degree  degrees along the second of two directions; null: there is one
 //             tail, queue    the rows of the frontier (frontier.cuh)
 //             into           [vertices]: what messages are combined into in the end
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(
-        const Told told, const Way way, const u32* __restrict__ second_degree,
+        const Arguments arguments, const MessageRows along, const u32* __restrict__ second_degree,
         const u64* __restrict__ tail, const u64* __restrict__ queue, const Message* into,
         const Inbox inbox) {
-    for_edges<LEVEL_THREADS>(way.rows, queue, 0, *tail, [&](bool has_entry, const Entry& entry) {
+    for_edges<LEVEL_THREADS>(along.rows, queue, 0, *tail, [&](bool has_entry, const Entry& entry) {
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
-            target = way.rows.columns[entry.place];
+            target = along.rows.columns[entry.position];
             f64 weight = 1.0;
-            if constexpr (WEIGHTED) weight = way.weight_of(entry);
-            const Message sent = message_of(told, entry.vertex, target, weight,
-                                            degree_of(entry.vertex, way.rows.degree, second_degree));
+            if constexpr (WEIGHTED) weight = along.weight_of(entry);
+            const Message sent = message_of(arguments, entry.vertex, target, weight,
+                                            degree_of(entry.vertex, along.rows.degree, second_degree));
             if (improves(into[target], sent)) {
                 combine_into(&inbox.combined[target], sent);
                 is_first = is_first_to(target, inbox.has);

@@ -4,7 +4,7 @@
 
 #include "program_operations.cuh"
 
-struct Told {
+struct Arguments {
     const i64* a0;  // left
     const bool* a1;  // is_gone
     i64 n0;  // k
@@ -17,8 +17,9 @@ __device__ __forceinline__ bool vertex_of(i64 v_left, bool v_is_gone, i64 v_k) {
 
 constexpr bool FILTERS = true;
 
-__device__ __forceinline__ bool visit(const Told& told, u32 vertex, i64 degree) {
-    return vertex_of(told.a0[vertex], told.a1[vertex], told.n0);
+__device__ __forceinline__ bool visit(
+        const Arguments& arguments, u32 vertex, i64 degree) {
+    return vertex_of(arguments.a0[vertex], arguments.a1[vertex], arguments.n0);
 }
 
 #include "for_vertices.cuh"

@@ -6,11 +6,11 @@
 //             both             what two messages are together, in whatever order
 //             IS_SUM_OF_WHOLES
 #pragma once
-#include "ways.cuh"
+#include "message_rows.cuh"
 
-// Combine a message with what is at a place.
-__device__ __forceinline__ void combine_into(Message* place, Message sent) {
-    Word* const word = reinterpret_cast<Word*>(place);
+// Combine a message with what is at a position.
+__device__ __forceinline__ void combine_into(Message* position, Message sent) {
+    Word* const word = reinterpret_cast<Word*>(position);
     if constexpr (IS_SUM_OF_WHOLES) {
         atomicAdd(word, static_cast<Word>(sent));
         return;

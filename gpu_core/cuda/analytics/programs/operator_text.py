@@ -33,8 +33,8 @@ def source_of(operator: Operator) -> str:
 
 
 @lru_cache(maxsize=256)
-def told_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Twin of ``Told``: addresses of arrays that are read, numbers, arrays that are written."""
+def arguments_dtype(operator: Operator) -> np.dtype[np.void]:
+    """Twin of ``Arguments``: addresses of arrays read, numbers, addresses of arrays written."""
     sizes = {WHOLE: np.int64, REAL: np.float64}
     return np.dtype(
         [
@@ -65,7 +65,7 @@ def text_of(operator: Operator) -> str:
             '#include "program_operations.cuh"',
             "",
             *([f"struct Made {{ {' '.join(made)} }};"] if made else ()),
-            "struct Told {",
+            "struct Arguments {",
             *(f"    {line}" for line in _fields(operator)),
             "};",
             "",
@@ -77,7 +77,7 @@ def text_of(operator: Operator) -> str:
 
 
 def _fields(operator: Operator) -> Iterable[str]:
-    """Fields of ``Told``."""
+    """Fields of ``Arguments``."""
     for at, (name, kind) in enumerate(operator.arrays):
         yield f"const {C_TYPES[kind]}* a{at};  // {name}"
     for at, (name, kind) in enumerate(operator.numbers):
@@ -91,11 +91,11 @@ def _arguments(operator: Operator) -> Iterable[str]:
     """What the function is called with."""
     for each in operator.arguments:
         if each.of == "number":
-            yield f"told.n{operator.numbers.index((each.name, each.kind))}"
-        elif each.of == "told":
-            yield "told.num_vertices" if each.name == "num_vertices" else each.name
+            yield f"arguments.n{operator.numbers.index((each.name, each.kind))}"
+        elif each.of == "context":
+            yield "arguments.num_vertices" if each.name == "num_vertices" else each.name
         else:
-            yield f"told.a{operator.arrays.index((each.name, each.kind))}[{each.of}]"
+            yield f"arguments.a{operator.arrays.index((each.name, each.kind))}[{each.of}]"
 
 
 def _stored(value: str, kind: str) -> str:
@@ -110,8 +110,8 @@ def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
     yield f"constexpr bool WEIGHTED = {str(operator.looks_at_weights).lower()};"
     yield f"constexpr bool IS_SUM_OF_WHOLES = {str(operator.combine == 'sum').lower()};"
     yield ""
-    yield "__device__ __forceinline__ Message message_of(const Told& told, u32 source, u32 target,"
-    yield "                                              f64 weight, i64 degree) {"
+    yield "__device__ __forceinline__ Message message_of("
+    yield "        const Arguments& arguments, u32 source, u32 target, f64 weight, i64 degree) {"
     yield f"    return {_stored(call, operator.into[0][1])};"
     yield "}"
     yield "__device__ __forceinline__ bool improves(Message one, Message other) {"
@@ -129,12 +129,13 @@ def _vertex_lines(operator: Operator, call: str) -> Iterable[str]:
     count = len(operator.into)
     yield f"constexpr bool FILTERS = {str(not count).lower()};"
     yield ""
-    yield "__device__ __forceinline__ bool visit(const Told& told, u32 vertex, i64 degree) {"
+    yield "__device__ __forceinline__ bool visit("
+    yield "        const Arguments& arguments, u32 vertex, i64 degree) {"
     if count:
         yield f"    const auto made = {call};"
         for at, (_, kind) in enumerate(operator.into):
             part = f"made.m{at}" if count > 1 else "made"
-            yield f"    told.w{at}[vertex] = {_stored(part, kind)};"
+            yield f"    arguments.w{at}[vertex] = {_stored(part, kind)};"
         yield "    return true;"
     else:
         yield f"    return {call};"

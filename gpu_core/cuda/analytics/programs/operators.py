@@ -20,8 +20,8 @@ from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
 from ..parts.frontier import blocks_of, blocks_of_queue, queue_frontier, queue_items
-from .operator_text import source_of, told_dtype
-from .ways import way_of
+from .message_rows import message_rows
+from .operator_text import arguments_dtype, source_of
 
 _INBOX = structure("for_edges.cuh", "Inbox")
 
@@ -74,15 +74,15 @@ def for_edges(workspace: Workspace, call: Call, vertices: Array, inbox: Inbox) -
         receivers, changed = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
         parts = address(inbox.combined), address(inbox.has), address(receivers), address(counts)
         box = np.array(parts, dtype=_INBOX)
-        told, (into,) = _told(call), call.into
+        arguments, (into,) = _arguments(call), call.into
         degrees = [rows.degree for rows in call.rows]
-        for way, rows in enumerate(call.rows):
-            tail = tails[way : way + 1]
+        for direction, rows in enumerate(call.rows):
+            tail = tails[direction : direction + 1]
             queue_frontier(device, rows, tail, queue, vertices)
             device.launch(
-                source, "send_messages", blocks_of_queue(device, items), THREADS, told,
-                way_of(rows, weighted=operator.looks_at_weights),
-                degrees[1 - way] if len(degrees) > 1 else None, tail, queue, into, box,
+                source, "send_messages", blocks_of_queue(device, items), THREADS, arguments,
+                message_rows(rows, weighted=operator.looks_at_weights),
+                degrees[1 - direction] if len(degrees) > 1 else None, tail, queue, into, box,
             )  # fmt: skip
         device.launch(source, "take_messages", blocks_of(device), THREADS, into, box, changed)
         _, found = map(int, device.read_words(counts))
@@ -109,16 +109,16 @@ def _visit(
     degrees = [rows.degree for rows in call.rows]
     size = int(vertices.size)
     device.launch(
-        source_of(call.operator), "visit_vertices", blocks_for(size), THREADS, _told(call),
+        source_of(call.operator), "visit_vertices", blocks_for(size), THREADS, _arguments(call),
         degrees[0], degrees[1] if len(degrees) > 1 else None, vertices, np.uint64(size), tail, kept,
     )  # fmt: skip
 
 
-def _told(call: Call) -> npt.NDArray[np.void]:
-    """Arguments of a function, as ``Told``."""
+def _arguments(call: Call) -> npt.NDArray[np.void]:
+    """Arguments of a function, as ``Arguments``."""
     written = () if call.operator.combine else call.into
     parts = (
         *map(address, call.arrays), *call.numbers, *map(address, written),
         call.rows[0].num_vertices,
     )  # fmt: skip
-    return np.array(parts, dtype=told_dtype(call.operator))
+    return np.array(parts, dtype=arguments_dtype(call.operator))

@@ -4,11 +4,11 @@
 //
 // Run         where it stands is a `State`; behind each superstep one thread makes up how the next one is
 //             to be run (`end_superstep`), so that the host need not know. A launch that finds another
-//             way chosen than its own ends at once.
+//             mode chosen than its own ends at once.
 // Sums        over vertices in blocks of SUM_BLOCK, one a warp, and over the blocks likewise, in the order
 //             that gpu_core/programs/run.py says, the same as on the host
 #pragma once
-#include "ways.cuh"
+#include "message_rows.cuh"
 
 constexpr u64 SUM_BLOCK = 1024;
 
@@ -19,7 +19,7 @@ constexpr u64 PULLED = 2;
 
 struct State {
     // Of the superstep that is being run: vertices that become active, the edges that they send along,
-    // ends of the queues of the two ways, and vertices that were sent something.
+    // ends of the queues of the two directions, and vertices that were sent something.
     u64 next_size;
     u64 next_entries;
     u64 next_tails[2];
@@ -44,17 +44,17 @@ struct Run {
     State* state;
     Value* values;
     u8* active;           // vertices that send, where the next superstep is pulled
-    const i64* degrees;   // edges that a vertex sends along, all ways
+    const i64* degrees;   // edges that a vertex sends along, in all directions
     const u8* present;
     Message* combined;    // `neutral()` where nothing was sent
     u32* has;             // whether something was
     Message* sent;        // of programs that do not look at weights
     u32* receivers;       // vertices that were sent something by pushes
-    u64* queues;          // of `queue_items`: two sides of each way
+    u64* queues;          // of `queue_items`: two halves for each direction
     f64* changes;         // by block of vertices, twice as many; null: not computed
     f64* totals;          // likewise
     u64 queue_items;
-    u64 ways;
+    u64 directions;
     u64 count;
     i64 num_vertices;
     u64 all_entries;
@@ -63,35 +63,35 @@ struct Run {
     i64 most;             // supersteps; -1: any number
     f64 tolerance;
 
-    __device__ __forceinline__ u64* queue(u64 side, u64 way) const {
-        return queues + (side * ways + way) * queue_items;
+    __device__ __forceinline__ u64* queue(u64 side, u64 direction) const {
+        return queues + (side * directions + direction) * queue_items;
     }
     __device__ __forceinline__ u64 mode() const { return __ldcg(&state->mode); }
 };
 
 // Arguments that are the same for all vertices.
-struct Told {
+struct Context {
     i64 superstep;
     i64 num_vertices;
     f64 total;
 
-    explicit __device__ __forceinline__ Told(const Run& run)
+    explicit __device__ __forceinline__ Context(const Run& run)
         : superstep(__ldcg(&run.state->superstep)), num_vertices(run.num_vertices),
           total(__ldcg(&run.state->total)) {}
 };
 
-__device__ __forceinline__ Message message_of(Value value, f64 weight, i64 degree, const Told& told) {
+__device__ __forceinline__ Message message_of(Value value, f64 weight, i64 degree, const Context& context) {
     const Message sent = static_cast<Message>(
-        edge_of(value, weight, degree, told.superstep, told.num_vertices, told.total));
+        edge_of(value, weight, degree, context.superstep, context.num_vertices, context.total));
     // Then both zeros are one, and which of them comes first makes no difference.
     return sent + Message(0);
 }
 
 // Have a vertex take a message; returns whether it is active.
 __device__ __forceinline__ bool take(const Run& run, u64 vertex, Value old, Message message, i64 degree,
-                                     const Told& told, Value& made) {
+                                     const Context& context, Value& made) {
     const Changed changed =
-        vertex_of(old, message, degree, told.superstep, told.num_vertices, told.total);
+        vertex_of(old, message, degree, context.superstep, context.num_vertices, context.total);
     made = static_cast<Value>(changed.value);
     run.values[vertex] = made;
     return changed.is_active;
@@ -104,9 +104,9 @@ __device__ __forceinline__ void end_superstep(const Run& run) {
     state->size = __ldcg(&state->next_size);
     state->entries = __ldcg(&state->next_entries);
     state->next_size = state->next_entries = state->received = 0;
-    for (u32 way = 0; way < 2; ++way) {
-        state->tails[way] = __ldcg(&state->next_tails[way]);
-        state->next_tails[way] = 0;
+    for (u32 direction = 0; direction < 2; ++direction) {
+        state->tails[direction] = __ldcg(&state->next_tails[direction]);
+        state->next_tails[direction] = 0;
     }
     state->side ^= 1;
     state->superstep += 1;

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ....programs.language import TOLD, Written
+from ....programs.language import CONTEXT, Written
 from ....programs.operations import C_TYPES, constant
 from ....programs.program import Program
 from ...device.compile import add_text
@@ -86,12 +86,12 @@ def function_text(
     result: str,
     given: Written,
     own: Sequence[str],
-    told: Mapping[str, str] = TOLD,
+    context: Mapping[str, str] = CONTEXT,
 ) -> str:
-    """A function with parameters of its own, of types of C, and with all of ``told``, by kind."""
+    """A function with parameters of its own, of C types, and with all of ``context``, by kind."""
     parameters = [f"{kind} {each}" for kind, each in zip(own, given.parameters, strict=False)]
     asked = given.parameters[len(own) :]
-    for each, kind in told.items():
+    for each, kind in context.items():
         shown = f" v_{each}" if f"v_{each}" in asked else ""
         parameters.append(f"{C_TYPES[kind]}{shown}")
     head = f"__device__ __forceinline__ {result} {name}({', '.join(parameters)}) {{"

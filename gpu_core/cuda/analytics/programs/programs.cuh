@@ -37,45 +37,45 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run 
 // Queue the vertices that are active, for pushes that come behind pulls.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      state    tails[way], 0 before
+// Writes      state    tails[direction], 0 before
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_active(
-        const Run run, const u32* __restrict__ row_degree, const u64 way) {
+        const Run run, const u32* __restrict__ row_degree, const u64 direction) {
     const u64 vertex = thread_of_grid();
     const bool is_active = vertex < run.count && run.active[vertex];
     queue_vertices(is_active, static_cast<u32>(vertex), is_active ? row_degree[vertex] : 0,
-                   &run.state->tails[way], run.queue(run.state->side, way));
+                   &run.state->tails[direction], run.queue(run.state->side, direction));
 }
 
 // Mark the vertices of a queue as active, for pulls that come behind pushes.
 //
 // Launch      LEVEL_THREADS threads, a thread an item
 // Writes      active   0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(const Run run, const u64 way,
-                                                                        const u64 items) {
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(
+        const Run run, const u64 direction, const u64 items) {
     const u64 at = thread_of_grid();
-    if (at < items) run.active[static_cast<u32>(run.queue(run.state->side, way)[at])] = 1;
+    if (at < items) run.active[static_cast<u32>(run.queue(run.state->side, direction)[at])] = 1;
 }
 
-// Send what the vertices that are queued send along one way.
+// Send what the vertices that are queued send in one direction.
 //
 // Reads of what other blocks write in the same launch, of small supersteps, pass the caches by.
 template <int SIZE>
-__device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 number) {
-    const Told told(run);
+__device__ __forceinline__ void push_along(const Run& run, const MessageRows& along, u64 number) {
+    const Context context(run);
     const u64* const queue = run.queue(__ldcg(&run.state->side), number);
     const u64 items = __ldcg(&run.state->tails[number]);
-    for_edges<SIZE>(way.rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(along.rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
-            target = way.rows.columns[entry.place];
+            target = along.rows.columns[entry.position];
             if (wants_value(__ldcg(&run.values[target]))) {
                 f64 weight = 1.0;
                 if constexpr (WEIGHTED) {
-                    weight = way.weight_of(entry);
+                    weight = along.weight_of(entry);
                 }
                 const Message sent = message_of(__ldcg(&run.values[entry.vertex]), weight,
-                                                run.degrees[entry.vertex], told);
+                                                run.degrees[entry.vertex], context);
                 if constexpr (STOPS) {
                     run.combined[target] = sent;
                 } else {
@@ -89,15 +89,17 @@ __device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 num
 }
 
 template <int SIZE>
-__device__ __forceinline__ void push_all_ways(const Run& run, const Way& way, const Way& second) {
-    push_way<SIZE>(run, way, 0);
-    if (run.ways > 1) push_way<SIZE>(run, second, 1);
+__device__ __forceinline__ void push_all(
+        const Run& run, const MessageRows& along, const MessageRows& second) {
+    push_along<SIZE>(run, along, 0);
+    if (run.directions > 1) push_along<SIZE>(run, second, 1);
 }
 
 // Have the vertices that were sent something take it, and queue those that become active.
 template <int SIZE>
-__device__ __forceinline__ void take_received(const Run& run, const Way& way, const Way& second) {
-    const Told told(run);
+__device__ __forceinline__ void take_received(
+        const Run& run, const MessageRows& along, const MessageRows& second) {
+    const Context context(run);
     const u64 side = __ldcg(&run.state->side) ^ 1;
     for_vertices<SIZE>(__ldcg(&run.state->received), [&](bool has_vertex, u64 at) {
         bool is_active = false;
@@ -108,14 +110,14 @@ __device__ __forceinline__ void take_received(const Run& run, const Way& way, co
             degree = run.degrees[target];
             Value made;
             is_active = take(run, target, __ldcg(&run.values[target]), __ldcg(&run.combined[target]),
-                             degree, told, made);
+                             degree, context, made);
             run.combined[target] = neutral();
             run.has[target] = 0;
         }
         count_active(is_active, degree, run.state);
-        queue_vertices(is_active, target, is_active ? way.rows.degree[target] : 0,
+        queue_vertices(is_active, target, is_active ? along.rows.degree[target] : 0,
                        &run.state->next_tails[0], run.queue(side, 0));
-        if (run.ways > 1) {
+        if (run.directions > 1) {
             queue_vertices(is_active, target, is_active ? second.rows.degree[target] : 0,
                            &run.state->next_tails[1], run.queue(side, 1));
         }
@@ -125,18 +127,18 @@ __device__ __forceinline__ void take_received(const Run& run, const Way& way, co
 // First half of a superstep that is pushed: messages.
 //
 // Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(const Run run, const Way way,
-                                                                          const Way second) {
-    if (run.mode() == PUSHED) push_all_ways<LEVEL_THREADS>(run, way, second);
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(
+        const Run run, const MessageRows along, const MessageRows second) {
+    if (run.mode() == PUSHED) push_all<LEVEL_THREADS>(run, along, second);
 }
 
 // Second half: what becomes of them.
 //
 // Launch      as `push_messages`
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const Run run, const Way way,
-                                                                          const Way second) {
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(
+        const Run run, const MessageRows along, const MessageRows second) {
     if (run.mode() != PUSHED) return;
-    take_received<LEVEL_THREADS>(run, way, second);
+    take_received<LEVEL_THREADS>(run, along, second);
     if (ends_round(&run.state->ticket)) end_superstep(run);
 }
 
@@ -145,12 +147,12 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const 
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  edges that are sent along in a superstep that is run here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_small_supersteps(
-        const Run run, const Way way, const Way second, const u64 most) {
+        const Run run, const MessageRows along, const MessageRows second, const u64 most) {
     meet_rounds([&] { return run.mode() == PUSHED && __ldcg(&run.state->entries) <= most; },
                 [&] {
-                    push_all_ways<SMALL_THREADS>(run, way, second);
+                    push_all<SMALL_THREADS>(run, along, second);
                     meet();
-                    take_received<SMALL_THREADS>(run, way, second);
+                    take_received<SMALL_THREADS>(run, along, second);
                 },
                 [&] { end_superstep(run); });
 }
@@ -162,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(const 
     if (run.mode() != PULLED) return;
     const u64 vertex = thread_of_grid();
     if (vertex >= run.count || !(OF_ALL || run.active[vertex])) return;
-    run.sent[vertex] = message_of(run.values[vertex], 1.0, run.degrees[vertex], Told(run));
+    run.sent[vertex] = message_of(run.values[vertex], 1.0, run.degrees[vertex], Context(run));
 }
 
 // What the neighbors of a vertex send it.
@@ -180,17 +182,18 @@ struct Pulled {
 //
 // Launch      LEVEL_THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
 //             and a warp for each of the others, which are long
-// Parameters  way                 rows of the senders, by their number
+// Parameters  along               rows of the senders, by their number
 //             near                where the same rows are read if they are short
 //             order               u32[count]: the vertex of each row; null: its number
 //             values, …, sent     as of `run`; nothing that is written here
 // Writes      combined, has   of vertices that are sent something; combined with what is there
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
-        const Run run, const Way way, const Way near, const u32* __restrict__ order, const u64 singles,
+        const Run run, const MessageRows along, const MessageRows near,
+        const u32* __restrict__ order, const u64 singles,
         const Value* __restrict__ values, const u8* __restrict__ active,
         const i64* __restrict__ degrees, const Message* __restrict__ sent) {
     if (run.mode() != PULLED) return;
-    const Told told(run);
+    const Context context(run);
     const u32 lane = lane_of_thread();
     const u64 thread = thread_of_grid();
     const u64 single_threads = (singles + WARP - 1) / WARP * WARP;
@@ -205,16 +208,19 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
     u32 length = 0;
     i64 row = 0, weight_row = 0;
     if (is_owner && wants_value(values[vertex])) {
-        length = way.rows.degree[at];
-        row = length > SHORT_ROW ? way.rows.begin[at] : near.rows.begin[at];
-        if constexpr (WEIGHTED) weight_row = length > SHORT_ROW ? way.weights_of(at) : near.weights_of(at);
+        length = along.rows.degree[at];
+        row = length > SHORT_ROW ? along.rows.begin[at] : near.rows.begin[at];
+        if constexpr (WEIGHTED) {
+            weight_row = length > SHORT_ROW ? along.weights_of(at) : near.weights_of(at);
+        }
     }
-    const auto add_entry = [&](Pulled& pulled, const Way& read, i64 first, i64 first_weight, u32 number) {
+    const auto add_entry = [&](
+            Pulled& pulled, const MessageRows& read, i64 first, i64 first_weight, u32 number) {
         const u32 source = read.rows.columns[first + number * read.rows.step];
         if (!(OF_ALL || active[source])) return;
         if constexpr (WEIGHTED) {
             const f64 weight = read.weight(first_weight + number * read.rows.step);
-            pulled.add(message_of(values[source], weight, degrees[source], told));
+            pulled.add(message_of(values[source], weight, degrees[source], context));
         } else {
             pulled.add(sent[source]);
         }
@@ -237,7 +243,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
             Pulled pulled{Message(0), false};
             const u32 end = min(entries, piece + PIECE);
             for (u32 i = piece; i < end && !is_met; i += WARP) {
-                if (i + lane < end) add_entry(pulled, way, first, first_weight, i + lane);
+                if (i + lane < end) add_entry(pulled, along, first, first_weight, i + lane);
                 if (STOPS) is_met = __any_sync(FULL_WARP, pulled.is_found);
             }
             for (u32 width = WARP / 2; width > 0; width /= 2) {
@@ -264,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
 //             totals   f64 a block: of the values that come out, for the next superstep, likewise
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run run) {
     if (run.mode() != PULLED) return;
-    const Told told(run);
+    const Context context(run);
     const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
     f64 change = 0.0, total = 0.0;
     for (u64 at = block * SUM_BLOCK; at < min(run.count, (block + 1) * SUM_BLOCK); at += WARP) {
@@ -279,11 +285,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run r
             degree = run.degrees[vertex];
             if ((is_sent || OF_ALL) && is_there) {
                 const Message message = is_sent ? run.combined[vertex] : identity();
-                is_active = take(run, vertex, old, message, degree, told, made);
+                is_active = take(run, vertex, old, message, degree, context, made);
                 change += fabs(static_cast<f64>(made) - static_cast<f64>(old));
             }
             if (run.totals && is_there) {
-                total += total_of(made, degree, told.superstep + 1, told.num_vertices, 0.0);
+                total += total_of(made, degree, context.superstep + 1, context.num_vertices, 0.0);
             }
             if (is_sent) {
                 run.combined[vertex] = neutral();
@@ -314,14 +320,14 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run r
 // Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
 // Writes      totals   f64 a block
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) add_up_totals(const Run run) {
-    const Told told(run);
+    const Context context(run);
     const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
     f64 sum = 0.0;
     for (u64 vertex = block * SUM_BLOCK + lane_of_thread();
          vertex < min(run.count, (block + 1) * SUM_BLOCK); vertex += WARP) {
         if (run.present[vertex]) {
-            sum += total_of(run.values[vertex], run.degrees[vertex], told.superstep,
-                            told.num_vertices, 0.0);
+            sum += total_of(run.values[vertex], run.degrees[vertex], context.superstep,
+                            context.num_vertices, 0.0);
         }
     }
     sum = sum_of_lanes(sum);

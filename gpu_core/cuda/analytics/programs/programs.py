@@ -4,9 +4,9 @@ A program is compiled by its own text (`program_text.py`); the kernels: ``progra
 pushed and what pulled, and the order of messages: the host twin and ``programs/run.py``.
 
 The device decides how each superstep is run and when the run ends, so the host starts *groups* of
-launches for the way that was chosen when it last looked: those of pushes as of `frontier.py`, a
+launches for the mode that was chosen when it last looked: those of pushes as of `frontier.py`, a
 launch for all supersteps that are small, then some for a large one each; those of pulls a few
-launches a superstep. Launches that find another way chosen end at once, and the host starts the
+launches a superstep. Launches that find another mode chosen end at once, and the host starts the
 next group.
 """
 
@@ -26,9 +26,9 @@ from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
+from .message_rows import message_rows
 from .program_text import source_of
 from .pull_rows import TakeScratch, pulled_rows
-from .ways import way_of
 
 #: As of the host twin; ...
 EASY_PULL_SHARE = 14
@@ -55,7 +55,7 @@ _WARP: Final = 32
 def run(
     workspace: Workspace,
     task: Task,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     start: Start,
 ) -> Ran:
     """Run a program; waits for it.
@@ -64,15 +64,19 @@ def run(
     ----------
     task
         The program, and how it may be run.
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     start
         Values, and the senders of the first superstep.
     """
-    needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
-    count = sides.out.count
-    items = queue_items(sides.out)
-    need = in_rows_bytes(workspace.device, sides, weighted=task.weighted) if needs_turned else 0
+    needs_transposed = adjacencies.into is None and (task.program.along != "out" or task.may_pull)
+    count = adjacencies.out.count
+    items = queue_items(adjacencies.out)
+    need = (
+        in_rows_bytes(workspace.device, adjacencies, weighted=task.weighted)
+        if needs_transposed
+        else 0
+    )
     need += bytes_of(
         (4 * items + words_of(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
         (2 * count, task.program.message),
@@ -85,10 +89,12 @@ def run(
             return taken.enter_context(workspace.scratch(size))
 
         scratch = take_scratch(need)
-        if needs_turned:
-            into = in_rows(workspace.device, scratch, sides, weighted=task.weighted)
-            sides = Adjacencies(sides.out, replace(into, present=sides.out.present))
-        return _Run(workspace.device, scratch, take_scratch, task, sides, start).all()
+        if needs_transposed:
+            into = in_rows(workspace.device, scratch, adjacencies, weighted=task.weighted)
+            adjacencies = Adjacencies(
+                adjacencies.out, replace(into, present=adjacencies.out.present)
+            )
+        return _Run(workspace.device, scratch, take_scratch, task, adjacencies, start).all()
 
 
 class _Run:
@@ -100,18 +106,18 @@ class _Run:
         scratch: DeviceScratch,
         take_scratch: TakeScratch,
         task: Task,
-        sides: Adjacencies,
+        adjacencies: Adjacencies,
         start: Start,
     ) -> None:
         self._device = device
         program = task.program
         self._weighted = task.weighted
         self._source = source_of(program)
-        out, into, along = sides.out, sides.into, program.along
-        #: Rows that messages are pushed along, and that they are pulled from, each way.
-        ways: list[tuple[Rows, Rows]] = [(out, into or out)]
-        if into is not None and sides.directed and along != "out":
-            ways = [(into, out)] if along == "in" else [(out, into), (into, out)]
+        out, into, along = adjacencies.out, adjacencies.into, program.along
+        #: Rows that messages are pushed along, and that they are pulled from, by direction.
+        row_pairs: list[tuple[Rows, Rows]] = [(out, into or out)]
+        if into is not None and adjacencies.directed and along != "out":
+            row_pairs = [(into, out)] if along == "in" else [(out, into), (into, out)]
         count = self._count = out.count
         self._values = _first_values(device, start, count, program.value)
         self._active = scratch.take(count, np.uint8)
@@ -121,8 +127,8 @@ class _Run:
             self._active.fill(0)
             self._active[device.to_device(start.active)] = 1
         self._degree = scratch.take(count, np.int64)
-        self._degree[:] = ways[0][0].degree
-        for pushed, _ in ways[1:]:
+        self._degree[:] = row_pairs[0][0].degree
+        for pushed, _ in row_pairs[1:]:
             self._degree += pushed.degree
         combined = scratch.take(count, program.message)
         combined.fill(0 if program.neutral is None else program.neutral)
@@ -131,7 +137,7 @@ class _Run:
         self._state = zeros(scratch, words_of(_STATE), np.uint64)
         self._state[word_of(_STATE, "changed") :][:1].view(np.float64).fill(math.inf)
         items = queue_items(out)
-        queues = scratch.take(2 * len(ways) * items, np.uint64)
+        queues = scratch.take(2 * len(row_pairs) * items, np.uint64)
         receivers = scratch.take(count, np.uint32)
         blocks = 2 * blocks_for(count, BLOCK)
         changes = scratch.take(blocks, np.float64) if task.tolerance >= 0 else None
@@ -146,18 +152,18 @@ class _Run:
         most = -1 if task.max_supersteps is None else task.max_supersteps
         self._run = np.array(
             (
-                *(0 if each is None else address(each) for each in arrays), items, len(ways), count,
-                out.num_vertices, sum(pushed.num_entries for pushed, _ in ways),
+                *(0 if each is None else address(each) for each in arrays), items, len(row_pairs),
+                count, out.num_vertices, sum(pushed.num_entries for pushed, _ in row_pairs),
                 share if task.may_pull else 0, task.may_push, most, task.tolerance,
             ),
             dtype=_RUN,
         )  # fmt: skip
-        self._degrees = [pushed.degree for pushed, _ in ways]
-        #: As kernels take them; the second of pushes is not looked at where there is one way.
-        self._pushed = [way_of(ways[at][0], weighted=task.weighted) for at in (0, -1)]
+        self._degrees = [pushed.degree for pushed, _ in row_pairs]
+        #: As kernels take them; the second of pushes is not looked at where there is one direction.
+        self._pushed = [message_rows(row_pairs[at][0], weighted=task.weighted) for at in (0, -1)]
         if not task.may_pull:
-            ways = []
-        self._pulled = [pulled_rows(device, take_scratch, pulled, task) for _, pulled in ways]
+            row_pairs = []
+        self._pulled = [pulled_rows(device, take_scratch, pulled, task) for _, pulled in row_pairs]
 
     def all(self) -> Ran:
         """Make supersteps until there are enough."""
@@ -182,33 +188,35 @@ class _Run:
             before = mode
 
     def _queue_active(self) -> None:
-        for way, degree in enumerate(self._degrees):
-            self._launch("queue_active", self._count, degree, np.uint64(way))
+        for direction, degree in enumerate(self._degrees):
+            self._launch("queue_active", self._count, degree, np.uint64(direction))
 
     def _mark_active(self, *tails: int) -> None:
         self._active.fill(0)
-        for way, items in enumerate(tails):
-            self._launch("mark_active", items, np.uint64(way), np.uint64(items))
+        for direction, items in enumerate(tails):
+            self._launch("mark_active", items, np.uint64(direction), np.uint64(items))
 
     def _push(self, groups: int) -> None:
         device = self._device
         few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
-        most, told = small_level(device), (self._run, *self._pushed)
+        most, arguments = small_level(device), (self._run, *self._pushed)
         for _ in range(groups):
-            device.launch(self._source, "push_small_supersteps", few, SMALL_THREADS, *told, most)
+            device.launch(
+                self._source, "push_small_supersteps", few, SMALL_THREADS, *arguments, most
+            )
             for _ in range(_LARGE_SUPERSTEPS):
-                device.launch(self._source, "push_messages", many, THREADS, *told)
-                device.launch(self._source, "take_messages", many, THREADS, *told)
+                device.launch(self._source, "push_messages", many, THREADS, *arguments)
+                device.launch(self._source, "take_messages", many, THREADS, *arguments)
 
     def _pull(self, groups: int) -> None:
         read = self._values, self._active, self._degree, self._sent
         weighted = self._weighted
-        ways = [(pulled, pulled.arguments(weighted=weighted)) for pulled in self._pulled]
+        given = [(pulled, pulled.arguments(weighted=weighted)) for pulled in self._pulled]
         for _ in range(groups):
             if self._sent is not None:
                 self._launch("send_messages", self._count)
-            for pulled, told in ways:
-                self._launch("pull_messages", pulled.threads, *told, *read)
+            for pulled, arguments in given:
+                self._launch("pull_messages", pulled.threads, *arguments, *read)
             self._launch("take_all", self._warps)
 
     @property

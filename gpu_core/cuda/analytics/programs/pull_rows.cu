@@ -104,18 +104,18 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) lay_out(
     const i64 start = starts[slice] + lane_of_thread();
     const u32 longest = static_cast<u32>((starts[slice + 1] - starts[slice]) / WARP);
     u32 length = 0;
-    i64 place = 0, weight_place = 0;
+    i64 position = 0, weight_position = 0;
     if (row < rows) {
         begins[row] = start;
         length = degree[row] <= short_row ? degree[row] : 0;
-        if (length) place = begin[row];
-        if (length && weight_begin) weight_place = weight_begin[row];
+        if (length) position = begin[row];
+        if (length && weight_begin) weight_position = weight_begin[row];
     }
     for (u32 i = 0; i < longest; ++i) {
         const bool has_entry = i < length;
         const i64 laid = start + i * i64(WARP);
-        laid_columns[laid] = has_entry ? columns[place + i * step] : NO_NEIGHBOR;
-        if (laid_narrow) laid_narrow[laid] = has_entry ? narrow[weight_place + i * step] : 0.0f;
-        if (laid_wide) laid_wide[laid] = has_entry ? wide[weight_place + i * step] : 0.0;
+        laid_columns[laid] = has_entry ? columns[position + i * step] : NO_NEIGHBOR;
+        if (laid_narrow) laid_narrow[laid] = has_entry ? narrow[weight_position + i * step] : 0.0f;
+        if (laid_wide) laid_wide[laid] = has_entry ? wide[weight_position + i * step] : 0.0;
     }
 }

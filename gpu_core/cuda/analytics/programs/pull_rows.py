@@ -27,7 +27,7 @@ from ...device.device import Array, Device
 from ...device.sorting.sorting import RadixSort, sort_bytes
 from ...memory.scratch import DeviceScratch
 from ..parts.compact_rows import SCAN_ROWS, THREADS, blocks_for, bytes_of, measure_rows, zeros
-from .ways import way_of
+from .message_rows import message_rows
 
 _SOURCE: Final = "pull_rows.cu"
 _WARP: Final = 32
@@ -65,8 +65,8 @@ class PulledRows(NamedTuple):
 
     def arguments(self, *, weighted: bool) -> tuple[Any, ...]:
         """What ``pull_messages`` takes of them."""
-        ways = (way_of(rows, weighted=weighted) for rows in (self.rows, self.short))
-        return *ways, self.order, np.uint64(self.singles)
+        read = (message_rows(rows, weighted=weighted) for rows in (self.rows, self.short))
+        return *read, self.order, np.uint64(self.singles)
 
 
 def _by_width(weights: Array | None) -> tuple[Array | None, Array | None]:
@@ -138,12 +138,12 @@ def _remapped(
         capacities,
     )  # fmt: skip
     starts = measure_rows(device, scratch, capacities)
-    places = int(device.read_words(starts[-1:])[0])
+    positions = int(device.read_words(starts[-1:])[0])
     begin = scratch.take(singles, np.int64)
     given = rows.weights if weighted else None
-    copied = take_scratch(places * (4 + (0 if given is None else given.itemsize)))
-    columns = copied.take(places, np.uint32)
-    weights = None if given is None else copied.take(places, given.dtype)
+    copied = take_scratch(positions * (4 + (0 if given is None else given.itemsize)))
+    columns = copied.take(positions, np.uint32)
+    weights = None if given is None else copied.take(positions, given.dtype)
     device.launch(
         _SOURCE, "lay_out", blocks_for(singles), THREADS, rows.degree, rows.begin, rows.columns,
         np.int64(rows.step), *_by_width(given), None if given is None else rows.weight_begin,

@@ -122,7 +122,7 @@ __device__ __forceinline__ void push_level(const Rows& out, const Frontier& fron
     const u32 next = static_cast<u32>(frontier.level) + 1;
     Reached reached;
     for_edges<SIZE>(out, found.queue, frontier.first, frontier.end, [&](bool has_entry, const Entry& entry) {
-        const u32 neighbor = has_entry ? out.columns[entry.place] : 0;
+        const u32 neighbor = has_entry ? out.columns[entry.position] : 0;
         const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
                                 atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
         queue_reached(is_reached, neighbor, found, reached);
@@ -255,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
         Rows{begin, degree, columns, step}, queue, 0, items,
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry) return;
-            const u32 neighbor = columns[entry.place];
+            const u32 neighbor = columns[entry.position];
             if (distance[neighbor] != distance[entry.vertex] + 1) return;
             const u32 own = position ? position[entry.vertex] : entry.vertex;
             // Nearly all come behind one that was offered before.

@@ -36,29 +36,31 @@ _CHOICE: Final = structure(_SOURCE, "Choice")
 _GROUPS: Final = Groups(first=2, most=16)
 
 
-def distances(workspace: Workspace, sides: Adjacencies, sources: npt.NDArray[np.uint32]) -> Array:
+def distances(
+    workspace: Workspace, adjacencies: Adjacencies, sources: npt.NDArray[np.uint32]
+) -> Array:
     """int32[vertex_count] on the device: hops by vertex index, -1 where none lead there.
 
     Waits for the search.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     sources
         uint32[k], indices of different vertices.
     """
-    out = sides.out
+    out = adjacencies.out
     distance = _unreached(workspace.device, out.count)
     if sources.size:
         with workspace.scratch(_search_bytes(out)) as scratch:
-            _search(workspace.device, scratch, sides, sources, distance)
+            _search(workspace.device, scratch, adjacencies, sources, distance)
     return distance.view(np.int32)
 
 
 def distances_and_parents(
     workspace: Workspace,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     sources: npt.NDArray[np.uint32],
     order: Array | None,
 ) -> tuple[Array, Array]:
@@ -68,19 +70,19 @@ def distances_and_parents(
 
     Parameters
     ----------
-    sides, sources
+    adjacencies, sources
         As of `distances`.
     order
         uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
     """
-    device, out = workspace.device, sides.out
+    device, out = workspace.device, adjacencies.out
     distance, parent = _unreached(device, out.count), device.empty(out.count, np.uint32)
     parent.fill(_NO_POSITION)
     if sources.size:
-        places = 0 if order is None else out.count
-        need = _search_bytes(out) + bytes_of((places, np.uint32))
+        positions = 0 if order is None else out.count
+        need = _search_bytes(out) + bytes_of((positions, np.uint32))
         with workspace.scratch(need) as scratch:
-            search, queue = _search(device, scratch, sides, sources, distance)
+            search, queue = _search(device, scratch, adjacencies, sources, distance)
             position = None
             if order is not None:
                 position = scratch.take(out.count, np.uint32)
@@ -109,20 +111,22 @@ def _search_bytes(out: Rows) -> int:
 def _search(
     device: Device,
     scratch: Scratch,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     sources: npt.NDArray[np.uint32],
     distance: Array,
 ) -> tuple[Array, Array]:
     """Find all distances; returns the state of the search, and its queue, in scratch."""
-    queue = scratch.take(queue_items(sides.out), np.uint64)
+    queue = scratch.take(queue_items(adjacencies.out), np.uint64)
     search = zeros(scratch, words_of(_SEARCH), np.uint64)
-    out, back = sides.out.walked, (sides.into or sides.out).walked
-    share = 0 if sides.into is None else PUSH_SHARE
-    choice = np.array((sides.out.count, sides.out.num_entries, share, PULL_SHARE), dtype=_CHOICE)
+    out, back = adjacencies.out.walked, (adjacencies.into or adjacencies.out).walked
+    share = 0 if adjacencies.into is None else PUSH_SHARE
+    choice = np.array(
+        (adjacencies.out.count, adjacencies.out.num_entries, share, PULL_SHARE), dtype=_CHOICE
+    )
     written = choice, search, distance, queue
     device.launch(
         _SOURCE, "reach_sources", blocks_for(sources.size), THREADS, device.to_device(sources),
-        np.uint64(sources.size), sides.out.degree, *written,
+        np.uint64(sources.size), adjacencies.out.degree, *written,
     )  # fmt: skip
     small = "reach_small_levels", *out, small_level(device), *written
     large = "reach_level", *out, *back, *written

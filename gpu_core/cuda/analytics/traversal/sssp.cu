@@ -66,8 +66,8 @@ struct Weights {
     i64 step;
 
     __device__ __forceinline__ double of(const Entry& entry) const {
-        const i64 place = begin[entry.vertex] + entry.number * step;
-        return wide ? wide[place] : static_cast<double>(narrow[place]);
+        const i64 position = begin[entry.vertex] + entry.number * step;
+        return wide ? wide[position] : static_cast<double>(narrow[position]);
     }
 };
 
@@ -140,7 +140,7 @@ __device__ __forceinline__ void relax(const Rows& out, const Weights& weights, c
         bool is_near = false, is_put = false;
         u32 neighbor = 0;
         if (has_entry) {
-            neighbor = out.columns[entry.place];
+            neighbor = out.columns[entry.position];
             const double upto = __longlong_as_double(static_cast<i64>(__ldcg(&pile.distance[entry.vertex])));
             const u64 distance = bits_of(upto + weights.of(entry));
             if (distance < __ldcg(&pile.distance[neighbor]) &&

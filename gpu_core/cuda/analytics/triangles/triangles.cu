@@ -2,18 +2,18 @@
 //
 // Caller      gpu_core/cuda/analytics/triangles/triangles.py
 // Host twin   gpu_core/host/analytics/triangles/triangles.py
-// Reads       rows of targets (targets.cuh), which targets.cu has made
+// Reads       rows of targets (oriented_edges.cuh), which oriented_edges.cu has made
 //
 // The targets of a vertex u go into a hash table in shared memory; each target v of u and each target
 // w of v that is in the table is a triangle u < v < w, found once. The work is the sum of the
 // out-degrees of v over all edges u -> v.
 //
-// Corners     u is counted in a register, v by its turn, and w in the table beside its key: what is
+// Corners     u is counted in a register, v by its lane, and w in the table beside its key: what is
 //             written to memory is one sum a target, not one a triangle.
 // Order       of targets, and of sums, is any: targets are looked up, not merged, and sums of integers
 //             do not show it.
 // Lengths     targets of u         threads                               table
-//             2 … 32               a warp, eight vertices in turn        128 slots
+//             2 … 32               a warp, eight vertices one after the other        128 slots
 //             33 … 128             a warp                                512 slots
 //             more                 a block for every 512 targets v and   4096 slots (directed: 2048)
 //                                  every 2048 (1024) targets w
@@ -24,7 +24,7 @@
 //
 // Source: Pandey et al., "TRUST: Triangle Counting Reloaded on GPUs", TPDS 2021 (hash tables in shared
 // memory, warps and blocks by out-degree).
-#include "targets.cuh"
+#include "oriented_edges.cuh"
 
 constexpr u32 EMPTY = 0xFFFFFFFFu;
 constexpr u32 SMALL_LENGTH = WARP;
@@ -46,7 +46,7 @@ constexpr int COUNT_THREADS = 256;
 constexpr int COUNT_WARPS = COUNT_THREADS / WARP;
 constexpr u32 VERTICES_A_WARP = 8;
 // A target list from so many entries on is read by a warp for itself, shorter ones together.
-constexpr u32 OWN_TURN = 24;
+constexpr u32 WARP_LENGTH = 24;
 
 // Counts of a whole launch; `edges` of a directed graph alone.
 struct Counts {
@@ -142,13 +142,13 @@ __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& tabl
     u32 at_v = 0;
     u32 edges_at_v = 0;
 
-    u32 long_ones = __ballot_sync(FULL_WARP, length >= OWN_TURN);
+    u32 long_ones = __ballot_sync(FULL_WARP, length >= WARP_LENGTH);
     while (long_ones) {
-        const int turn = __ffs(long_ones) - 1;
+        const int source_lane = __ffs(long_ones) - 1;
         long_ones &= long_ones - 1;
-        const i64 from = __shfl_sync(FULL_WARP, start, turn);
-        const u32 entries = __shfl_sync(FULL_WARP, length, turn);
-        const u32 uv = __shfl_sync(FULL_WARP, uv_word, turn);
+        const i64 from = __shfl_sync(FULL_WARP, start, source_lane);
+        const u32 entries = __shfl_sync(FULL_WARP, length, source_lane);
+        const u32 uv = __shfl_sync(FULL_WARP, uv_word, source_lane);
         u32 here = 0;
         u32 edges_here = 0;
         // The next word is asked for before this one is looked up.
@@ -163,28 +163,28 @@ __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& tabl
         own.triangles += here;
         here = warp_sum(here);
         if (DIRECTED) edges_here = warp_sum(edges_here);
-        if (static_cast<int>(lane) == turn) {
+        if (static_cast<int>(lane) == source_lane) {
             at_v = here;
             edges_at_v = edges_here;
         }
     }
 
     // The short ones, put end to end, 32 entries at a time.
-    const u32 own_length = length < OWN_TURN ? length : 0;
+    const u32 own_length = length < WARP_LENGTH ? length : 0;
     const u32 upto = warp_inclusive_sum(own_length);
     const u32 all = __shfl_sync(FULL_WARP, upto, WARP - 1);
     const i64 shifted = start - (upto - own_length);
     for (u32 first = 0; first < all; first += WARP) {
         const u32 at = first + lane;
         // Whose entry this is: the number of targets whose entries end at or before it.
-        u32 turn = 0;
+        u32 source_lane = 0;
 #pragma unroll
         for (u32 step = WARP / 2; step > 0; step /= 2) {
-            const u32 end = __shfl_sync(FULL_WARP, upto, turn + step - 1);
-            if (at >= end) turn += step;
+            const u32 end = __shfl_sync(FULL_WARP, upto, source_lane + step - 1);
+            if (at >= end) source_lane += step;
         }
-        const i64 from = __shfl_sync(FULL_WARP, shifted, turn);
-        const u32 uv = __shfl_sync(FULL_WARP, uv_word, turn);
+        const i64 from = __shfl_sync(FULL_WARP, shifted, source_lane);
+        const u32 uv = __shfl_sync(FULL_WARP, uv_word, source_lane);
         u32 weight = 0;
         bool is_found = false;
         if (at < all) {
@@ -288,22 +288,22 @@ __device__ __forceinline__ void count_small_rows(const Counts& counts, i64 verti
     const u64 row = is_there ? counts.rows[first + lane] : 0;
     const u32 length = length_of(row);
     if (length > MEDIUM_LENGTH) {
-        const u32 turns = (length + TASK_TARGETS - 1) / TASK_TARGETS;
+        const u32 strips = (length + TASK_TARGETS - 1) / TASK_TARGETS;
         constexpr u32 TASK_TABLE = task_table(DIRECTED);
         const u32 parts = (length + TASK_TABLE - 1) / TASK_TABLE;
-        const u32 place = atomicAdd(&sizes[1], turns * parts);
-        for (u32 task = 0; task < turns * parts; ++task) {
-            large[place + task] = static_cast<u64>(first + lane) << 32 | task;
+        const u32 position = atomicAdd(&sizes[1], strips * parts);
+        for (u32 task = 0; task < strips * parts; ++task) {
+            large[position + task] = static_cast<u64>(first + lane) << 32 | task;
         }
     } else if (length > SMALL_LENGTH) {
         medium[atomicAdd(&sizes[0], 1u)] = static_cast<u32>(first + lane);
     }
     u32 small = __ballot_sync(FULL_WARP, length > 1 && length <= SMALL_LENGTH);
     while (small) {
-        const int turn = __ffs(small) - 1;
+        const int source_lane = __ffs(small) - 1;
         small &= small - 1;
-        const u64 turn_row = __shfl_sync(FULL_WARP, row, turn);
-        count_vertex<1, DIRECTED>(counts, table, first + turn, turn_row);
+        const u64 row_of_lane = __shfl_sync(FULL_WARP, row, source_lane);
+        count_vertex<1, DIRECTED>(counts, table, first + source_lane, row_of_lane);
     }
 }
 
@@ -352,9 +352,9 @@ __device__ __forceinline__ void count_large_rows(const Counts& counts, const u64
         const i64 vertex = static_cast<i64>(task >> 32);
         const u64 row = counts.rows[vertex];
         const u32 length = length_of(row);
-        const u32 turns = (length + TASK_TARGETS - 1) / TASK_TARGETS;
-        const u32 first = static_cast<u32>(task) % turns * TASK_TARGETS;
-        const u32 part = static_cast<u32>(task) / turns * TASK_TABLE;
+        const u32 strips = (length + TASK_TARGETS - 1) / TASK_TARGETS;
+        const u32 first = static_cast<u32>(task) % strips * TASK_TARGETS;
+        const u32 part = static_cast<u32>(task) / strips * TASK_TABLE;
         const u32* targets = counts.targets + start_of(row);
         const u32 part_end = min(length, part + TASK_TABLE);
         for (u32 i = part + threadIdx.x; i < part_end; i += COUNT_THREADS) table.insert(targets[i]);

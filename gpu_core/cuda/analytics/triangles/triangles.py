@@ -1,9 +1,9 @@
 """Triangle counting in CUDA: oriented edges, looked up in hash tables in shared memory.
 
-Each edge of the undirected simple graph points from its lower to its higher end (`targets.py`). For
-every vertex ``u`` its targets are put into a hash table; each target ``v`` of ``u`` and each target
-``w`` of ``v`` that is in the table is a triangle, found once. Vertices with few targets take a
-warp, others a block or several (``triangles.cu``).
+Each edge of the undirected simple graph points from its lower to its higher end
+(`oriented_edges.py`). For every vertex ``u`` its targets are put into a hash table; each target
+``v`` of ``u`` and each target ``w`` of ``v`` that is in the table is a triangle, found once.
+Vertices with few targets take a warp, others a block or several (``triangles.cu``).
 
 Nothing is read back before the counts are: the kernels list for each other what is left to do.
 
@@ -24,7 +24,7 @@ from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
-from ..parts.targets import Cleared, Targets, targets_bytes, targets_of
+from ..parts.oriented_edges import Cleared, OrientedEdges, oriented_edges, oriented_edges_bytes
 
 _SOURCE: Final = "triangles.cu"
 
@@ -66,7 +66,7 @@ def triangles_in_order(
 
 
 def count_triangles(
-    workspace: Workspace, sides: Adjacencies, *, products: bool = False
+    workspace: Workspace, adjacencies: Adjacencies, *, products: bool = False
 ) -> DeviceCounts:
     """Count the triangles at every vertex; new arrays on the device, waits for nothing.
 
@@ -80,21 +80,23 @@ def count_triangles(
     EngineError
         The graph is too large for the encoding of targets.
     """
-    device, count = workspace.device, sides.out.count
-    edges = sides.out.num_entries // (1 if sides.directed else 2)
-    need = targets_bytes(device, sides)
+    device, count = workspace.device, adjacencies.out.count
+    edges = adjacencies.out.num_entries // (1 if adjacencies.directed else 2)
+    need = oriented_edges_bytes(device, adjacencies)
     medium, large = _list_sizes(edges)
     need += bytes_of((medium + 4, np.uint32), (large, np.uint64))
     counts = DeviceCounts(
         device.empty(count, np.uint32),
         device.empty(count, np.uint64),
-        device.empty(count, np.uint64) if sides.directed else None,
-        device.empty(count, np.uint32) if sides.directed and products else None,
+        device.empty(count, np.uint64) if adjacencies.directed else None,
+        device.empty(count, np.uint32) if adjacencies.directed and products else None,
     )
     with workspace.scratch(need) as scratch:
         sizes = scratch.take(4, np.uint32)
         cleared = Cleared(counts.triangles, counts.links, sizes)
-        targets = targets_of(device, scratch, sides, counts.degree, cleared, counts.both_ways)
+        targets = oriented_edges(
+            device, scratch, adjacencies, counts.degree, cleared, counts.both_ways
+        )
         lists = scratch.take(medium, np.uint32), scratch.take(large, np.uint64)
         _count(device, targets, counts, sizes, lists)
     return counts
@@ -112,7 +114,7 @@ def _list_sizes(edges: int) -> tuple[int, int]:
 
 def _count(
     device: Device,
-    targets: Targets,
+    targets: OrientedEdges,
     counts: DeviceCounts,
     sizes: Array,
     lists: tuple[Array, Array],

@@ -10,16 +10,16 @@
 constexpr int BUCKET_ITEMS = BUCKET_KEYS / SORT_THREADS;
 using Bucket = SortTile<BUCKET_ITEMS>;
 
-// The bucket that the block takes: by turns, so that those before it have begun. The last block to
-// ask leaves 0. All threads.
-__device__ __forceinline__ u32 take_bucket(u32* turns) {
-    __shared__ u32 turn;
+// The bucket that the block takes, in the order in which blocks begin: those before it have begun. The
+// last block to ask leaves 0. All threads.
+__device__ __forceinline__ u32 take_bucket(u32* block_numbers) {
+    __shared__ u32 number;
     if (threadIdx.x == 0) {
-        turn = atomicAdd(turns, 1u);
-        if (turn == gridDim.x - 1) *turns = 0;
+        number = atomicAdd(block_numbers, 1u);
+        if (number == gridDim.x - 1) *block_numbers = 0;
     }
     __syncthreads();
-    return turn;
+    return number;
 }
 
 // Which bucket a key is in; passed by value.
@@ -50,8 +50,8 @@ __device__ __forceinline__ void find_bucket(
     __shared__ i64 found[2];
     if (warp_of_thread() < 2) {
         const u32 side = warp_of_thread();
-        const i64 place = partition.keys_before(keys, count, bucket + side);
-        if (lane_of_thread() == 0) found[side] = place;
+        const i64 position = partition.keys_before(keys, count, bucket + side);
+        if (lane_of_thread() == 0) found[side] = position;
     }
     __syncthreads();
     bounds[0] = found[0];
@@ -63,10 +63,10 @@ __device__ __forceinline__ void sort_bucket(
         const u64* keys, int here, u32 low_bit, u32 high_bit, u64* sorted, Bucket::Counters& counters) {
     const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
     u64 own[BUCKET_ITEMS];
-    u32 places[BUCKET_ITEMS];
+    u32 positions[BUCKET_ITEMS];
 #pragma unroll
     for (int i = 0; i < BUCKET_ITEMS; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         own[i] = i < items && at < here ? keys[at] : 0;
     }
     const u32 bits = high_bit - low_bit;
@@ -76,16 +76,16 @@ __device__ __forceinline__ void sort_bucket(
     for (u32 shift = low_bit;; shift += width) {
         const u32 mask = (1u << min(width, high_bit - shift)) - 1;
         u32 start;
-        Bucket::rank(own, places, here, Digit{shift, mask}, start, counters, items);
+        Bucket::rank(own, positions, here, Digit{shift, mask}, start, counters, items);
 #pragma unroll
         for (int i = 0; i < BUCKET_ITEMS; ++i) {
-            if (i < items && Bucket::place(i, items) < here) sorted[places[i]] = own[i];
+            if (i < items && Bucket::position(i, items) < here) sorted[positions[i]] = own[i];
         }
         __syncthreads();
         if (shift + width >= high_bit) break;
 #pragma unroll
         for (int i = 0; i < BUCKET_ITEMS; ++i) {
-            const int at = Bucket::place(i, items);
+            const int at = Bucket::position(i, items);
             if (i < items && at < here) own[i] = sorted[at];
         }
     }

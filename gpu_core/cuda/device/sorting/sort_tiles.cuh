@@ -16,7 +16,7 @@ __device__ __forceinline__ u32 same_digit(u32 digit, bool valid, u32 mask) {
 }
 
 // A tile of THREADS * ITEMS keys, for blocks of THREADS threads. Thread t holds, as item i, the key at
-// place (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
+// position (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
 template <int ITEMS, int THREADS = SORT_THREADS>
 struct SortTile {
     static_assert(THREADS >= DIGITS, "a thread a digit");
@@ -26,14 +26,14 @@ struct SortTile {
     typedef u32 Counters[WARPS][DIGITS];
 
     // Where this thread's item lies in the tile, of whose items `items` are in use.
-    static __device__ __forceinline__ int place(int item, int items = ITEMS) {
+    static __device__ __forceinline__ int position(int item, int items = ITEMS) {
         return (warp_of_thread() * items + item) * WARP + lane_of_thread();
     }
 
-    // Rank the tile's keys by digit. `places[i]` becomes the place of item i in the sorted tile.
-    // Returns the number of keys whose digit is the thread's number; `start` is their first place.
+    // Rank the tile's keys by digit. `positions[i]` becomes the position of item i in the sorted tile.
+    // Returns the number of keys whose digit is the thread's number; `start` is their first position.
     static __device__ __forceinline__ u32 rank(
-            const u64 (&keys)[ITEMS], u32 (&places)[ITEMS], int count, Digit digit, u32& start,
+            const u64 (&keys)[ITEMS], u32 (&positions)[ITEMS], int count, Digit digit, u32& start,
             Counters& counters, int items = ITEMS) {
         const bool has_digit = THREADS == DIGITS || threadIdx.x < DIGITS;
         for (u32 i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&counters[0][0])[i] = 0;
@@ -43,11 +43,11 @@ struct SortTile {
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) {
             if (i >= items) break;
-            const bool valid = place(i, items) < count;
+            const bool valid = position(i, items) < count;
             const u32 value = digit.of(keys[i]);
             const u32 same = same_digit(value, valid, digit.mask);
             const u32 counted = own[value];
-            places[i] = counted + __popc(same & below);
+            positions[i] = counted + __popc(same & below);
             __syncwarp();
             if (valid && (same & below) == 0) own[value] = counted + __popc(same);
             __syncwarp();
@@ -68,7 +68,7 @@ struct SortTile {
         }
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < ITEMS; ++i) places[i] += own[digit.of(keys[i])];
+        for (int i = 0; i < ITEMS; ++i) positions[i] += own[digit.of(keys[i])];
         __syncthreads();
         return sum;
     }

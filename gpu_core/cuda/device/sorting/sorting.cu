@@ -7,8 +7,8 @@
 // Reads       keys u64[count], values u32[count] or null
 // Writes      the same, sorted by the digit, to the other pair of arrays
 // Keeps       the order of keys whose digits agree: within a tile by rank, tiles by prefix sums
-// Order       no atomic decides a place: results do not depend on scheduling
-// Cost        a pass reads the keys twice and writes them once; places within a tile are found in
+// Order       no atomic decides a position: results do not depend on scheduling
+// Cost        a pass reads the keys twice and writes them once; positions within a tile are found in
 //             shared memory, so that writes of one digit are neighbors
 //
 // Source      Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs",
@@ -47,19 +47,19 @@ __device__ __forceinline__ void scatter(
     for (i64 begin = blockIdx.x * portion; begin < end; begin += Keys::KEYS) {
         const int here = static_cast<int>(min(end - begin, i64(Keys::KEYS)));
         u64 own[ITEMS];
-        u32 places[ITEMS];
+        u32 positions[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) {
-            const int at = Keys::place(i);
+            const int at = Keys::position(i);
             own[i] = at < here ? keys[begin + at] : 0;
         }
         u32 start;
-        const u32 found = Keys::rank(own, places, here, digit, start, counters);
+        const u32 found = Keys::rank(own, positions, here, digit, start, counters);
         target[threadIdx.x] = next - start;
         next += found;
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) {
-            if (Keys::place(i) < here) sorted[places[i]] = own[i];
+            if (Keys::position(i) < here) sorted[positions[i]] = own[i];
         }
         __syncthreads();
         u32 to[ITEMS];
@@ -77,8 +77,8 @@ __device__ __forceinline__ void scatter(
             u32* sorted_values = reinterpret_cast<u32*>(sorted);
 #pragma unroll
             for (int i = 0; i < ITEMS; ++i) {
-                const int at = Keys::place(i);
-                if (at < here) sorted_values[places[i]] = values[begin + at];
+                const int at = Keys::position(i);
+                if (at < here) sorted_values[positions[i]] = values[begin + at];
             }
             __syncthreads();
 #pragma unroll
@@ -125,41 +125,41 @@ __device__ __forceinline__ void sort_tile(
     __shared__ u64 sorted[Keys::KEYS];
     __shared__ typename Keys::Counters counters;
     u64 own[ITEMS];
-    u32 places[ITEMS];
+    u32 positions[ITEMS];
     u32 carried[ITEMS];
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-        const int at = Keys::place(i);
+        const int at = Keys::position(i);
         own[i] = at < count ? keys[at] : 0;
         carried[i] = values && at < count ? values[at] : 0;
     }
     for (u32 shift = low_bit; shift < high_bit; shift += 8) {
         const u32 bits = min(8u, high_bit - shift);
         u32 start;
-        Keys::rank(own, places, count, Digit{shift, (1u << bits) - 1}, start, counters);
+        Keys::rank(own, positions, count, Digit{shift, (1u << bits) - 1}, start, counters);
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) {
-            if (Keys::place(i) < count) sorted[places[i]] = own[i];
+            if (Keys::position(i) < count) sorted[positions[i]] = own[i];
         }
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < ITEMS; ++i) own[i] = sorted[Keys::place(i)];
+        for (int i = 0; i < ITEMS; ++i) own[i] = sorted[Keys::position(i)];
         __syncthreads();
         if (values) {
             u32* sorted_values = reinterpret_cast<u32*>(sorted);
 #pragma unroll
             for (int i = 0; i < ITEMS; ++i) {
-                if (Keys::place(i) < count) sorted_values[places[i]] = carried[i];
+                if (Keys::position(i) < count) sorted_values[positions[i]] = carried[i];
             }
             __syncthreads();
 #pragma unroll
-            for (int i = 0; i < ITEMS; ++i) carried[i] = sorted_values[Keys::place(i)];
+            for (int i = 0; i < ITEMS; ++i) carried[i] = sorted_values[Keys::position(i)];
             __syncthreads();
         }
     }
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
-        const int at = Keys::place(i);
+        const int at = Keys::position(i);
         if (at < count) keys[at] = own[i];
         if (at < count && values) values[at] = carried[i];
     }

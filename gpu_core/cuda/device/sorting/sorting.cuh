@@ -56,7 +56,7 @@ __device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
     return answer;
 }
 
-// Turn the counts of all blocks into places, once the last block is through.
+// Turn the counts of all blocks into positions, once the last block is through.
 //
 // The last block of a group sums up its group, the last of these sums up the groups: each reads a
 // few rows of counters that lie side by side, instead of one block all of them.
@@ -80,14 +80,14 @@ __device__ __forceinline__ void end_counting(const Pass& pass) {
             found[i] = i < count ? __ldcg(&numbers[static_cast<i64>(i) * DIGITS + digit]) : 0;
         }
     };
-    // Each becomes the sum of `place` and of those before it; returns that of all.
-    const auto write_sums = [&](u32* numbers, u32 count, u32 place) {
+    // Each becomes the sum of `position` and of those before it; returns that of all.
+    const auto write_sums = [&](u32* numbers, u32 count, u32 position) {
 #pragma unroll
         for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
-            if (i < count) numbers[static_cast<i64>(i) * DIGITS + digit] = place;
-            place += found[i];
+            if (i < count) numbers[static_cast<i64>(i) * DIGITS + digit] = position;
+            position += found[i];
         }
-        return place;
+        return position;
     };
     u32* const own = counts + static_cast<i64>(first) * DIGITS;
     read(own, members);
@@ -102,9 +102,9 @@ __device__ __forceinline__ void end_counting(const Pass& pass) {
         for (u32 each = 0; each < GROUP_BLOCKS; ++each) total += found[each];
     }
     u32 everything;
-    u32 place = block_exclusive_sum<u32, SORT_THREADS>(total, everything);
+    u32 position = block_exclusive_sum<u32, SORT_THREADS>(total, everything);
     for (u32 i = 0; i < all; i += GROUP_BLOCKS) {
         read(groups + i * DIGITS, all - i);
-        place = write_sums(groups + i * DIGITS, all - i, place);
+        position = write_sums(groups + i * DIGITS, all - i, position);
     }
 }

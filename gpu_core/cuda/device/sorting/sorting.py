@@ -116,7 +116,7 @@ def pass_words(shift, high_bit, counts, groups, tickets):
 
 
 @inlined
-def write_sort(lines, kernels, sort, low_bit, high_bit):
+def write_sort(launches, kernels, sort, low_bit, high_bit):
     """Write the launches that sort keys whose first digit was counted where they were packed.
 
     Parameters
@@ -131,27 +131,32 @@ def write_sort(lines, kernels, sort, low_bit, high_bit):
     """
     count, has_values = sort[_COUNT], sort[_VALUES] != 0
     if count <= BLOCK_KEYS:
-        place = begin_launch(
-            lines, kernels[_SORT_FEW if count <= _FEW else _SORT_ALL], min(count, 1), SORT_THREADS
+        position = begin_launch(
+            launches,
+            kernels[_SORT_FEW if count <= _FEW else _SORT_ALL],
+            min(count, 1),
+            SORT_THREADS,
         )
         words = (sort[_KEYS_AT], sort[_VALUES], count, low_bit, high_bit)
-        end_launch(lines, put_words(lines, place, words))
+        end_launch(launches, put_words(launches, position, words))
         return
     shift = low_bit
     while shift < high_bit:
         source = (sort[_KEYS_AT], count, sort[_PORTION])
         digit = pass_words(shift, high_bit, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS])
         if shift > low_bit:
-            place = begin_launch(lines, kernels[_COUNT_DIGITS], sort[_BLOCKS_AT], SORT_THREADS)
-            end_launch(lines, put_words(lines, put_words(lines, place, source), digit))
+            position = begin_launch(
+                launches, kernels[_COUNT_DIGITS], sort[_BLOCKS_AT], SORT_THREADS
+            )
+            end_launch(launches, put_words(launches, put_words(launches, position, source), digit))
         kernel = kernels[_SCATTER + 2 * int(has_values) + int(sort[_IS_FEW] == 0)]
-        place = begin_launch(lines, kernel, sort[_BLOCKS_AT], SORT_THREADS)
-        place = put_words(lines, put_words(lines, place, source), digit)
-        place = put_words(lines, place, (sort[_SPARE],))
+        position = begin_launch(launches, kernel, sort[_BLOCKS_AT], SORT_THREADS)
+        position = put_words(launches, put_words(launches, position, source), digit)
+        position = put_words(launches, position, (sort[_SPARE],))
         if has_values:
-            place = put_words(lines, place, (sort[_VALUES], sort[_SPARE_VALUES]))
+            position = put_words(launches, position, (sort[_VALUES], sort[_SPARE_VALUES]))
             sort[_VALUES], sort[_SPARE_VALUES] = sort[_SPARE_VALUES], sort[_VALUES]
-        end_launch(lines, place)
+        end_launch(launches, position)
         sort[_KEYS_AT], sort[_SPARE] = sort[_SPARE], sort[_KEYS_AT]
         shift += digit_at(shift, high_bit)
 

@@ -23,6 +23,9 @@ from .dangling import references_to
 from .mapped import Mapped
 from .vertices import is_present, mark_absent
 
+#: CuPy's count: from so many items on it scans with one kernel more.
+_LONG = 512 * 512 + 1
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -163,10 +166,12 @@ def _find_fates(graph: UpdatableGraph, mapped: Mapped, there: Array) -> None:
 def rehearse(device: Device) -> None:
     """Have CuPy compile the kernels of its own that this module needs.
 
-    Where they were never compiled, each takes it 0.1 s, and the first batch would meet twenty.
+    Where they were never compiled, each takes it 0.1 s, and the first batch would meet twenty. Long
+    arrays are summed up by others than short ones.
     """
     xp, nothing = device.xp, np.uint32(NONE)
-    _flagged(xp, xp.zeros(2, np.uint8))
+    for count in (1, _LONG):
+        _flagged(xp, xp.ones(count, np.uint8))
     rows, indptr = xp.arange(2, dtype=np.uint32), xp.arange(3, dtype=np.uint32)
     _known_deletes(xp, 1, rows, indptr, rows, rows)
     lists = ((xp.arange(2, dtype=np.int64), xp.full(2, nothing, np.uint32)),)

@@ -82,7 +82,7 @@ def _listed(
     if graph.arena.layout.is_paged:
         # To find an entry takes a walk over its row's pages: they are copied once.
         columns = device.empty(entries, np.uint32)
-        copy_paged_rows(device, graph.arena, direction, vertices, indptr, entries, columns, None, 0)
+        copy_paged_rows(device, graph.arena, direction, vertices, indptr, entries, columns)
     blocks = -(-entries // TILE_ENTRIES)
     tiles, found = device.empty(blocks, np.int64), device.empty(1, np.int64)
     about = (

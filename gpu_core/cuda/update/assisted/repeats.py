@@ -45,12 +45,12 @@ def with_combined_weights(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatc
     mapped = look_up_ids(graph, batch)
     sources = mapped.put_rows[mapped.put_entry_rows]
     words = graph.record.words_of("weight")
-    places = [find_entries(graph, sources, mapped.put_columns, word=word) for word in words]
+    positions = [find_entries(graph, sources, mapped.put_columns, word=word) for word in words]
     weight = device.empty(puts * len(words), np.uint32)
     repeats = 0 if batch.repeat_puts is None else batch.repeat_puts.size
     device.launch(
         "repeats.cu", "combine_weights", -(-puts // _THREADS), _THREADS, graph.image,
-        places[0], places[1] if len(words) > 1 else None, batch.put_reset, batch.put_weight,
+        positions[0], positions[1] if len(words) > 1 else None, batch.put_reset, batch.put_weight,
         batch.repeat_puts, batch.repeat_weight, np.int64(repeats), np.int64(puts),
         np.int64(OnRepeat[batch.on_repeat.upper()]), weight,
     )  # fmt: skip

@@ -20,11 +20,11 @@ __device__ __forceinline__ bool map_tile(
     bool unknown = false;
 #pragma unroll
     for (int i = 0; i < TILE_ITEMS; ++i) {
-        const int place = i * TILE_THREADS + threadIdx.x;
-        if (place < here) {
-            const i64 at = tile.begin + place;
+        const int position = i * TILE_THREADS + threadIdx.x;
+        if (position < here) {
+            const i64 at = tile.begin + position;
             if (check) unknown |= !is_there(image, shape, columns[at]);
-            entry_rows[at] = static_cast<u32>(row_at(tile, place));
+            entry_rows[at] = static_cast<u32>(row_at(tile, position));
         }
     }
     if (!check) return false;

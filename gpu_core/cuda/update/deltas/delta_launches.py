@@ -91,8 +91,8 @@ _HAS_PUTS: Final = 1 + DELTA.at("puts")
 _HAS_DELETES: Final = 1 + DELTA.at("deletes")
 ENTRIES: Final = 1 + DELTA_WORDS
 
-#: How `pack_lists` arranges straight and turned entries.
-_STRAIGHT, _TURNED, _TURNED_FIRST = 0, 1, 3
+#: How `pack_lists` arranges entries and transposed entries.
+_FORWARD, _TRANSPOSED, _TRANSPOSED_FIRST = 0, 1, 3
 
 _DANGLING: Final = int(KIND_DANGLING)
 _DELETE: Final = int(KIND_DELETE)
@@ -126,11 +126,11 @@ def _bits_of(number):
 @inlined
 def has_reverse(facts, header):
     """Whether there is a second delta."""
-    return facts.image.sides == 1 and header[_REVERSE_ENTRY_WORDS] > 0
+    return facts.image.entries_per_edge == 1 and header[_REVERSE_ENTRY_WORDS] > 0
 
 
 @inlined
-def write_mapping(lines, facts, header, steps, end):
+def write_mapping(launches, facts, header, steps, end):
     """Fill ``facts.mapped`` and write the launch that maps the batch, if the host has not done so.
 
     Returns
@@ -152,7 +152,7 @@ def write_mapping(lines, facts, header, steps, end):
     mapped.ordered = names.dense
     puts, deletes, vertices = ids[_PUTS], ids[_DELETES], ids[_VERTICES]
     blocks = _tiles(puts) + _tiles(deletes) + _tiles(vertices)
-    sorts = image.sides == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
+    sorts = image.entries_per_edge == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
     # Of dense ids the largest one has told that all have a record.
     check = call.mode == COMMON and header[_NUM_VERTICES] < call.after
     if names.dense and not (sorts or check):
@@ -161,22 +161,24 @@ def write_mapping(lines, facts, header, steps, end):
     mapped.entry_rows[1], end = end, aligned(end + 4 * deletes)
     if names.dense:
         if steps & MAP:
-            place = begin_launch(lines, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS)
-            shape = place
-            place = copy_to_line(lines, place, image.shapes[0])
-            lines[shape + _VERTEX_COUNT] = call.before
-            place = copy_to_line(lines, place, ids)
+            position = begin_launch(
+                launches, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS
+            )
+            shape = position
+            position = copy_to_line(launches, position, image.shapes[0])
+            launches[shape + _VERTEX_COUNT] = call.before
+            position = copy_to_line(launches, position, ids)
             rows = (mapped.entry_rows[0], mapped.entry_rows[1], int(check))
-            end_launch(lines, put_words(lines, place, rows))
+            end_launch(launches, put_words(launches, position, rows))
         return end
     for first, entries in ((_PUT_ROWS, puts), (_DELETED, deletes)):
         lists[first], end = end, aligned(end + 4 * ids[first + _PUT_ROW_COUNT])
         lists[first + _PUT_COLUMNS], end = end, aligned(end + 4 * entries)
     lists[_PUT_VERTICES], end = end, aligned(end + 4 * vertices)
     if steps & MAP:
-        place = begin_launch(lines, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
-        place = copy_to_line(lines, place, ids)
-        end_launch(lines, put_words(lines, place, (
+        position = begin_launch(launches, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
+        position = copy_to_line(launches, position, ids)
+        end_launch(launches, put_words(launches, position, (
             image.shapes[0, 0], image.slots, image.slot_count, image.ids,
             lists[_PUT_ROWS], lists[_PUT_COLUMNS], mapped.entry_rows[0],
             lists[_DELETED], lists[_DELETED + _PUT_COLUMNS], mapped.entry_rows[1],
@@ -186,7 +188,7 @@ def write_mapping(lines, facts, header, steps, end):
 
 
 @inlined
-def write_deltas(lines, facts, header, steps, end):
+def write_deltas(launches, facts, header, steps, end):
     """Fill ``facts.deltas`` and write the launches that make them.
 
     Returns
@@ -197,7 +199,7 @@ def write_deltas(lines, facts, header, steps, end):
     call, mapped = facts.call, facts.mapped
     lists = mapped.lists
     puts, deletes = lists[_PUTS], lists[_DELETES]
-    listed = (puts + deletes) * facts.image.sides
+    listed = (puts + deletes) * facts.image.entries_per_edge
     call.deltas = 0
     for direction in range(2 if has_reverse(facts, header) else 1):
         dangling = mapped.dangling[direction, 2]
@@ -215,7 +217,7 @@ def write_deltas(lines, facts, header, steps, end):
         delta[_HAS_PUTS] = int(kinds > 1 or kind == _PUT)
         delta[_HAS_DELETES] = int(kinds > 1 or kind != _PUT)
         delta[_MAX_ROWS] = min(listed + dangling, call.after)
-        is_csr = direction == 0 and facts.image.sides == 1 and dangling == 0
+        is_csr = direction == 0 and facts.image.entries_per_edge == 1 and dangling == 0
         if is_csr and kinds == 1:
             first = _PUT_ROWS if puts > 0 else _DELETED
             delta[_ROWS], delta[_INDPTR] = lists[first], lists[first + _PUT_INDPTR]
@@ -225,17 +227,18 @@ def write_deltas(lines, facts, header, steps, end):
             if mapped.ordered:
                 continue
             if call.long_expected == 0:
-                end = _write_ordering(lines, facts, delta, first, steps, end)
+                end = _write_ordering(launches, facts, delta, first, steps, end)
                 continue
-        end = _write_delta(
-            lines, facts, delta, kinds, max(puts, deletes, dangling),
-            is_csr and kinds == 1, is_csr and kinds == 2 and mapped.ordered != 0, steps, end,
+        form = _DeltaForm(
+            kinds, max(puts, deletes, dangling), is_csr and kinds == 1,
+            is_csr and kinds == 2 and mapped.ordered != 0,
         )  # fmt: skip
+        end = _write_delta(launches, facts, delta, form, steps, end)
     return end
 
 
 @inlined
-def _write_ordering(lines, facts, delta, first, steps, end):
+def _write_ordering(launches, facts, delta, first, steps, end):
     """Write the launch that puts the entries of each row of a list in order.
 
     ``first`` is the list's first field.
@@ -247,12 +250,24 @@ def _write_ordering(lines, facts, delta, first, steps, end):
         delta[_SOURCE], end = end, aligned(end + 4 * count)
     if steps & SORT:
         blocks = -(-count // TILE_THREADS)
-        place = begin_launch(lines, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
+        position = begin_launch(launches, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
         entry_rows = facts.mapped.entry_rows[0 if first == _PUT_ROWS else 1]
-        end_launch(lines, put_words(lines, place, (
+        end_launch(launches, put_words(launches, position, (
             columns, entry_rows, lists[first + _PUT_INDPTR], count, delta[_COLUMNS], delta[_SOURCE],
         )))  # fmt: skip
     return end
+
+
+class _DeltaForm(NamedTuple):
+    """What the entries of a delta are, and how they are put in order."""
+
+    #: Kinds of its entries, and the entries of the largest one, counted in one direction.
+    kinds: int
+    most: int
+    #: Its rows are those of the list: only entries are put in order.
+    keeps_rows: bool
+    #: Two lists in order: they are merged.
+    is_merged: bool
 
 
 class SortKeys(NamedTuple):
@@ -276,13 +291,13 @@ class SortKeys(NamedTuple):
 
 
 @inlined
-def keys_of(facts, count, kinds, most, keeps_rows, is_merged):
-    """`SortKeys` of a delta of ``count`` entries; parameters are those of `_write_delta`."""
-    call = facts.call
+def keys_of(facts, count, form):
+    """`SortKeys` of a delta of ``count`` entries."""
+    call, kinds, is_merged = facts.call, form.kinds, form.is_merged
     bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
     number_bits, with_values = 0, False
     if facts.image.with_source:
-        number_bits = _bits_of(most)
+        number_bits = _bits_of(form.most)
         if 2 * bits + kind_bits + number_bits > _KEY_BITS:
             number_bits, with_values = 0, True
     column_bit = kind_bits + number_bits
@@ -293,7 +308,7 @@ def keys_of(facts, count, kinds, most, keeps_rows, is_merged):
     low_bit, top = column_bit if by_column else row_bit, row_bit + bits
     buckets, partition_bit = 0, low_bit
     partitions = call.in_buckets != 0 and count > BLOCK_KEYS
-    if partitions and not (is_merged or keeps_rows or with_values):
+    if partitions and not (is_merged or form.keeps_rows or with_values):
         of_bucket = bucket_bits(count, call.after - 1, bits, MEAN_KEYS)
         if of_bucket > 0:
             buckets = buckets_of(call.after - 1, bits, of_bucket)
@@ -305,7 +320,7 @@ def keys_of(facts, count, kinds, most, keeps_rows, is_merged):
 
 
 @inlined
-def place_sort(facts, keys, count, sorts, sort, end):
+def reserve_sort(facts, keys, count, sorts, sort, end):
     """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is behind."""
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
     sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
@@ -324,29 +339,19 @@ def place_sort(facts, keys, count, sorts, sort, end):
 
 
 @inlined
-def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps, end):
-    """Write the launches of a delta that is not a list as it is.
-
-    Parameters
-    ----------
-    kinds, most
-        Kinds of its entries, and the entries of the largest one, counted in one direction.
-    keeps_rows
-        Its rows are those of the list: only entries are put in order.
-    is_merged
-        Two lists in order: they are merged.
-    """
-    count = delta[ENTRIES]
-    keys = keys_of(facts, count, kinds, most, keeps_rows, is_merged)
+def _write_delta(launches, facts, delta, form, steps, end):
+    """Write the launches of a delta that is not a list as it is."""
+    count, keeps_rows, is_merged = delta[ENTRIES], form.keeps_rows, form.is_merged
+    keys = keys_of(facts, count, form)
     sort = np.zeros(_SORT_FIELDS, np.int64)
-    end = place_sort(facts, keys, count, not is_merged, sort, end)
-    tiles = said = 0
+    end = reserve_sort(facts, keys, count, not is_merged, sort, end)
+    tiles = published = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
         delta[_INDPTR], end = end, aligned(end + 4 * delta[_MAX_ROWS] + 4)
         delta[_COUNT], end = end, aligned(end + 4)
         if keys.buckets > 0:
-            said, end = end, aligned(end + 8 * keys.buckets)
+            published, end = end, aligned(end + 8 * keys.buckets)
         elif count > TILE_ENTRIES:
             tiles, end = end, aligned(end + 4 * _tiles(count))
     delta[_COLUMNS], end = end, aligned(end + 4 * count)
@@ -357,45 +362,45 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     if steps & SORT == 0:
         return end
     if is_merged:
-        _write_merging(lines, facts, count, keys, sort)
+        _write_merging(launches, facts, count, keys, sort)
     else:
-        write_packing(lines, facts, delta, keys, sort, keeps_rows, said)
-        write_sort(lines, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
+        write_packing(launches, facts, delta, keys, sort, keeps_rows, published)
+        write_sort(launches, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
     if keys.buckets > 0:
-        write_grouping(lines, facts, delta, keys, sort, said)
+        write_grouping(launches, facts, delta, keys, sort, published)
     else:
-        write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles)
+        write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles)
     return end
 
 
 @inlined
-def _write_merging(lines, facts, count, keys, sort):
+def _write_merging(launches, facts, count, keys, sort):
     """Write the launch that merges two lists in order into keys."""
     blocks = -(-count // TILE_THREADS)
-    place = begin_launch(lines, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
-    place = copy_to_line(lines, place, facts.mapped.lists)
-    end_launch(lines, put_words(lines, place, (
+    position = begin_launch(launches, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
+    position = copy_to_line(launches, position, facts.mapped.lists)
+    end_launch(launches, put_words(launches, position, (
         facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], keys.index_bits, keys.number_bits,
         sort[_KEYS], sort[_VALUES],
     )))  # fmt: skip
 
 
 @inlined
-def write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
+def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
-    place = begin_launch(lines, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
-    place = copy_to_line(lines, place, facts.mapped.dangling[direction])
-    names = place
-    place = copy_to_line(lines, place, facts.mapped.lists)
+    position = begin_launch(launches, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
+    position = copy_to_line(launches, position, facts.mapped.dangling[direction])
+    names = position
+    position = copy_to_line(launches, position, facts.mapped.lists)
     if keeps_rows:
         # The numbers of the rows stand for their vertices.
-        lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
-    turns = _TURNED if direction == 1 else _STRAIGHT
-    if facts.image.sides == 2:
-        turns = _TURNED_FIRST
-    place = put_words(lines, place, (
-        facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], turns, keys.index_bits,
+        launches[names + _PUT_ROWS] = launches[names + _DELETED] = 0
+    orientation = _TRANSPOSED if direction == 1 else _FORWARD
+    if facts.image.entries_per_edge == 2:
+        orientation = _TRANSPOSED_FIRST
+    position = put_words(launches, position, (
+        facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], orientation, keys.index_bits,
         keys.number_bits, sort[_KEYS], sort[_VALUES], sort[_PORTION],
     ))  # fmt: skip
     first_pass = (0, 0, 0, 0)
@@ -403,40 +408,40 @@ def write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
         first_pass = pass_words(
             keys.partition_bit, keys.top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
         )
-    place = put_words(lines, place, first_pass)
-    end_launch(lines, put_words(lines, place, (said, keys.buckets)))
+    position = put_words(launches, position, first_pass)
+    end_launch(launches, put_words(launches, position, (published, keys.buckets)))
 
 
 @inlined
-def write_grouping(lines, facts, delta, keys, sort, said):
+def write_grouping(launches, facts, delta, keys, sort, published):
     """Write the launch that sorts each bucket and groups its entries by row."""
-    place = begin_launch(lines, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
-    end_launch(lines, put_words(lines, place, (
+    position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
+    end_launch(launches, put_words(launches, position, (
         facts.image.shapes[0, 0], sort[_KEYS], delta[ENTRIES], keys.index_bits, keys.number_bits,
-        keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, said,
+        keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, published,
         facts.kernels.ticket, delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS],
         delta[_SOURCE], delta[_COUNT], int(keys.in_order),
     )))  # fmt: skip
 
 
 @inlined
-def write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles):
+def write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles):
     """Write the launches that group sorted keys by row and unpack them."""
     kernels, count = facts.kernels.plain, delta[ENTRIES]
     if tiles:
-        place = begin_launch(lines, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
-        end_launch(lines, put_words(lines, place, (
+        position = begin_launch(launches, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
+        end_launch(launches, put_words(launches, position, (
             sort[_KEYS], count, keys.index_bits, keys.number_bits, tiles, delta[_COUNT],
             facts.kernels.ticket,
         )))  # fmt: skip
     target = (delta[_COUNT], delta[_ROWS], delta[_INDPTR])
     if keeps_rows:
         target = (0, 0, 0)
-    place = begin_launch(lines, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
-    place = put_words(lines, place, (
+    position = begin_launch(launches, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
+    position = put_words(launches, position, (
         sort[_KEYS], sort[_VALUES], count, keys.index_bits, keys.number_bits, tiles
     ))  # fmt: skip
-    place = put_words(lines, place, target)
-    end_launch(lines, put_words(lines, place, (
+    position = put_words(launches, position, target)
+    end_launch(launches, put_words(launches, position, (
         delta[_COLUMNS], delta[_KINDS], delta[_SOURCE], int(keys.in_order),
     )))  # fmt: skip

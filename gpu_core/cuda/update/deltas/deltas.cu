@@ -3,25 +3,25 @@
 // Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py          Host twin   gpu_core/host/update/deltas.py
 // Keys        see deltas.cuh
-// Order       places come from prefix sums: results do not depend on scheduling
+// Order       positions come from prefix sums: results do not depend on scheduling
 // Cost        8 bytes written an entry to pack; 8 read and 4 to 9 written to group
 #include "deltas.cuh"
 #include "sorting.cuh"
 #include "tiles.cuh"
 
 // Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes,
-// straight (`turns` 0), turned round (1), straight and then turned (2), turned and then straight (3).
+// as they are (`orientation` 0), transposed (1), as they are and then transposed (2), the reverse (3).
 // Where `lists` names no rows, the number of an entry's row stands for its vertex. Also counts the
-// first digit of the sort (sorting.cuh) unless `counts` is null, and clears `said`, u64[buckets].
+// first digit of the sort (sorting.cuh) unless `counts` is null, and clears `published`, u64[buckets].
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
         const u32* dangling_rows, const u32* dangling_columns, i64 dangling, Lists<u32> lists,
-        const u32* put_entry_rows, const u32* delete_entry_rows, i64 turns, Layout layout,
-        u64* keys, u32* values, i64 portion, Pass pass, u64* said, i64 buckets) {
+        const u32* put_entry_rows, const u32* delete_entry_rows, i64 orientation, Layout layout,
+        u64* keys, u32* values, i64 portion, Pass pass, u64* published, i64 buckets) {
     follow_previous_launch();
-    for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) said[i] = 0;
+    for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) published[i] = 0;
     const i64 puts = lists.puts;
     const i64 listed = puts + lists.deletes;
-    const i64 total = dangling + (turns >= 2 ? 2 * listed : listed);
+    const i64 total = dangling + (orientation >= 2 ? 2 * listed : listed);
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, total);
 #pragma unroll 2
@@ -34,10 +34,10 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
             what = KIND_DANGLING;
         } else {
             number -= dangling;
-            bool turned = turns == 1 || turns == 3;
+            bool transposed = orientation == 1 || orientation == 3;
             if (number >= listed) {
                 number -= listed;
-                turned = !turned;
+                transposed = !transposed;
             }
             if (number < puts) {
                 row = put_entry_rows[number];
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
                 column = lists.delete_columns[number];
                 what = KIND_DELETE;
             }
-            if (turned) {
+            if (transposed) {
                 const u32 other = row;
                 row = column;
                 column = other;
@@ -87,7 +87,7 @@ __device__ __forceinline__ i64 entries_before(
 }
 
 // Merge the puts and deletes of a batch whose indices are in order, a thread an entry: keys go to their
-// place in the merged order.
+// position in the merged order.
 extern "C" __global__ void merge_lists(
         Lists<u32> lists, const u32* put_entry_rows, const u32* delete_entry_rows, Layout layout,
         u64* keys, u32* values) {
@@ -96,23 +96,23 @@ extern "C" __global__ void merge_lists(
     i64 number = thread_of_grid();
     if (number >= puts + lists.deletes) return;
     u32 row, column, what;
-    i64 place;
+    i64 position;
     if (number < puts) {
         row = lists.put_rows[put_entry_rows[number]];
         column = lists.put_columns[number];
         what = KIND_PUT;
-        place = number + entries_before(lists.delete_rows, lists.delete_indptr,
+        position = number + entries_before(lists.delete_rows, lists.delete_indptr,
                                         lists.delete_row_count, lists.delete_columns, row, column);
     } else {
         number -= puts;
         row = lists.delete_rows[delete_entry_rows[number]];
         column = lists.delete_columns[number];
         what = KIND_DELETE;
-        place = number + entries_before(lists.put_rows, lists.put_indptr, lists.put_row_count,
+        position = number + entries_before(lists.put_rows, lists.put_indptr, lists.put_row_count,
                                         lists.put_columns, row, column);
     }
-    keys[place] = layout.pack(row, column, what, number);
-    if (values) values[place] = static_cast<u32>(number);
+    keys[position] = layout.pack(row, column, what, number);
+    if (values) values[position] = static_cast<u32>(number);
 }
 
 // Of a tile of sorted keys: which begin a row. Bit l of `starts[i]` is the key of lane l of the
@@ -155,8 +155,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
     for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
         const u32 at = first + threadIdx.x;
         const u32 found = at < gridDim.x ? __ldcg(&tiles[at]) : 0;
-        const u32 place = before + block_exclusive_sum<u32, TILE_THREADS>(found, total);
-        if (at < gridDim.x) tiles[at] = place;
+        const u32 position = before + block_exclusive_sum<u32, TILE_THREADS>(found, total);
+        if (at < gridDim.x) tiles[at] = position;
         before += total;
     }
     if (threadIdx.x == 0) *row_count = before;
@@ -187,8 +187,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
             to.rows[row] = layout.row_of(key);
             to.indptr[row] = static_cast<u32>(at);
         }
-        const i64 place = ordered ? at : place_in_row(keys, count, layout.row_shift(), at);
-        to.write_entry(layout, key, place, values ? values[at] : layout.number_of(key));
+        const i64 position = ordered ? at : position_in_row(keys, count, layout.row_shift(), at);
+        to.write_entry(layout, key, position, values ? values[at] : layout.number_of(key));
         if (to.rows && at == count - 1) {
             to.indptr[row + 1] = static_cast<u32>(count);
             if (!tiles) *row_count = row + 1;
@@ -208,25 +208,25 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) order_rows(
     const u32 column = columns[at];
     const u32 begin = indptr[row];
     const u32 end = indptr[row + 1];
-    i64 place = at;
+    i64 position = at;
     if (end - begin <= ORDERED_ENTRIES) {
-        place = begin;
-        for (u32 other = begin; other < end; ++other) place += columns[other] < column;
+        position = begin;
+        for (u32 other = begin; other < end; ++other) position += columns[other] < column;
     }
-    ordered[place] = column;
-    if (source) source[place] = static_cast<u32>(at);
+    ordered[position] = column;
+    if (source) source[position] = static_cast<u32>(at);
 }
 
-// Neighbor of entry `place` of a tile, and its vertex; the tile is of adjacencies as a CSR, of which
+// Neighbor of entry `position` of a tile, and its vertex; the tile is of adjacencies as a CSR, of which
 // there may be a copy (`columns`, else null).
 __device__ __forceinline__ u32 neighbor_at(
         const u32* image, const Shape& shape, const u32* vertices, const i64* indptr,
-        const u32* columns, const Tile& tile, int place, u32& vertex) {
-    const i64 row = row_at(tile, place);
+        const u32* columns, const Tile& tile, int position, u32& vertex) {
+    const i64 row = row_at(tile, position);
     vertex = vertices[row];
-    if (columns != nullptr) return columns[tile.begin + place];
+    if (columns != nullptr) return columns[tile.begin + position];
     const Adjacency adjacency = open_adjacency(image, shape, vertex);
-    return image[adjacency.base + (tile.begin + place - indptr[row]) * adjacency.step];
+    return image[adjacency.base + (tile.begin + position - indptr[row]) * adjacency.step];
 }
 
 // Entries of the adjacencies of `vertices` (none of them empty; indptr their degrees summed up) whose
@@ -237,9 +237,11 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_references(
     const Tile tile = open_tile(indptr, vertex_count, entries, blockIdx.x);
     const int here = static_cast<int>(tile.end - tile.begin);
     i64 count = 0;
-    for (int place = threadIdx.x; place < here; place += TILE_THREADS) {
+    for (int position = threadIdx.x; position < here; position += TILE_THREADS) {
         u32 vertex;
-        count += deleted[neighbor_at(image, shape, vertices, indptr, columns, tile, place, vertex)] == wanted;
+        const u32 neighbor =
+                neighbor_at(image, shape, vertices, indptr, columns, tile, position, vertex);
+        count += deleted[neighbor] == wanted;
     }
     count = block_sum<i64, TILE_THREADS>(count);
     if (threadIdx.x == 0) tiles[blockIdx.x] = count;
@@ -248,9 +250,9 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_references(
     for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
         const u32 at = first + threadIdx.x;
         i64 total;
-        const i64 place = before + block_exclusive_sum<i64, TILE_THREADS>(
+        const i64 position = before + block_exclusive_sum<i64, TILE_THREADS>(
                                            at < gridDim.x ? __ldcg(&tiles[at]) : 0, total);
-        if (at < gridDim.x) tiles[at] = place;
+        if (at < gridDim.x) tiles[at] = position;
         before += total;
     }
     if (threadIdx.x == 0) *found = before;
@@ -264,12 +266,12 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_references(
     const int here = static_cast<int>(tile.end - tile.begin);
     i64 before = tiles[blockIdx.x];
     for (int begin = 0; begin < here; begin += TILE_THREADS) {
-        const int place = begin + threadIdx.x;
+        const int position = begin + threadIdx.x;
         u32 vertex = 0;
         u32 neighbor = 0;
         bool listed = false;
-        if (place < here) {
-            neighbor = neighbor_at(image, shape, vertices, indptr, columns, tile, place, vertex);
+        if (position < here) {
+            neighbor = neighbor_at(image, shape, vertices, indptr, columns, tile, position, vertex);
             listed = deleted[neighbor] == wanted;
         }
         u32 total;

@@ -37,24 +37,24 @@ struct Grouped {
     u8* kinds;
     u32* source;
     __device__ __forceinline__ void write_entry(
-            const Layout& layout, u64 key, i64 place, u32 number) const {
-        columns[place] = layout.column_of(key);
-        if (kinds) kinds[place] = layout.kind_of(key);
-        if (source) source[place] = number;
+            const Layout& layout, u64 key, i64 position, u32 number) const {
+        columns[position] = layout.column_of(key);
+        if (kinds) kinds[position] = layout.kind_of(key);
+        if (source) source[position] = number;
     }
 };
 
-// Place of a key among those of its row, in their order; keys of rows stand together, in any order
+// Position of a key among those of its row, in their order; keys of rows stand together, in any order
 // within. Of a row with more than ORDERED_ENTRIES keys it is nonsense, if within the row.
-__device__ __forceinline__ i64 place_in_row(const u64* keys, i64 count, u32 row_shift, i64 at) {
+__device__ __forceinline__ i64 position_in_row(const u64* keys, i64 count, u32 row_shift, i64 at) {
     const u64 key = keys[at];
     const u64 row = key >> row_shift;
     const i64 before = at - ORDERED_ENTRIES;
     const i64 behind = at + ORDERED_ENTRIES;
     if (before >= 0 && keys[before] >> row_shift == row) return at;
     if (behind < count && keys[behind] >> row_shift == row) return at;
-    i64 place = at;
-    for (i64 i = at - 1; i >= 0 && keys[i] >> row_shift == row; --i) place -= keys[i] > key;
-    for (i64 i = at + 1; i < count && keys[i] >> row_shift == row; ++i) place += keys[i] < key;
-    return place;
+    i64 position = at;
+    for (i64 i = at - 1; i >= 0 && keys[i] >> row_shift == row; --i) position -= keys[i] > key;
+    for (i64 i = at + 1; i < count && keys[i] >> row_shift == row; ++i) position += keys[i] < key;
+    return position;
 }

@@ -3,12 +3,12 @@
 // Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py          Host twin   gpu_core/host/update/deltas.py
 // Way         pack_lists -> one or two passes of the radix sort -> group_rows
-// Needs       keys in the order of their uppermost bits, which are the row's alone: all entries of a row
-//             lie in one bucket
+// Needs       keys in the order of their uppermost bits, which are the row's alone: all entries of a
+//             row lie in one bucket
 // Status      OVERFULL where a bucket has more keys than a block holds: then the arrays are nonsense
-// Order       where the rows of a bucket go is the sum of those before. Blocks take buckets by turns, so
-//             all of these have begun, and none waits before it has said its own number
-// Cost        8 bytes read and 4 to 9 written an entry; places within a bucket in shared memory
+// Order       where the rows of a bucket go is the sum of those before. Blocks take buckets as they
+//             begin, so all of these have begun, and none waits before it has published its own number
+// Cost        8 bytes read and 4 to 9 written an entry; positions within a bucket in shared memory
 #include "deltas.cuh"
 #include "image.cuh"
 #include "key_buckets.cuh"
@@ -16,10 +16,10 @@
 constexpr u64 SAID = u64(1) << 63;
 
 // Rows that begin in the buckets before. All threads.
-__device__ __forceinline__ u32 rows_before(const u64* said, u32 bucket) {
+__device__ __forceinline__ u32 rows_before(const u64* published, u32 bucket) {
     u32 rows = 0;
     for (u32 i = threadIdx.x; i < bucket; i += SORT_THREADS) {
-        const volatile u64* word = &said[i];
+        const volatile u64* word = &published[i];
         u64 number = 0;
         while (number == 0) number = *word;
         rows += static_cast<u32>(number & ~SAID);
@@ -27,19 +27,19 @@ __device__ __forceinline__ u32 rows_before(const u64* said, u32 bucket) {
     return block_sum<u32, SORT_THREADS>(rows);
 }
 
-// `said` u64[buckets], 0 before; `turns` 0 before and after; keys are sorted by the bits from `low_bit`
-// on. `ordered`: the keys of a row are in order then; else they are put in order here.
+// `published` u64[buckets], 0 before; `block_numbers` 0 before and after; keys are sorted by the bits
+// from `low_bit` on. `ordered`: the keys of a row are in order then; else they are put in order here.
 //
 // Launch    a block a bucket
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
         u32* image, const u64* keys, i64 count, Layout layout, Partition partition, i64 low_bit,
-        u64* said, u32* turns, Grouped to, u32* row_count, i64 ordered) {
+        u64* published, u32* block_numbers, Grouped to, u32* row_count, i64 ordered) {
     follow_previous_launch();
     __shared__ u64 sorted[Bucket::KEYS];
     __shared__ Bucket::Counters counters;
     __shared__ u32 warps[Bucket::WARPS];
     i64* header = header_of(image);
-    const u32 bucket = take_bucket(turns);
+    const u32 bucket = take_bucket(block_numbers);
     i64 bounds[2];
     find_bucket(partition, keys, count, bucket, bounds);
     const bool is_overfull = bounds[1] - bounds[0] > Bucket::KEYS;
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
     u32 starts = 0;
     u32 of_warp = 0;
     for (int i = 0; i < items; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         const bool is_start =
             at < here && (at == 0 || layout.row_of(sorted[at]) != layout.row_of(sorted[at - 1]));
         starts |= u32(is_start) << i;
@@ -66,13 +66,13 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
     __syncthreads();
     u32 own_rows;
     u32 row = sum_of_warps_below<u32, Bucket::WARPS>(warps, own_rows);
-    if (threadIdx.x == 0) *static_cast<volatile u64*>(&said[bucket]) = SAID | own_rows;
-    const u32 before = rows_before(said, bucket);
+    if (threadIdx.x == 0) *static_cast<volatile u64*>(&published[bucket]) = SAID | own_rows;
+    const u32 before = rows_before(published, bucket);
     row += before;
 
     const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
     for (int i = 0; i < items; ++i) {
-        const int at = Bucket::place(i, items);
+        const int at = Bucket::position(i, items);
         const bool is_start = starts >> i & 1;
         const u32 lanes = __ballot_sync(FULL_WARP, is_start);
         if (at < here) {
@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
                 to.rows[own] = layout.row_of(key);
                 to.indptr[own] = static_cast<u32>(begin + at);
             }
-            const i64 place = ordered ? at : place_in_row(sorted, here, layout.row_shift(), at);
-            to.write_entry(layout, key, begin + place, layout.number_of(key));
+            const i64 position = ordered ? at : position_in_row(sorted, here, layout.row_shift(), at);
+            to.write_entry(layout, key, begin + position, layout.number_of(key));
         }
         row += __popc(lanes);
     }

@@ -43,8 +43,8 @@ from ..rows.row_launches import (
     COMMIT,
     ENTER,
     PLAN,
-    place_allocation,
     put_shape,
+    reserve_allocation,
     write_allocating,
     write_entering,
     write_finishing,
@@ -88,7 +88,7 @@ def plans_of(facts, header, plans, end):
         A bound of the pages to be taken; where the scratch goes on.
     """
     call, image, deltas = facts.call, facts.image, facts.deltas.each
-    stored = header[_NUM_EDGES] * image.sides
+    stored = header[_NUM_EDGES] * image.entries_per_edge
     old = min(call.listed_old_entries, stored)
     least = min(image.page_entries[0], image.page_entries[1])
     call.need, end = end, aligned(end + 8 * _CLASSES)
@@ -117,11 +117,11 @@ def plans_of(facts, header, plans, end):
 
 
 @inlined
-def _put_delta(lines, place, facts, number, vertex_count):
+def _put_delta(launches, position, facts, number, vertex_count):
     """Append image and delta, but for the delta's number."""
     delta = facts.deltas.each[number]
-    place = put_shape(lines, place, facts.image.shapes[delta[0]], vertex_count)
-    return copy_to_line(lines, place, delta[1 : 1 + DELTA_WORDS])
+    position = put_shape(launches, position, facts.image.shapes[delta[0]], vertex_count)
+    return copy_to_line(launches, position, delta[1 : 1 + DELTA_WORDS])
 
 
 @inlined
@@ -130,7 +130,7 @@ def _entry_blocks(entries, multiprocessors):
 
 
 @inlined
-def write_planning(lines, facts, plans, queued, queue_words):
+def write_planning(launches, facts, plans, queued, queue_words):
     """Write the launches that find out what becomes of each row."""
     call, image = facts.call, facts.image
     for number in range(call.deltas):
@@ -140,18 +140,18 @@ def write_planning(lines, facts, plans, queued, queue_words):
         for kernel in (COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED):
             by_entry = kernel == SEARCH_ENTRIES
             blocks = _entry_blocks(entries, image.multiprocessors) if by_entry else tiles
-            place = begin_launch(lines, kernels[kernel], blocks, BLOCK)
-            place = _put_delta(lines, place, facts, number, call.before)
-            place = copy_to_line(lines, place, plan)
+            position = begin_launch(launches, kernels[kernel], blocks, BLOCK)
+            position = _put_delta(launches, position, facts, number, call.before)
+            position = copy_to_line(launches, position, plan)
             if by_entry:
-                place = put_words(lines, place, (facts.batch.properties[_RESET],))
+                position = put_words(launches, position, (facts.batch.properties[_RESET],))
             if kernel == PLAN_LISTED:
-                place = put_words(lines, place, (call.need, queued, queue_words, last))
-            end_launch(lines, place)
+                position = put_words(launches, position, (call.need, queued, queue_words, last))
+            end_launch(launches, position)
 
 
 @inlined
-def write_committing(lines, facts, plans, pages, ring):
+def write_committing(launches, facts, plans, pages, ring):
     """Write the launches that write rows, records and links, and queue the pages that rows leave.
 
     Parameters
@@ -169,30 +169,32 @@ def write_committing(lines, facts, plans, pages, ring):
         last = int(number == call.deltas - 1)
 
         blocks = -(-delta[_MAX_ROWS] // BLOCK)
-        place = begin_launch(lines, kernels[COMMIT_SETTLED], blocks, BLOCK)
-        place = _put_delta(lines, place, facts, number, call.after)
-        place = put_words(lines, place, (number,))
-        end_launch(lines, copy_to_line(lines, place, facts.batch.properties))
+        position = begin_launch(launches, kernels[COMMIT_SETTLED], blocks, BLOCK)
+        position = _put_delta(launches, position, facts, number, call.after)
+        position = put_words(launches, position, (number,))
+        end_launch(launches, copy_to_line(launches, position, facts.batch.properties))
 
-        place = begin_launch(lines, kernels[PLACE_ROWS], plan[_ROW_TILES], BLOCK)
-        place = _put_delta(lines, place, facts, number, call.after)
-        place = put_words(lines, copy_to_line(lines, place, plan), pages)
-        end_launch(lines, put_words(lines, put_words(lines, place, ring), (last,)))
+        position = begin_launch(launches, kernels[PLACE_ROWS], plan[_ROW_TILES], BLOCK)
+        position = _put_delta(launches, position, facts, number, call.after)
+        position = put_words(launches, copy_to_line(launches, position, plan), pages)
+        end_launch(launches, put_words(launches, put_words(launches, position, ring), (last,)))
 
         blocks = _entry_blocks(old, image.multiprocessors)
-        place = begin_launch(lines, kernels[STAGE_ENTRIES], blocks, BLOCK)
-        place = _put_delta(lines, place, facts, number, call.after)
-        end_launch(lines, copy_to_line(lines, place, plan))
+        position = begin_launch(launches, kernels[STAGE_ENTRIES], blocks, BLOCK)
+        position = _put_delta(launches, position, facts, number, call.after)
+        end_launch(launches, copy_to_line(launches, position, plan))
 
         blocks = _entry_blocks(max(old, delta[ENTRIES]), image.multiprocessors)
-        place = begin_launch(lines, kernels[WRITE_ENTRIES], blocks, BLOCK)
-        place = _put_delta(lines, place, facts, number, call.after)
-        place = copy_to_line(lines, copy_to_line(lines, place, plan), facts.batch.properties)
-        end_launch(lines, put_words(lines, place, pages))
+        position = begin_launch(launches, kernels[WRITE_ENTRIES], blocks, BLOCK)
+        position = _put_delta(launches, position, facts, number, call.after)
+        position = copy_to_line(
+            launches, copy_to_line(launches, position, plan), facts.batch.properties
+        )
+        end_launch(launches, put_words(launches, position, pages))
 
 
 @inlined
-def write_pages(lines, facts, header, steps, end):
+def write_pages(launches, facts, header, steps, end):
     """Write the launches from ``PLAN`` on, as far as they are among the steps.
 
     ``PLAN`` without ``ALLOCATE``: the demand counts all pages, those that are queued too.
@@ -212,7 +214,7 @@ def write_pages(lines, facts, header, steps, end):
         most, end = plans_of(facts, header, plans, end)
         allocation = taken = 0
         if steps & ALLOCATE:
-            allocation, taken, end = place_allocation(facts, most, end)
+            allocation, taken, end = reserve_allocation(facts, most, end)
             ring = (image.page_queue, slots - 1, header[_QUEUE_BACK], 1)
             pages = (
                 image.page_queue, slots - 1, header[_QUEUE_FRONT], queued, allocation, taken
@@ -221,14 +223,14 @@ def write_pages(lines, facts, header, steps, end):
             return end
         if steps & PLAN:
             if steps & ALLOCATE:
-                write_planning(lines, facts, plans, queued, slots)
-                write_allocating(lines, facts, most, allocation, taken)
+                write_planning(launches, facts, plans, queued, slots)
+                write_allocating(launches, facts, most, allocation, taken)
             else:
-                write_planning(lines, facts, plans, 0, _ENDLESS)
+                write_planning(launches, facts, plans, 0, _ENDLESS)
         if steps & ENTER:
-            write_entering(lines, facts)
+            write_entering(launches, facts)
         if steps & COMMIT:
-            write_committing(lines, facts, plans, pages, ring)
+            write_committing(launches, facts, plans, pages, ring)
     if steps & COMMIT and call.report != 0:
-        write_finishing(lines, facts)
+        write_finishing(launches, facts)
     return end

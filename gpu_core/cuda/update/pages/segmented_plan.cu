@@ -231,20 +231,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
         }
         const i64 own[3] = {max(to_pages - pages, i64(0)), max(pages - to_pages, i64(0)),
                             i64(old - start)};
-        i64 places[3];
+        i64 positions[3];
         #pragma unroll
         for (int i = 0; i < 3; ++i) {
             i64 sum;
-            places[i] = running[i] + block_exclusive_sum<i64, BLOCK>(own[i], sum);
+            positions[i] = running[i] + block_exclusive_sum<i64, BLOCK>(own[i], sum);
             running[i] += sum;
         }
         if (there) {
             ListedRow& written = plan.rows[number];
             written.after = after;
             written.start = start;
-            written.grown_at = static_cast<u32>(places[0]);
-            written.freed_at = static_cast<u32>(places[1]);
-            plan.staged_at[number] = places[2];
+            written.grown_at = static_cast<u32>(positions[0]);
+            written.freed_at = static_cast<u32>(positions[1]);
+            plan.staged_at[number] = positions[2];
         }
     }
     #pragma unroll

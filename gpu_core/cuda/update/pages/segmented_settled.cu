@@ -30,9 +30,9 @@ __device__ __forceinline__ void commit_kept(
         u32* image, const Delta& delta, SettledRows& rows, const u8* listed, u32 count, Tally& tally) {
     constexpr int LANES = LANES_KEPT;
     for (u32 i = 0; i < count; i += WARP / LANES) {
-        const u32 place = i + lane_of_thread() / LANES;
-        const bool active = place < count;
-        const u32 at = listed[min(place, count - 1)];
+        const u32 position = i + lane_of_thread() / LANES;
+        const bool active = position < count;
+        const u32 at = listed[min(position, count - 1)];
         const u32 degree = active ? rows.degree[at] : 0;
         Coming<LANES> coming(delta, rows.begin[at], active ? rows.count[at] : 0);
         u32 kept[KEPT];
@@ -125,10 +125,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) co
         u32* warp_stage = stage + warp * PLANES * PLANE_WORDS;
         u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
         for (u32 i = warp * GROUPS_OF_WARP; i < short_count; i += GROUPS) {
-            const u32 place = i + lane / LANES_SHORT;
-            const bool active = place < short_count;
+            const u32 position = i + lane / LANES_SHORT;
+            const bool active = position < short_count;
             commit_staged<LANES_SHORT>(image, shape, delta, properties, rows, group_stage,
-                                       rows.listed[SHORT_ROWS][active ? place : i], active, tally);
+                                       rows.listed[SHORT_ROWS][active ? position : i], active, tally);
         }
         for (u32 i = warp; i < medium_count; i += WARPS) {
             commit_staged<WARP>(image, shape, delta, properties, rows, warp_stage,

@@ -30,18 +30,18 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
 // The last block of the last launch closes the batch, if this is that launch, once the launch has
 // ended that it may have run beside.
 __device__ __forceinline__ void end_batch(
-        i64* header, u32* ticket, const i64* counts, i64 sides, i64* report) {
+        i64* header, u32* ticket, const i64* counts, i64 entries_per_edge, i64* report) {
     if (report == nullptr || !is_last_block(ticket)) return;
     await_previous_launch();
-    close_batch(header, counts, sides, 0, report);
+    close_batch(header, counts, entries_per_edge, 0, report);
 }
 
 // Launch    one block, after all else of a batch
 extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
-        u32* image, i64 sides, i64 more_vertices, i64* report) {
+        u32* image, i64 entries_per_edge, i64 more_vertices, i64* report) {
     follow_previous_launch();
     i64* header = header_of(image);
-    close_batch(header, free_run_counts(header), sides, more_vertices, report);
+    close_batch(header, free_run_counts(header), entries_per_edge, more_vertices, report);
 }
 
 // Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
         u32* image, Shape shape, Delta delta, Plan plan, Properties properties, Runs runs,
-        i64 block_rows, i64 sides, i64* report, i64 order) {
+        i64 block_rows, i64 entries_per_edge, i64* report, i64 order) {
     __shared__ committing::Written written;
     i64* header = header_of(image);
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
@@ -72,12 +72,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
     committing::begin_block(written);
     __syncthreads();
     if (status != BATCH_STATUS_OK) {
-        end_batch(header, ticket, counts_of(runs.tree), sides, report);
+        end_batch(header, ticket, counts_of(runs.tree), entries_per_edge, report);
         return;
     }
 
     committing::commit_block(
         image, shape, delta, plan, properties, runs, number, row, word,
         at < block_rows ? row_count : 0, written);
-    end_batch(header, ticket, counts_of(runs.tree), sides, report);
+    end_batch(header, ticket, counts_of(runs.tree), entries_per_edge, report);
 }

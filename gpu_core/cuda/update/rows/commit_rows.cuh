@@ -20,7 +20,7 @@ constexpr int TICKET_COMMIT = 5;
 // launch, and leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing;
 // those that kernels have entered are counted in the header. Nothing is asked for after an answer.
 __device__ __forceinline__ void close_batch(
-        i64* header, const i64* counts, i64 sides, i64 more_vertices, i64* report) {
+        i64* header, const i64* counts, i64 entries_per_edge, i64 more_vertices, i64* report) {
     const u32 at = threadIdx.x;
     const bool of_header = at < HEADER_FIELDS;
     const bool done = __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK;
@@ -33,7 +33,7 @@ __device__ __forceinline__ void close_batch(
     __syncthreads();  // all of the header has been read
     if (of_header) {
         i64 after = before;
-        if (done && at == FIELD_NUM_EDGES) after += more / sides;
+        if (done && at == FIELD_NUM_EDGES) after += more / entries_per_edge;
         if (done && at == FIELD_NUM_VERTICES) after += more_vertices + created;
         if (done && at == FIELD_BATCHES) after += 1;
         report[at] = after;
@@ -114,15 +114,15 @@ __device__ __forceinline__ void commit_kept_row(
     }
 }
 
-// Write listed rows, from `first` on, `step` from one turn of the warp to the next.
+// Write listed rows, from `first` on, `step` from one iteration of the warp to the next.
 template <int LANES, int ENTRIES>
 __device__ __forceinline__ void commit_kept_rows(
         u32* image, const Delta& delta, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,
         Tally& tally) {
     for (u32 i = first; i < count; i += step) {
-        const u32 place = i + lane_of_thread() / LANES;
-        const u32 row = listed[min(place, count - 1)];
-        commit_kept_row<LANES, ENTRIES>(image, delta, rows, row, place < count, tally);
+        const u32 position = i + lane_of_thread() / LANES;
+        const u32 row = listed[min(position, count - 1)];
+        commit_kept_row<LANES, ENTRIES>(image, delta, rows, row, position < count, tally);
     }
 }
 
@@ -269,9 +269,9 @@ __device__ __forceinline__ void commit_block(
         u32* warp_stage = written.stage + warp * PLANES * PLANE_WORDS;
         u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
         for (u32 i = warp * GROUPS_OF_WARP; i < short_count; i += GROUPS) {
-            const u32 place = i + lane / LANES_SHORT;
-            const bool active = place < short_count;
-            const u32 row = rows.listed[SHORT][active ? place : i];
+            const u32 position = i + lane / LANES_SHORT;
+            const bool active = position < short_count;
+            const u32 row = rows.listed[SHORT][active ? position : i];
             commit_row<LANES_SHORT>(
                 image, shape, delta, properties, rows, group_stage, row, active, tally);
         }

@@ -57,7 +57,8 @@ __device__ __forceinline__ bool allocate_rows(
 // Status    NEEDS_SCRATCH and NEEDS_HOST, and nothing else is changed, as the kernels named above
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) apply_few_rows(
         u32* image, Shape shape, Delta delta, Plan plan, Properties properties, i64* allocation,
-        u32* taken, u32* tree, const i64* __restrict__ geometry, i64 trees, i64 sides, i64* report) {
+        u32* taken, u32* tree, const i64* __restrict__ geometry, i64 trees,
+        i64 entries_per_edge, i64* report) {
     __shared__ Shared shared;
     i64* header = header_of(image);
     const u32 number = threadIdx.x;
@@ -86,5 +87,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1) apply_few_rows(
                                  shared.written);
     }
     __syncthreads();
-    close_batch(header, counts_of(tree), sides, 0, report);
+    close_batch(header, counts_of(tree), entries_per_edge, 0, report);
 }

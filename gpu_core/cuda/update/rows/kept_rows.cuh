@@ -16,7 +16,7 @@ constexpr u32 KEPT = 8;
 #ifndef LANES_KEPT
 #define LANES_KEPT 4
 #endif
-// Entries of the batch up to which a warp keeps a row: it takes a turn for each.
+// Entries of the batch up to which a warp keeps a row: it takes an iteration for each.
 #ifndef WARP_ENTRIES
 #define WARP_ENTRIES 32
 #endif
@@ -78,7 +78,7 @@ struct Coming {
         ahead = i < count ? delta.columns[begin + i] : NONE;
     }
     // Turns that the warp takes for all its rows.
-    __device__ __forceinline__ u32 turns() const { return __reduce_max_sync(FULL_WARP, count); }
+    __device__ __forceinline__ u32 iterations() const { return __reduce_max_sync(FULL_WARP, count); }
     // Column of the first entry; `NONE` where there is none.
     __device__ __forceinline__ u32 first() const {
         return __shfl_sync(FULL_WARP, ahead, 0, LANES);
@@ -99,8 +99,8 @@ template <int LANES>
 __device__ __forceinline__ u32 degree_after(
         const u32 (&kept)[KEPT], Coming<LANES>& coming, u32 degree) {
     u32 gone = NONE;
-    const u32 turns = coming.turns();
-    for (u32 i = 0; i < turns; ++i) {
+    const u32 iterations = coming.iterations();
+    for (u32 i = 0; i < iterations; ++i) {
         const u32 column = coming.column(i);
         const u32 kind = coming.kind(i);
         const bool there = group_has<LANES>(kept, column) && column != gone;
@@ -137,8 +137,8 @@ __device__ __forceinline__ Tally tally_of(const Changed& changed) {
 }
 
 // List the rows of the lanes that are `listed`, and say how many they are. Those with few entries of
-// the batch come first, as rows that are written together take as many turns as the longest of them.
-// All lanes of the warp; `row` is the lane's, that of lane 0 a multiple of WARP.
+// the batch come first, as rows that are written together take as many iterations as the longest of
+// them. All lanes of the warp; `row` is the lane's, that of lane 0 a multiple of WARP.
 __device__ __forceinline__ u32 list_in_warp(u8* rows, u32 row, bool listed, u32 entries) {
     const u32 lane = lane_of_thread();
     const u32 sorted = warp_sort(listed ? entries * WARP + lane : ~0u);
@@ -181,8 +181,8 @@ __device__ __forceinline__ Changed apply_entries(
     Changed changed{degree, 0, 0, 0, 0, 0};
     u32 gone = NONE;   // the column that a dangling reference took away
     u32 found = 0;
-    const u32 turns = coming.turns();
-    for (u32 i = 0; i < turns; ++i) {
+    const u32 iterations = coming.iterations();
+    for (u32 i = 0; i < iterations; ++i) {
         const u32 column = coming.column(i);
         const bool active = i < coming.count;
         const bool there = group_has<LANES>(kept, column) && active;

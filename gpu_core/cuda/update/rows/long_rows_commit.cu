@@ -80,14 +80,14 @@ __device__ __forceinline__ void open_large(
     __syncthreads();
 }
 
-// Entries of a long row with a position below `place`: a warp searches, 32 places at a time.
-__device__ __forceinline__ u32 entries_below(const u32* positions, u32 count, u32 place) {
+// Entries of a long row with a position below `limit`: a warp searches, 32 entries at a time.
+__device__ __forceinline__ u32 entries_below(const u32* positions, u32 count, u32 limit) {
     u32 low = 0;
     u32 high = count;
     while (low < high) {
         const u32 stride = (high - low + WARP - 1) / WARP;
         const u32 probe = low + lane_of_thread() * stride;
-        const bool below = probe < high && positions[probe] < place;
+        const bool below = probe < high && positions[probe] < limit;
         const u32 probes = __popc(__ballot_sync(FULL_WARP, below));
         if (probes == 0) return low;
         high = min(high, low + probes * stride);
@@ -228,8 +228,8 @@ __device__ __forceinline__ void commit_large(
     __syncthreads();  // before the stage is written again
 }
 
-// Launch    any number of blocks: a block a tile of old entries in turn, then a block a large row, then
-//           a warp a row of few entries, then a block a tile of entries of the others
+// Launch    any number of blocks: a block a tile of old entries after the other, then a block a large
+//           row, then a warp a row of few entries, then a block a tile of entries of the others
 // Writes    the rows of long rows, and the degree of those that a block has merged; all other records
 //           are left to `commit_rows`, which may run beside this
 // Beside    the launch that enters vertices, which it awaits at the end

@@ -180,8 +180,8 @@ __device__ __forceinline__ void stage_tile(
     }
 }
 
-// Launch    any number of blocks: a warp a row of few entries in turn, then a block a tile of others,
-//           then a block a tile of old entries
+// Launch    any number of blocks: a warp a row of few entries after the other, then a block a tile of
+//           others, then a block a tile of old entries
 // Writes    positions, codes and sums of the entries of long rows, tile_sums; by the last tile of a
 //           row its degree after and its plan word; staging: old entries, plane by plane
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(

@@ -128,9 +128,9 @@ __device__ __forceinline__ i32 merge_row(
             const bool final = (chunk + 1) * LANES >= count;
             const u32 stop = final ? old : min(last >> PASSED_POSITION_SHIFT, old);
             const u32 waiting = stop > cursor ? stop - cursor : 0;
-            const u32 turns = __reduce_max_sync(FULL_WARP, (waiting + LANES - 1) / LANES);
-            for (u32 turn = 0; turn < turns; ++turn) {
-                const u32 i = cursor + turn * LANES + lane;
+            const u32 iterations = __reduce_max_sync(FULL_WARP, (waiting + LANES - 1) / LANES);
+            for (u32 iteration = 0; iteration < iterations; ++iteration) {
+                const u32 i = cursor + iteration * LANES + lane;
                 // The last entry with a position up to i.
                 u32 passed = passed_before;
                 u32 below = 0;

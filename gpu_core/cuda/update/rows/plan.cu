@@ -98,13 +98,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
 
     const u32 used = __ldcg(tickets_of(header) + CLASSES_USED);
     // The classes in use go round the warps.
-    u32 turn = 0;
+    u32 number = 0;
     for (u32 size_class = 0; size_class < CLASSES; ++size_class) {
         if ((used >> size_class & 1) == 0) {
             if (threadIdx.x == 0) plan.need[size_class] = 0;
             continue;
         }
-        if (turn++ % WARPS != warp) continue;
+        if (number++ % WARPS != warp) continue;
         const u32 sum = sum_over_tiles(plan.counts + size_class * plan.stride,
                                        static_cast<u32>(plan.tiles));
         if (lane == 0) plan.need[size_class] = sum;

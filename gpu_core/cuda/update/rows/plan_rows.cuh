@@ -81,9 +81,9 @@ template <int LANES, int LIST>
 __device__ __forceinline__ void count_listed(
         const u32* image, const Shape& shape, const Delta& delta, Rows& rows) {
     for (u32 i = warp_of_thread() * (WARP / LANES); i < rows.listed_count[LIST]; i += BLOCK / LANES) {
-        const u32 place = i + lane_of_thread() / LANES;
-        const bool active = place < rows.listed_count[LIST];
-        const u32 row = rows.listed[LIST][active ? place : i];
+        const u32 position = i + lane_of_thread() / LANES;
+        const bool active = position < rows.listed_count[LIST];
+        const u32 row = rows.listed[LIST][active ? position : i];
         count_kept<LANES>(image, shape, delta, rows, row, active);
     }
 }
@@ -196,10 +196,10 @@ __device__ __forceinline__ void plan_tile(
         count_listed<LANES_KEPT, NARROW>(image, shape, delta, rows);
         count_listed<2 * LANES_KEPT, WIDE>(image, shape, delta, rows);
         for (u32 i = warp * GROUPS_OF_WARP; i < rows.listed_count[SHORT]; i += GROUPS) {
-            const u32 place = i + lane / LANES_SHORT;
-            const bool active = place < rows.listed_count[SHORT];
+            const u32 position = i + lane / LANES_SHORT;
+            const bool active = position < rows.listed_count[SHORT];
             count_after<LANES_SHORT>(image, shape, delta, rows, group_stage,
-                                     active ? rows.listed[SHORT][place] : PASS_ROWS);
+                                     active ? rows.listed[SHORT][position] : PASS_ROWS);
         }
         for (u32 i = warp; i < rows.listed_count[MEDIUM]; i += WARPS) {
             count_after<WARP>(image, shape, delta, rows, warp_stage, rows.listed[MEDIUM][i]);

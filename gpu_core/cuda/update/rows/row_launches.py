@@ -15,7 +15,7 @@ import numpy as np
 from ....image.fields import CLASSES, Field, Shape
 from ....jit.compile import inlined
 from ...device.launches import begin_launch, clear_words, copy_to_line, end_launch, put_words
-from ...memory.free_runs import allocation_words, write_allocation
+from ...memory.free_runs import RunTrees, allocation_words, write_allocation
 from ...memory.scratch import aligned
 from ...structs import (
     ALLOCATION_WORDS,
@@ -54,8 +54,8 @@ ENTER: Final = 16
 COMMIT: Final = 32
 
 _BLOCK_SHIFT: Final = BLOCK.bit_length() - 1
-#: Blocks that take tiles of long rows by turns, a multiprocessor: all of them run at once, so that
-#: the next launch may begin.
+#: Blocks that take tiles of long rows dynamically, a multiprocessor: all of them run at once, so
+#: that the next launch may begin.
 _TILE_BLOCKS: Final = 4
 #: Rows of a block of ``commit_rows`` at least: as many as it has groups of lanes.
 _LEAST_ROWS: Final = 32
@@ -89,15 +89,15 @@ _FEW_ENTRIES: Final = 4
 
 
 @inlined
-def put_shape(lines, place, shape, vertex_count):
+def put_shape(launches, position, shape, vertex_count):
     """Append the image's address and a shape with so many vertices."""
-    end = copy_to_line(lines, place, shape)
-    lines[place + _VERTEX_COUNT] = vertex_count
+    end = copy_to_line(launches, position, shape)
+    launches[position + _VERTEX_COUNT] = vertex_count
     return end
 
 
 @inlined
-def write_clearing(lines, kernel, shape, before, after, multiprocessors):
+def write_clearing(launches, kernel, shape, before, after, multiprocessors):
     """Write the launch that clears the records that the vertex table gains; none where it does not.
 
     ``shape`` is int64[]: the image's address and its `Shape`.
@@ -106,26 +106,26 @@ def write_clearing(lines, kernel, shape, before, after, multiprocessors):
         return
     words = (after - before) * shape[_VERTEX_WORDS]
     blocks = min(-(-words // BLOCK), _FILLING * multiprocessors)
-    place = begin_launch(lines, kernel, blocks, BLOCK)
-    place = put_shape(lines, place, shape, before)
-    end_launch(lines, put_words(lines, place, (before, after)))
+    position = begin_launch(launches, kernel, blocks, BLOCK)
+    position = put_shape(launches, position, shape, before)
+    end_launch(launches, put_words(launches, position, (before, after)))
 
 
 @inlined
-def write_entering(lines, facts):
+def write_entering(launches, facts):
     """Write the launches that enter all vertices that the lists put and that are not there."""
     call, image, kernels = facts.call, facts.image, facts.kernels.plain
     out, lists, multiprocessors = image.shapes[0], facts.batch.lists, image.multiprocessors
-    write_clearing(lines, kernels[CLEAR_RECORDS], out, call.before, call.after, multiprocessors)
+    write_clearing(launches, kernels[CLEAR_RECORDS], out, call.before, call.after, multiprocessors)
     named = lists[_PUT_ROWS] + lists[_PUTS] + lists[_VERTICES]
     blocks = min(-(-named // BLOCK), _ENTERING_BLOCKS * multiprocessors)
-    place = begin_launch(lines, kernels[ENTER_LISTS], blocks, BLOCK)
-    place = put_shape(lines, place, out, call.after)
-    end_launch(lines, copy_to_line(lines, place, lists))
+    position = begin_launch(launches, kernels[ENTER_LISTS], blocks, BLOCK)
+    position = put_shape(launches, position, out, call.after)
+    end_launch(launches, copy_to_line(launches, position, lists))
 
 
 @inlined
-def place_allocation(facts, most, end):
+def reserve_allocation(facts, most, end):
     """Reserve the record of up to ``most`` allocated runs, from ``end`` on.
 
     Returns
@@ -138,14 +138,15 @@ def place_allocation(facts, most, end):
 
 
 @inlined
-def write_allocating(lines, facts, most, allocation, taken):
+def write_allocating(launches, facts, most, allocation, taken):
     """Write the launch that allocates the runs of the batch's demand."""
     call, image = facts.call, facts.image
-    write_allocation(
-        lines, facts.kernels.plain, image.trees, image.tree_groups, image.turns,
-        image.multiprocessors, call.few_runs, image.shapes[0, 0], image.tree, image.geometry,
-        allocation, taken, call.need, max(most, 1), call.after,
+    runs = RunTrees(
+        image.shapes[0, 0], image.tree, image.geometry, image.trees, image.tree_groups,
+        image.block_numbers, image.multiprocessors, call.few_runs,
     )  # fmt: skip
+    kernels, most = facts.kernels.plain, max(most, 1)
+    write_allocation(launches, kernels, runs, allocation, taken, call.need, most, call.after)
 
 
 @inlined
@@ -155,7 +156,7 @@ def provide_long_rows(facts, header):
     call.long_rows = call.entry_tiles = call.old_tiles = 0
     if call.long_expected == 0:
         return
-    stored = header[_NUM_EDGES] * facts.image.sides
+    stored = header[_NUM_EDGES] * facts.image.entries_per_edge
     for number in range(call.deltas):
         delta = facts.deltas.each[number]
         degree, count, old_tile = facts.kernels.thresholds[delta[0]]
@@ -220,40 +221,40 @@ def plans_of(call, deltas, plans, end):
 
 
 @inlined
-def _put_delta(lines, place, facts, plans, number, vertex_count):
+def _put_delta(launches, position, facts, plans, number, vertex_count):
     """Append what all kernels of a delta begin with: image, delta and plan."""
     delta = facts.deltas.each[number]
-    place = put_shape(lines, place, facts.image.shapes[delta[0]], vertex_count)
-    place = copy_to_line(lines, place, delta[1 : 1 + DELTA_WORDS])
-    return copy_to_line(lines, place, plans[number])
+    position = put_shape(launches, position, facts.image.shapes[delta[0]], vertex_count)
+    position = copy_to_line(launches, position, delta[1 : 1 + DELTA_WORDS])
+    return copy_to_line(launches, position, plans[number])
 
 
 @inlined
-def write_planning(lines, facts, plans):
+def write_planning(launches, facts, plans):
     """Write the launches that find out what becomes of each row."""
     call, kernels = facts.call, facts.kernels.directed
     deltas, before = facts.deltas.each, call.before
     if call.long_rows > 0:
         for number in range(call.deltas):
             blocks = -(-deltas[number, _MAX_ROWS] // BLOCK)
-            place = begin_launch(lines, kernels[deltas[number, 0], FIND_LONG], blocks, BLOCK)
-            end_launch(lines, _put_delta(lines, place, facts, plans, number, before))
+            position = begin_launch(launches, kernels[deltas[number, 0], FIND_LONG], blocks, BLOCK)
+            end_launch(launches, _put_delta(launches, position, facts, plans, number, before))
         blocks = min(call.entry_tiles + call.old_tiles, _TILE_BLOCKS * facts.image.multiprocessors)
         for number in range(call.deltas):
             direction = deltas[number, 0]
-            place = begin_launch(lines, kernels[direction, SEARCH_LONG], blocks, BLOCK)
-            place = _put_delta(lines, place, facts, plans, number, before)
+            position = begin_launch(launches, kernels[direction, SEARCH_LONG], blocks, BLOCK)
+            position = _put_delta(launches, position, facts, plans, number, before)
             reset = facts.batch.properties[_RESET] if direction == 0 else 0
-            end_launch(lines, put_words(lines, place, (reset,)))
+            end_launch(launches, put_words(launches, position, (reset,)))
     for number in range(call.deltas):
         blocks = -(-deltas[number, _MAX_ROWS] >> plans[number, _TILE_SHIFT])
-        place = begin_launch(lines, kernels[deltas[number, 0], PLAN_ROWS], blocks, BLOCK)
-        place = _put_delta(lines, place, facts, plans, number, before)
-        end_launch(lines, put_words(lines, place, (int(number == call.deltas - 1),)))
+        position = begin_launch(launches, kernels[deltas[number, 0], PLAN_ROWS], blocks, BLOCK)
+        position = _put_delta(launches, position, facts, plans, number, before)
+        end_launch(launches, put_words(launches, position, (int(number == call.deltas - 1),)))
 
 
 @inlined
-def write_committing(lines, facts, plans, allocation, taken, steps):
+def write_committing(launches, facts, plans, allocation, taken, steps):
     """Write the launches that write rows, records and freed runs, and a report where one is due.
 
     Rows are written beside the launch before, if that enters vertices, or writes long rows or those
@@ -267,31 +268,34 @@ def write_committing(lines, facts, plans, allocation, taken, steps):
         beside = steps & ENTER != 0 and number == 0
         if call.long_rows > 0 and steps & PLAN == 0:
             blocks = -(-call.long_rows // BLOCK)
-            place = begin_launch(lines, kernels[direction, REOPEN_LONG], blocks, BLOCK)
-            end_launch(lines, _put_delta(lines, place, facts, plans, number, after))
+            position = begin_launch(launches, kernels[direction, REOPEN_LONG], blocks, BLOCK)
+            end_launch(launches, _put_delta(launches, position, facts, plans, number, after))
             beside = False
         if call.long_rows > 0:
             blocks = _TILE_BLOCKS * image.multiprocessors
-            place = begin_launch(lines, kernels[direction, COMMIT_LONG], blocks, BLOCK)
-            place = _put_delta(lines, place, facts, plans, number, after)
-            place = copy_to_line(lines, place, facts.batch.properties)
-            place = put_words(lines, place, runs)
-            end_launch(lines, put_words(lines, place, (int(beside),)))
+            position = begin_launch(launches, kernels[direction, COMMIT_LONG], blocks, BLOCK)
+            position = _put_delta(launches, position, facts, plans, number, after)
+            position = copy_to_line(launches, position, facts.batch.properties)
+            position = put_words(launches, position, runs)
+            end_launch(launches, put_words(launches, position, (int(beside),)))
             beside = True
         block_rows = _LEAST_ROWS
         while block_rows < BLOCK and most > block_rows * _BLOCKS_AT_ONCE * image.multiprocessors:
             block_rows *= 2
         report = call.report if number == call.deltas - 1 else 0
         blocks = -(-most // block_rows)
-        place = begin_launch(lines, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
-        place = _put_delta(lines, place, facts, plans, number, after)
-        place = copy_to_line(lines, place, facts.batch.properties)
-        place = put_words(lines, place, runs)
+        position = begin_launch(launches, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
+        position = _put_delta(launches, position, facts, plans, number, after)
+        position = copy_to_line(launches, position, facts.batch.properties)
+        position = put_words(launches, position, runs)
         # The batch's last launch alone sees to it that the one before has ended.
         order = RUNS_BESIDE if beside and report != 0 else 0
         if call.deltas == 2 and call.long_rows == 0 and call.report != 0:
             order = LEADS if number == 0 else RUNS_BESIDE
-        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, order)))
+        end_launch(
+            launches,
+            put_words(launches, position, (block_rows, image.entries_per_edge, report, order)),
+        )
 
 
 @inlined
@@ -309,27 +313,29 @@ def _is_few(facts, steps):
 
 
 @inlined
-def write_whole(lines, facts, plans, allocation, taken):
+def write_whole(launches, facts, plans, allocation, taken):
     """Write the launch that does a whole batch."""
     call, image, direction = facts.call, facts.image, facts.deltas.each[0, 0]
-    place = begin_launch(lines, facts.kernels.directed[direction, FEW_ROWS], 1, BLOCK)
-    place = _put_delta(lines, place, facts, plans, 0, call.after)
-    place = copy_to_line(lines, place, facts.batch.properties)
-    place = put_words(lines, place, (allocation, taken, image.tree, image.geometry))
-    end_launch(lines, put_words(lines, place, (image.trees, image.sides, call.report)))
+    position = begin_launch(launches, facts.kernels.directed[direction, FEW_ROWS], 1, BLOCK)
+    position = _put_delta(launches, position, facts, plans, 0, call.after)
+    position = copy_to_line(launches, position, facts.batch.properties)
+    position = put_words(launches, position, (allocation, taken, image.tree, image.geometry))
+    end_launch(
+        launches, put_words(launches, position, (image.trees, image.entries_per_edge, call.report))
+    )
 
 
 @inlined
-def write_finishing(lines, facts):
+def write_finishing(launches, facts):
     """Write the launch that ends a batch without entries."""
     image = facts.image
-    place = begin_launch(lines, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
-    words = (image.shapes[0, 0], image.sides, 0, facts.call.report)
-    end_launch(lines, put_words(lines, place, words))
+    position = begin_launch(launches, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
+    words = (image.shapes[0, 0], image.entries_per_edge, 0, facts.call.report)
+    end_launch(launches, put_words(launches, position, words))
 
 
 @inlined
-def write_rows(lines, facts, steps, end):
+def write_rows(launches, facts, steps, end):
     """Write the launches from ``PLAN`` on, as far as they are among the steps.
 
     Returns
@@ -341,24 +347,24 @@ def write_rows(lines, facts, steps, end):
     if call.deltas == 0:
         call.need = 0
         if call.report != 0:
-            write_finishing(lines, facts)
+            write_finishing(launches, facts)
         return end
     plans = np.empty((2, PLAN_WORDS), np.int64)
     most, end = plans_of(call, facts.deltas.each, plans, end)
     allocation, taken = call.allocation, call.taken
     if steps & ALLOCATE:
-        allocation, taken, end = place_allocation(facts, most, end)
+        allocation, taken, end = reserve_allocation(facts, most, end)
     if end > call.scratch_end:
         return end
     if _is_few(facts, steps):
-        write_whole(lines, facts, plans, allocation, taken)
+        write_whole(launches, facts, plans, allocation, taken)
         return end
     if steps & PLAN:
-        write_planning(lines, facts, plans)
+        write_planning(launches, facts, plans)
     if steps & ALLOCATE:
-        write_allocating(lines, facts, most, allocation, taken)
+        write_allocating(launches, facts, most, allocation, taken)
     if steps & ENTER:
-        write_entering(lines, facts)
+        write_entering(launches, facts)
     if steps & COMMIT:
-        write_committing(lines, facts, plans, allocation, taken, steps)
+        write_committing(launches, facts, plans, allocation, taken, steps)
     return end

@@ -7,7 +7,7 @@
 // Rows come in lengths, by their old degree and by their entries in the batch:
 //
 //     kept     few entries of the batch, and what the  a few lanes a row, or a  kept_rows.cuh
-//              lanes keep has place for all entries    warp
+//              lanes keep has room for all entries    warp
 //     short    up to SHORT_DEGREE and SHORT_ENTRIES    LANES_SHORT lanes a row  staged_rows.cuh
 //     medium   up to LONG_DEGREE and LONG_ENTRIES      a warp a row             staged_rows.cuh
 //     long     all others                              many blocks              long_rows_*.cu

@@ -4,7 +4,7 @@
 // Launch      LANES lanes a row, all lanes of a warp call; short rows: LANES_SHORT, medium: a warp;
 //             large ones are staged by a block (large_rows.cuh)
 // Method      entries of the batch are looked up LANES at a time; the old entries up to the last of
-//             them then move to their places, and so on. The formula: rows.cuh
+//             them then move to their positions, and so on. The formula: rows.cuh
 #pragma once
 #include "rows.cuh"
 

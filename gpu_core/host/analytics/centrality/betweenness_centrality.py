@@ -32,7 +32,7 @@ _VERTEX_BYTES = 32
 
 def centrality(
     workspace: None,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     sources: UInt32s,
     *,
     endpoints: bool,
@@ -43,7 +43,7 @@ def centrality(
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors.
     sources
         uint32[k], indices of different vertices.
@@ -52,7 +52,7 @@ def centrality(
     scale, scale_of_sources
         What sums are multiplied by, of vertices and of sources.
     """
-    out, count = sides.out, sides.out.count
+    out, count = adjacencies.out, adjacencies.out.count
     total = np.zeros(count)
     chunks = [(low, min(low + CHUNK, sources.size)) for low in range(0, sources.size, CHUNK)]
     threads = max(1, min(thread_count(), len(chunks), _MOST_BYTES // (_VERTEX_BYTES * count + 1)))
@@ -101,10 +101,10 @@ def add_sources(low, high, sources, walked, endpoints, room):
             at += 1
             farther = distance[vertex] + 1
             own = paths[vertex]
-            place = begin[vertex]
+            position = begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 far = distance[neighbor]
                 if far == UNREACHED:
                     distance[neighbor], paths[neighbor] = farther, own
@@ -116,10 +116,10 @@ def add_sources(low, high, sources, walked, endpoints, room):
             vertex = queue[at]
             farther = distance[vertex] + 1
             behind = 0.0
-            place = begin[vertex]
+            position = begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if distance[neighbor] == farther:
                     behind += share[neighbor]
             behind *= paths[vertex]

@@ -23,7 +23,7 @@ Vector = npt.NDArray[np.float64]
 
 def iterate(
     workspace: None,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     *,
     alpha: float,
     beta: float,
@@ -38,7 +38,7 @@ def iterate(
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows that are read, with weights if ``weighted``.
     alpha, beta, normalized
         As of `algorithms.katz_centrality`.
@@ -49,14 +49,14 @@ def iterate(
     iterations, residual
         Steps made, and the L1 norm of what the last of them changed.
     """
-    if not sides.out.num_vertices:
-        return np.zeros(sides.out.count), 0, 0.0
-    rows = in_rows(sides, weighted=weighted)
+    if not adjacencies.out.num_vertices:
+        return np.zeros(adjacencies.out.count), 0, 0.0
+    rows = in_rows(adjacencies, weighted=weighted)
     bounds = blocks_of_rows(np.diff(rows.indptr) + ROW_COST)
     # Absent vertices stay at 0.
-    x, following = np.zeros(sides.out.count), np.zeros(sides.out.count)
+    x, following = np.zeros(adjacencies.out.count), np.zeros(adjacencies.out.count)
     residuals, squares = np.empty(bounds.size - 1), np.empty(bounds.size - 1)
-    present, residual, norm, iterations = sides.out.present, math.inf, 0.0, 0
+    present, residual, norm, iterations = adjacencies.out.present, math.inf, 0.0, 0
     # By weight, a row of equal values is summed up no sooner than any other.
     commons = (0.0,) if weighted else (0.0, beta)
     while iterations < max_iter and not residual < threshold:

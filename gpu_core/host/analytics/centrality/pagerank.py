@@ -13,7 +13,7 @@ is decided by `chebyshev.py`; intermediate entries may be negative.
 Rows are a compact copy of the in-adjacencies (`compact_rows.py`), made once a call. Measured with
 8 M edges of 2^20 vertices on two cores: a gather over pages 41 to 46 ms (``runs`` and ``chain``
 alike), over the copy 21 ms, and the copy itself 17 to 25 ms; so it pays from the second step on.
-Without a reverse adjacency the copy is turned around, which costs four to five gathers.
+Without a reverse adjacency the copy is transposed, which costs four to five gathers.
 
 Sums are taken in the order of vertex indices: within a row, within a block of rows, and over the
 blocks exactly (`math.fsum`). How many threads there are changes no bit, and neither do layout and
@@ -73,7 +73,7 @@ def warm_start(workspace: None, out: Rows, ids: Int64s | None, kept: object) -> 
 
 def iterate(
     workspace: None,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     ids: Int64s | None,
     strengths: Vector,
     start: Vector | None,
@@ -99,9 +99,9 @@ def iterate(
     rounding
         Gives what is known of the rounding of that step.
     """
-    uniform = sides.out.present / sides.out.num_vertices
+    uniform = adjacencies.out.present / adjacencies.out.num_vertices
     vectors = (uniform if vector is None else vector for vector in (start, teleport, dangling))
-    iteration = Iteration(sides, strengths, *vectors, alpha=alpha, weighted=weighted)
+    iteration = Iteration(adjacencies, strengths, *vectors, alpha=alpha, weighted=weighted)
     steps = Chebyshev(most_radius, int(np.count_nonzero(strengths)), iteration.entries)
     residual, iterations = math.inf, 0
     while iterations < max_iter and not (residual <= threshold and steps.is_plain):
@@ -110,7 +110,7 @@ def iterate(
         steps.tell(residual)
     # No rank of the solution is negative, so 0 is nearer to it than what is below.
     ranks = np.maximum(iteration.x, 0.0)
-    rounding = iteration.rounding(ranks, sides.out.degree if weighted else None)
+    rounding = iteration.rounding(ranks, adjacencies.out.degree if weighted else None)
     return ranks, iterations, residual, lambda: rounding
 
 
@@ -152,7 +152,7 @@ class Iteration:
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows that are read now; they may change afterwards.
     strengths
         float64[vertex_count] of `out_strengths`.
@@ -166,7 +166,7 @@ class Iteration:
 
     def __init__(
         self,
-        sides: Adjacencies,
+        adjacencies: Adjacencies,
         strengths: Vector,
         start: Vector,
         teleport: Vector,
@@ -175,7 +175,7 @@ class Iteration:
         alpha: float,
         weighted: bool,
     ) -> None:
-        self._rows = in_rows(sides, weighted=weighted)
+        self._rows = in_rows(adjacencies, weighted=weighted)
         self._alpha = alpha
         inverse = np.zeros_like(strengths)
         np.divide(1.0, strengths, out=inverse, where=strengths > 0)

@@ -34,7 +34,7 @@ _NO_VERTEX: Final = -1
 
 def iterate(
     workspace: None,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     ids: None,
     strengths: Vector,
     sources: npt.NDArray[np.uint32],
@@ -49,7 +49,7 @@ def iterate(
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows, with weights if ``weighted``; they do not change meanwhile.
     strengths
         float64[vertex_count] of `pagerank.out_strengths`.
@@ -60,15 +60,15 @@ def iterate(
     take
         Called with the ranks of each source as soon as they are found.
     """
-    rows = in_rows(sides, weighted=weighted)
-    count = sides.out.count
+    rows = in_rows(adjacencies, weighted=weighted)
+    count = adjacencies.out.count
     inverse = np.zeros_like(strengths)
     np.divide(1.0, strengths, out=inverse, where=strengths > 0)
     bounds = blocks_of_rows(np.diff(rows.indptr) + ROW_COST, _BLOCK_COST)
     blocks = bounds.size - 1
     additions = np.diff(rows.indptr).astype(np.float64)
     if weighted:
-        additions += sides.out.degree
+        additions += adjacencies.out.degree
     summed = int(np.diff(bounds).max(initial=0)) + blocks
     is_extreme = bool(strengths.max(initial=0.0) >= EXTREME)
     x, shares, next_shares = np.empty((3, count, LANES))

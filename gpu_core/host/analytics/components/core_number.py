@@ -26,19 +26,19 @@ def self_loop(workspace: None, out: Rows) -> int | None:
     return None if found == _NONE else int(found)
 
 
-def core_numbers(workspace: None, sides: Adjacencies) -> npt.NDArray[np.int32]:
+def core_numbers(workspace: None, adjacencies: Adjacencies) -> npt.NDArray[np.int32]:
     """int32[vertex_count]: core number by vertex index.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored; without self loops.
     """
-    out = sides.out
+    out = adjacencies.out
     degree = out.degree.astype(np.int32)
     others = _NO_ROWS
-    if sides.directed:
-        others = _walked_into(sides)
+    if adjacencies.directed:
+        others = _walked_into(adjacencies)
         degree += others[1].astype(np.int32)
     if degree.size:
         peel(out.walked, others, degree)
@@ -49,10 +49,10 @@ def core_numbers(workspace: None, sides: Adjacencies) -> npt.NDArray[np.int32]:
 _NO_ROWS = (np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.uint32), np.int64(1))
 
 
-def _walked_into(sides: Adjacencies) -> tuple[Any, ...]:
-    if sides.into is not None:
-        return sides.into.walked
-    rows = in_rows(sides)
+def _walked_into(adjacencies: Adjacencies) -> tuple[Any, ...]:
+    if adjacencies.into is not None:
+        return adjacencies.into.walked
+    rows = in_rows(adjacencies)
     degree = np.diff(rows.indptr).astype(np.uint32)
     return rows.indptr[:-1], degree, rows.indices, np.int64(1)
 
@@ -62,16 +62,16 @@ def first_loop(low, high, walked):
     """First of the vertices ``low … high - 1`` that is its own neighbor; `_NONE`: there is none."""
     begin, degree, columns, step = walked
     for vertex in range(low, high):
-        place = begin[vertex]
+        position = begin[vertex]
         for _ in range(degree[vertex]):
-            if columns[place] == vertex:
+            if columns[position] == vertex:
                 return vertex
-            place += step
+            position += step
     return _NONE
 
 
 @compiled
-def take_edges(degree, start, order, place, columns, entry, entries, step, least):
+def take_edges(degree, start, order, position, columns, entry, entries, step, least):
     """Take an edge from every neighbor in a row, unless its degree is ``least`` or below."""
     for _ in range(entries):
         vertex = columns[entry]
@@ -79,11 +79,11 @@ def take_edges(degree, start, order, place, columns, entry, entries, step, least
         own = degree[vertex]
         if own <= least:
             continue
-        # The first of its bin takes its place; the bin begins one later, behind the vertex.
-        at, first = place[vertex], start[own]
+        # The first of its bin takes its position; the bin begins one later, behind the vertex.
+        at, first = position[vertex], start[own]
         other = order[first]
         order[at], order[first] = other, vertex
-        place[other], place[vertex] = at, first
+        position[other], position[vertex] = at, first
         start[own] = first + 1
         degree[vertex] = own - 1
 
@@ -97,28 +97,28 @@ def peel(walked, others, degree):
     largest = np.int64(0)
     for vertex in range(count):
         largest = max(largest, np.int64(degree[vertex]))
-    # First place of each degree, in the order of degrees. Loops: what NumPy has for them takes
+    # First position of each degree, in the order of degrees. Loops: what NumPy has for them takes
     # Numba two seconds to compile.
     start = np.zeros(largest + 2, np.int64)
     for vertex in range(count):
         start[degree[vertex] + 1] += 1
     for value in range(1, start.size):
         start[value] += start[value - 1]
-    order, place = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    order, position = np.empty(count, np.uint32), np.empty(count, np.uint32)
     for vertex in range(count):
         at = start[degree[vertex]]
-        order[at], place[vertex] = vertex, at
+        order[at], position[vertex] = vertex, at
         start[degree[vertex]] = at + 1
-    # Now they are the ends: the first place of the next one.
+    # Now they are the ends: the first position of the next one.
     for value in range(start.size - 1, 0, -1):
         start[value] = start[value - 1]
     start[0] = 0
     for at in range(count):
         vertex = order[at]
         least = degree[vertex]
-        take_edges(degree, start, order, place, columns, begin[vertex], row[vertex], step, least)
+        take_edges(degree, start, order, position, columns, begin[vertex], row[vertex], step, least)
         if other_row.size:
             take_edges(
-                degree, start, order, place, other_columns, other_begin[vertex], other_row[vertex],
-                other_step, least,
+                degree, start, order, position, other_columns, other_begin[vertex],
+                other_row[vertex], other_step, least,
             )  # fmt: skip

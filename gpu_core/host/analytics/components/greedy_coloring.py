@@ -42,10 +42,10 @@ def color_vertices(walked, by_degree, taken, color):
     begin, degree, columns, step = walked
     for at in range(by_degree.size):
         vertex = by_degree[at]
-        place = begin[vertex]
+        position = begin[vertex]
         for _ in range(degree[vertex]):
-            other = color[columns[place]]
-            place += step
+            other = color[columns[position]]
+            position += step
             if other != _NO_COLOR:
                 taken[other] = at + 1
         least = 0

@@ -107,19 +107,19 @@ def relabel(low, high, walked, members, label, active, counts):
         active[vertex] = False
         best, most = np.uint32(0), np.uint32(0)
         first, last = begin[vertex], begin[vertex] + np.int64(degree[vertex]) * step
-        for place in range(first, last, step):
-            neighbor_label = label[columns[place]]
+        for position in range(first, last, step):
+            neighbor_label = label[columns[position]]
             count = counts[neighbor_label] + np.uint32(1)
             counts[neighbor_label] = count
             if count > most or (count == most and neighbor_label > best):
                 best, most = neighbor_label, count
         stays = counts[label[vertex]] == most
-        for place in range(first, last, step):
-            counts[label[columns[place]]] = 0
+        for position in range(first, last, step):
+            counts[label[columns[position]]] = 0
         if stays:
             continue
         label[vertex] = best
         changed += 1
-        for place in range(first, last, step):
-            active[columns[place]] = True
+        for position in range(first, last, step):
+            active[columns[position]] = True
     return changed

@@ -26,12 +26,12 @@ UInt32s = npt.NDArray[np.uint32]
 _FIRST_COMPONENT = 0xFFFFFFFF
 
 
-def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s:
+def first_members(workspace: None, adjacencies: Adjacencies, order: Int64s) -> UInt32s:
     """Position in ``order`` of the first vertex of each vertex' component.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors.
     order
         int64[n]: vertex indices in increasing order of users' ids.
@@ -41,8 +41,8 @@ def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s
     uint32[vertex_count]
         Of no meaning for absent vertices.
     """
-    number = np.zeros(sides.out.count, np.uint32)
-    find_components(sides.out.walked, number)
+    number = np.zeros(adjacencies.out.count, np.uint32)
+    find_components(adjacencies.out.walked, number)
     return name_components(number, order)
 
 
@@ -72,15 +72,15 @@ def find_components(walked, number):
             vertex = path[top]
             least = number[vertex]
             entry, entries = np.int64(seen[top]), np.int64(degree[vertex])
-            place = begin[vertex] + entry * step
+            position = begin[vertex] + entry * step
             while entry < entries:
-                neighbor = columns[place]
+                neighbor = columns[position]
                 other = number[neighbor]
                 if other == 0:
                     break
                 least = min(least, other)
                 entry += 1
-                place += step
+                position += step
             number[vertex] = least
             if entry < entries:
                 # The entry is looked at again, once its component or its least number is known.

@@ -36,12 +36,12 @@ _ASKED = 1024
 _NO_ROOT = np.uint32(0xFFFFFFFF)
 
 
-def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s:
+def first_members(workspace: None, adjacencies: Adjacencies, order: Int64s) -> UInt32s:
     """Position in ``order`` of the first vertex of each vertex' component.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     order
         int64[n]: vertex indices in increasing order of users' ids.
@@ -51,7 +51,7 @@ def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s
     uint32[vertex_count]
         Of no meaning for absent vertices.
     """
-    out, into = sides.out, sides.into
+    out, into = adjacencies.out, adjacencies.into
     parent = np.arange(out.count, dtype=np.uint32)
     if not order.size:
         return parent
@@ -60,7 +60,7 @@ def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s
         for_ranges(compress, parent.size, parent)
     large = _NO_ROOT if into is None else _large_root(parent, order)
     for_ranges(link_entries, parent.size, out.walked, parent, SAMPLED, _MOST, large)
-    if into is not None and sides.directed:
+    if into is not None and adjacencies.directed:
         for_ranges(link_entries, parent.size, into.walked, parent, 0, _MOST, large)
     for_ranges(compress, parent.size, parent)
     return name_components(parent, order)
@@ -103,9 +103,9 @@ def link_entries(low, high, walked, parent, first, end, skipped):
     for vertex in range(low, high):
         if parent[vertex] == skipped:
             continue
-        place = begin[vertex]
+        position = begin[vertex]
         for number in range(first, min(np.int64(degree[vertex]), end)):
-            link(parent, vertex, columns[place + number * step])
+            link(parent, vertex, columns[position + number * step])
 
 
 @compiled

@@ -1,12 +1,13 @@
-"""Host twin of maintained components: levels that are searched, looked after and mended.
+"""Host twin of maintained components: levels that are searched, checked and repaired.
 
 Whether the ends of removed edges still have a lower neighbor is looked up by all threads. What is
-left over, a few vertices as a rule, is mended by one thread, through queues. From nothing, the
-component of a hub is searched as by `bfs.distances`; what that has not reached is mended likewise.
+left over, a few vertices as a rule, is repaired by one thread, through queues. From nothing, the
+component of a hub is searched as by `bfs.distances`; what that has not reached is repaired
+likewise.
 
 Kernels read both directions of a directed graph, as ``walks``: a tuple with `Rows.walked` of each.
 
-Not here: what levels prove, and whether to mend them
+Not here: what levels prove, and when to repair them
 (`algorithms/maintained/maintained_components.py`).
 """
 
@@ -26,7 +27,7 @@ UInt32s = npt.NDArray[np.uint32]
 Keys = npt.NDArray[np.uint64]
 
 #: Entries that a search reads in the time in which a changed edge is looked after, and in which one
-#: is read to mend levels: measured by ``graphtide bench maintained``.
+#: is read to repair levels: measured by ``graphtide bench maintained``.
 ENTRIES_AN_EDGE = 150
 ENTRIES_A_READ = 4
 #: A search takes no longer than a recount.
@@ -45,35 +46,35 @@ _NO_LEVEL = np.uint32(0xFFFFFFFF)
 _UNLIMITED = np.int64(1 << 62)
 
 
-def search(workspace: None, sides: Adjacencies) -> Forest:
+def search(workspace: None, adjacencies: Adjacencies) -> Forest:
     """Components of a graph, from nothing."""
-    degree, count = sides.out.degree, sides.out.count
+    degree, count = adjacencies.out.degree, adjacencies.out.count
     if not count:
         return Forest(*(np.empty(0, np.uint32) for _ in range(3)))
     # From a hub there are few levels, and it is the last to lose all its edges.
     first = np.argmax(degree).astype(np.uint32)
-    level = distances(workspace, sides, np.array([first])).view(np.uint32)
+    level = distances(workspace, adjacencies, np.array([first])).view(np.uint32)
     # All others begin as of the same component, and climb or are parted from it.
     unproven = np.flatnonzero(level == _NO_LEVEL).astype(np.uint32)
     known = np.full(count, _PROVEN)
     known[unproven] = _UNPROVEN
     root, size = np.full(count, first, np.uint32), np.zeros(count, np.uint32)
     size[first] = count
-    given = _walks(sides), unproven, root, level
+    given = _walks(adjacencies), unproven, root, level
     climb(*given, known, _UNLIMITED)
     part(*given, size, known, _UNLIMITED)
     return Forest(root, level, size)
 
 
 def repair(
-    workspace: None, sides: Adjacencies, forest: Forest, removed: Keys | None, added: Keys | None,
-    most: int | None,
+    workspace: None, adjacencies: Adjacencies, forest: Forest, removed: Keys | None,
+    added: Keys | None, most: int | None,
 ) -> bool:  # fmt: skip
-    """Mend a forest; returns whether that is done, rather than broken off.
+    """Repair a forest; returns whether that is done, rather than broken off.
 
     Parameters
     ----------
-    sides
+    adjacencies
         Of the graph without the removed edges, and with the added ones.
     forest
         Of the graph before; written.
@@ -82,7 +83,7 @@ def repair(
     most
         Entries that may be read, by each of the two; None: any number.
     """
-    walks = _walks(sides)
+    walks = _walks(adjacencies)
     limit = _UNLIMITED if most is None else np.int64(most)
     if removed is not None:
         known = np.zeros(forest.root.size, np.uint8)
@@ -92,7 +93,7 @@ def repair(
         for_ranges(look_below, count, walks, higher, forest.root, forest.level, is_lost)
         known[higher[:count]] = _PROVEN
         lost = higher[:count][is_lost]
-        if lost.size and not mend(walks, lost, *forest, known, limit):
+        if lost.size and not repair_levels(walks, lost, *forest, known, limit):
             return False
     return added is None or bool(join(walks, added, *forest, limit))
 
@@ -124,11 +125,15 @@ def all_of(workspace: None, rows: Rows) -> npt.NDArray[np.int64]:
     return np.arange(rows.count)
 
 
-def told(workspace: None, sides: Adjacencies, forest: Forest) -> dict[str, npt.NDArray[Any]]:
+def audit_arrays(
+    workspace: None, adjacencies: Adjacencies, forest: Forest
+) -> dict[str, npt.NDArray[Any]]:
     """What an audit compares, by vertex index."""
     unproven = np.empty(forest.root.size, np.bool_)
     every = np.arange(forest.root.size, dtype=np.uint32)
-    for_ranges(look_below, every.size, _walks(sides), every, forest.root, forest.level, unproven)
+    for_ranges(
+        look_below, every.size, _walks(adjacencies), every, forest.root, forest.level, unproven
+    )
     unproven[(forest.level == 0) & (forest.root == every)] = False
     return {
         "first_index": name_components(forest.root.copy(), every.astype(np.int64)),
@@ -148,11 +153,11 @@ def from_host(workspace: None, root: UInt32s, level: UInt32s) -> Forest:
     return Forest(root, level, np.bincount(root, minlength=root.size).astype(np.uint32))
 
 
-def _walks(sides: Adjacencies) -> tuple[Any, ...]:
-    if not sides.directed:
-        return (sides.out.walked,)
-    assert sides.into is not None
-    return sides.out.walked, sides.into.walked
+def _walks(adjacencies: Adjacencies) -> tuple[Any, ...]:
+    if not adjacencies.directed:
+        return (adjacencies.out.walked,)
+    assert adjacencies.into is not None
+    return adjacencies.out.walked, adjacencies.into.walked
 
 
 @compiled
@@ -179,7 +184,7 @@ def is_below(one, other, level):
 
 @compiled
 def look_below(low, high, walks, vertices, root, level, is_lost):
-    """Tell for each of ``vertices[low:high]`` whether it lacks a lower neighbor."""
+    """Return for each of ``vertices[low:high]`` whether it lacks a lower neighbor."""
     nothing = np.empty(0, np.uint8)
     for i in range(low, high):
         found, _ = is_held(walks, vertices[i], root, level, nothing)
@@ -196,10 +201,10 @@ def is_held(walks, vertex, root, level, known):
     found = False
     own = root[vertex]
     for begin, degree, columns, step in walks:
-        place = begin[vertex]
+        position = begin[vertex]
         for _ in range(degree[vertex]):
-            neighbor = columns[place]
-            place += step
+            neighbor = columns[position]
+            position += step
             read += 1
             if is_below(neighbor, vertex, level) and root[neighbor] == own:
                 if known.size == 0 or known[neighbor] != _UNPROVEN:
@@ -211,7 +216,7 @@ def is_held(walks, vertex, root, level, known):
 
 
 @compiled
-def mend(walks, lost, root, level, size, known, most):
+def repair_levels(walks, lost, root, level, size, known, most):
     """Give levels to vertices without a lower neighbor, and roots to those that were cut off.
 
     Parameters
@@ -265,11 +270,11 @@ def find_unproven(walks, lost, root, level, known, most):
         unproven[count] = vertex
         count += 1
         for begin, degree, columns, step in walks:
-            place = begin[vertex]
+            position = begin[vertex]
             read += np.int64(degree[vertex])
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if known[neighbor] == _PROVEN and is_below(vertex, neighbor, level):
                     if root[neighbor] == root[vertex]:
                         known[neighbor] = _QUEUED
@@ -292,11 +297,11 @@ def climb(walks, unproven, root, level, known, most):
     for vertex in unproven:
         lowest = _NO_LEVEL
         for begin, degree, columns, step in walks:
-            place = begin[vertex]
+            position = begin[vertex]
             read += np.int64(degree[vertex])
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if known[neighbor] == _PROVEN and root[neighbor] == root[vertex]:
                     lowest = min(lowest, level[neighbor])
         if read > most or (lowest != _NO_LEVEL and lowest > _HIGHEST):
@@ -313,11 +318,11 @@ def climb(walks, unproven, root, level, known, most):
         if level[vertex] > _HIGHEST or read > most:
             return read, False
         for begin, degree, columns, step in walks:
-            place = begin[vertex]
+            position = begin[vertex]
             read += np.int64(degree[vertex])
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[position]
+                position += step
                 if known[neighbor] == _UNPROVEN and root[neighbor] == root[vertex]:
                     known[neighbor] = _PROVEN
                     level[neighbor] = level[vertex] + np.uint32(1)
@@ -342,11 +347,11 @@ def part(walks, unproven, root, level, size, known, most):
             vertex = queue[at]
             at += 1
             for begin, degree, columns, step in walks:
-                place = begin[vertex]
+                position = begin[vertex]
                 read += np.int64(degree[vertex])
                 for _ in range(degree[vertex]):
-                    neighbor = columns[place]
-                    place += step
+                    neighbor = columns[position]
+                    position += step
                     if known[neighbor] == _UNPROVEN and root[neighbor] == before:
                         known[neighbor] = _PROVEN
                         root[neighbor] = start
@@ -382,11 +387,11 @@ def join(walks, added, root, level, size, most):
             if read > most or level[vertex] > _HIGHEST:
                 return False
             for begin, degree, columns, step in walks:
-                place = begin[vertex]
+                position = begin[vertex]
                 read += np.int64(degree[vertex])
                 for _ in range(degree[vertex]):
-                    neighbor = columns[place]
-                    place += step
+                    neighbor = columns[position]
+                    position += step
                     if root[neighbor] == before:
                         root[neighbor], level[neighbor] = joined, level[vertex] + np.uint32(1)
                         queue[end] = neighbor

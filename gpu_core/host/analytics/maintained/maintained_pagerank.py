@@ -94,14 +94,14 @@ def masses_of(workspace: None, rows: Rows, ranks: Vector, whole: float) -> Int64
     return np.rint(ranks * whole).astype(np.int64)
 
 
-def residuals_of(workspace: None, sides: Adjacencies, mass: Int64s, alpha: float) -> Int64s:
+def residuals_of(workspace: None, adjacencies: Adjacencies, mass: Int64s, alpha: float) -> Int64s:
     """``r`` from nothing, but for ``b``."""
     residuals, shares = np.empty_like(mass), np.empty_like(mass)
-    for_ranges(share_out, mass.size, mass, sides.out.degree, alpha, shares)
-    if sides.into is not None:
-        walked = sides.into.walked
+    for_ranges(share_out, mass.size, mass, adjacencies.out.degree, alpha, shares)
+    if adjacencies.into is not None:
+        walked = adjacencies.into.walked
     else:
-        indptr, indices, _ = transposed(compact_rows(sides.out))
+        indptr, indices, _ = transposed(compact_rows(adjacencies.out))
         walked = indptr[:-1], np.diff(indptr).astype(np.uint32), indices, np.int64(1)
     for_ranges(pull_shares, mass.size, walked, shares, mass, residuals)
     return residuals

@@ -1,4 +1,4 @@
-"""Host twin of maintained triangles: what a batch makes or breaks, by common neighbors.
+"""Host twin of maintained triangles: those that a batch adds or removes, by common neighbors.
 
 The triangles of a changed edge are the common neighbors of its ends: each entry of the shorter row
 is looked for in the longer one. Edges come in the order of their longer ends. Where the edges of
@@ -63,16 +63,38 @@ class Pairs(NamedTuple):
     work: int
 
 
-def pairs_of(workspace: None, sides: Adjacencies, keys: Keys) -> Pairs:
+class OrderedPairs(NamedTuple):
+    """`Pairs` in the order of ``longer``, as a kernel argument."""
+
+    shorter: UInt32s
+    longer: UInt32s
+    #: int64[k + 1]: entries of the shorter rows before each pair, and of all.
+    starts: Int64s
+    #: None of an undirected graph.
+    weights: UInt8s | None
+
+
+class Changes(NamedTuple):
+    """The pairs by vertex, as a kernel argument."""
+
+    #: uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions.
+    mirrored: Keys
+    #: uint8: changed edges of each of them; None: one each.
+    changed: UInt8s | None
+    #: 1 where edges were added, -1 where they are removed.
+    sign: np.int64
+
+
+def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
     """Measure the work of some edges, all of which the rows have."""
     weights = None
-    if sides.directed:
+    if adjacencies.directed:
         keys, changed = _pairs_of_edges(keys)
         weights = 4 * changed.astype(np.uint8)
     shorter, longer = np.empty(keys.size, np.uint32), np.empty(keys.size, np.uint32)
     lengths = np.empty(keys.size, np.int64)
     measured = shorter, longer, lengths, weights
-    for_ranges(measure_pairs, keys.size, keys, *_walked(sides), *measured)
+    for_ranges(measure_pairs, keys.size, keys, *_walked(adjacencies), measured)
     return Pairs(keys, *measured, int(lengths.sum()))
 
 
@@ -98,47 +120,51 @@ def _pairs_of_edges(keys: Keys) -> tuple[Keys, Int64s]:
     return pairs, edges
 
 
-def look_ups_of_recount(sides: Adjacencies, triangles: int) -> float:
+def look_ups_of_recount(adjacencies: Adjacencies, triangles: int) -> float:
     """Look-ups in the time that a recount takes; of a directed graph one is twice as long."""
-    directions = 2 if sides.directed else 1
-    return sides.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles / directions
+    directions = 2 if adjacencies.directed else 1
+    return adjacencies.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles / directions
 
 
-def _walked(sides: Adjacencies) -> tuple[Any, Any]:
+def _walked(adjacencies: Adjacencies) -> tuple[Any, Any]:
     """What kernels read of either direction; None: the graph is undirected.
 
     They are compiled for None as well, and then have no branches for a second direction.
     """
-    if not sides.directed:
-        return sides.out.walked, None
-    assert sides.into is not None
-    return sides.out.walked, sides.into.walked
+    if not adjacencies.directed:
+        return adjacencies.out.walked, None
+    assert adjacencies.into is not None
+    return adjacencies.out.walked, adjacencies.into.walked
 
 
-def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, sign: int) -> None:
+def count_pairs(
+    workspace: None, adjacencies: Adjacencies, pairs: Pairs, kept: Kept, sign: int
+) -> None:
     """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     if pairs.work == 0:
         return
     order = np.argsort(pairs.longer, kind="stable")
-    turned = np.concatenate([pairs.keys, pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)])
+    mirrored = np.concatenate(
+        [pairs.keys, pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)]
+    )
     weights = changed = None
     if pairs.weights is not None:
         count_neighbors(pairs.keys, pairs.weights, sign, kept.degree, _array(kept.both_ways))
-        by_vertex = np.argsort(turned)
-        turned, changed = turned[by_vertex], np.tile(pairs.weights >> 2, 2)[by_vertex]
+        by_vertex = np.argsort(mirrored)
+        mirrored, changed = mirrored[by_vertex], np.tile(pairs.weights >> 2, 2)[by_vertex]
         weights = pairs.weights[order]
     else:
-        turned.sort()
-    given = (
-        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights, turned,
-        changed, *_walked(sides), kept.both_ways is not None, np.int64(sign),
-    )  # fmt: skip
+        mirrored.sort()
+    starts = indptr_of(pairs.lengths[order])
+    ordered = OrderedPairs(pairs.shorter[order], pairs.longer[order], starts, weights)
+    changes = Changes(mirrored, changed, np.int64(sign))
+    given = ordered, changes, *_walked(adjacencies), kept.both_ways is not None
     totals = kept.triangles, _array(kept.links)
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))
     parts = [totals, *(tuple(np.zeros_like(each) for each in totals) for _ in ranges[1:])]
     run_all(
         [
-            partial(count_common, low, high, *given, *part)
+            partial(count_common, low, high, *given, part)
             for (low, high), part in zip(ranges, parts, strict=True)
         ]
     )
@@ -207,8 +233,9 @@ def find_entry(walked, vertex, at, target):
 
 
 @compiled
-def measure_pairs(low, high, keys, out, into, shorter, longer, lengths, weights):
-    """Tell the ends of ``keys[low:high]`` apart by the length of their rows; count their edges."""
+def measure_pairs(low, high, keys, out, into, measured):
+    """Order the ends of ``keys[low:high]`` by the length of their rows; count their edges."""
+    shorter, longer, lengths, weights = measured
     for i in range(low, high):
         u, v = ends_of(keys[i])
         if length_of(out, into, u) > length_of(out, into, v):
@@ -242,7 +269,7 @@ def edge_key(one, other):
 
 @inlined
 def first_not_below(items, low, high, bound):
-    """First place of increasing ``items[low:high]`` that is not below ``bound``."""
+    """First position of increasing ``items[low:high]`` that is not below ``bound``."""
     while low < high:
         middle = (low + high) >> 1
         if items[middle] < bound:
@@ -253,11 +280,11 @@ def first_not_below(items, low, high, bound):
 
 
 @inlined
-def changed_edges(turned, changed, low, high, vertex, other):
-    """How many edges of a pair change; those of ``vertex`` are ``turned[low:high]``."""
+def changed_edges(mirrored, changed, low, high, vertex, other):
+    """How many edges of a pair change; those of ``vertex`` are ``mirrored[low:high]``."""
     entry = np.uint64(vertex) << np.uint64(32) | np.uint64(other)
-    at = first_not_below(turned, low, high, entry)
-    if at == high or turned[at] != entry:
+    at = first_not_below(mirrored, low, high, entry)
+    if at == high or mirrored[at] != entry:
         return np.int64(0)
     if changed is None:
         return np.int64(1)
@@ -265,10 +292,10 @@ def changed_edges(turned, changed, low, high, vertex, other):
 
 
 @inlined
-def changed_row(turned, vertex):
-    """Where the changed edges of a vertex begin and end in ``turned``."""
-    low = first_not_below(turned, 0, turned.size, np.uint64(vertex) << np.uint64(32))
-    high = first_not_below(turned, low, turned.size, np.uint64(vertex + 1) << np.uint64(32))
+def changed_row(mirrored, vertex):
+    """Where the changed edges of a vertex begin and end in ``mirrored``."""
+    low = first_not_below(mirrored, 0, mirrored.size, np.uint64(vertex) << np.uint64(32))
+    high = first_not_below(mirrored, low, mirrored.size, np.uint64(vertex + 1) << np.uint64(32))
     return low, high
 
 
@@ -289,13 +316,13 @@ def clear_row(walked, vertex, marks):
 
 
 @inlined
-def mark_changed(turned, changed, low, high, marks):
+def mark_changed(mirrored, changed, low, high, marks):
     """Add four to the marks of those neighbors for each edge that changes."""
     for i in range(low, high):
         edges = np.int64(1)
         if changed is not None:
             edges = np.int64(changed[i])
-        marks[turned[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
+        marks[mirrored[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
 
 
 @inlined
@@ -320,26 +347,23 @@ def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
 
 
 @compiled
-def count_common(
-    low, high, shorter, longer, starts, weights, turned, changed, out, into, products, sign,
-    triangles, links,
-):  # fmt: skip
+def count_common(low, high, pairs, changes, out, into, products, totals):
     """Count what entries ``low … high - 1`` of the shorter rows find.
 
     Parameters
     ----------
-    shorter, longer, weights
-        Of the pairs, in the order of ``longer``; no weights of an undirected graph.
-    starts
-        Entries of the shorter rows before each pair, and of all.
-    turned, changed
-        uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions; and its
-        changed edges, None where that is one each.
+    pairs, changes
+        `OrderedPairs` and `Changes`.
     out, into
         `Rows.walked` of either direction; ``into`` is None of an undirected graph.
     products
         Definition of ``links``: directed triangles.
+    totals
+        int64 by vertex, added to: triangles and ``links``.
     """
+    shorter, longer, starts, weights = pairs
+    mirrored, changed, sign = changes
+    triangles, links = totals
     begin, degree, columns, step = out
     #: Weights of the pairs of ``marked`` and its neighbors; 0: no neighbor.
     marks = np.zeros(degree.size, np.uint8)
@@ -355,14 +379,14 @@ def count_common(
             marked, decided, ahead = np.int64(-1), y, number
             while ahead < longer.size and longer[ahead] == y:
                 ahead += 1
-            y_low, y_high = changed_row(turned, y)
+            y_low, y_high = changed_row(mirrored, y)
             entries = length_of(out, into, y)
             if (min(starts[ahead], high) - low) * _MARKS_A_SEARCH >= entries:
                 marked = y
                 mark_row(out, y, marks)
                 if into is not None:
                     mark_row(into, y, marks)
-                mark_changed(turned, changed, y_low, y_high, marks)
+                mark_changed(mirrored, changed, y_low, y_high, marks)
         own = edge_key(x, y)
         # Looked for when something is found.
         x_low = x_high = np.int64(-1)
@@ -389,14 +413,14 @@ def count_common(
                     break
                 if weight == 0:
                     continue
-                weight += 4 * changed_edges(turned, changed, y_low, y_high, y, w)
+                weight += 4 * changed_edges(mirrored, changed, y_low, y_high, y, w)
             if weight > 3 and edge_key(y, w) < own:
                 continue
             if x_low < 0:
-                x_low, x_high = changed_row(turned, x)
+                x_low, x_high = changed_row(mirrored, x)
             is_below = edge_key(x, w) < own
             if into is None:
-                if is_below and changed_edges(turned, changed, x_low, x_high, x, w) > 0:
+                if is_below and changed_edges(mirrored, changed, x_low, x_high, x, w) > 0:
                     continue
                 triangles[w] += sign
                 found += 1
@@ -404,7 +428,7 @@ def count_common(
                 # A self loop makes no triangle.
                 if w == x or w == y:
                     continue
-                xw_changed = changed_edges(turned, changed, x_low, x_high, x, w)
+                xw_changed = changed_edges(mirrored, changed, x_low, x_high, x, w)
                 if is_below and xw_changed > 0:
                     continue
                 if i < x_length:

@@ -21,6 +21,7 @@ from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
 from ....jit.prefetch import FAR_AHEAD, prefetch_words
 from ....rows import Adjacencies, Rows
+from .weighted_rows import weighted_rows
 
 Int64s = npt.NDArray[np.int64]
 
@@ -80,17 +81,17 @@ def compact_rows(rows: Rows, *, weighted: bool = False) -> CompactRows:
     )
     bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
     for_ranges(
-        copy_rows, bounds.size - 1, bounds, rows.columns, rows.begin, rows.step, weights,
-        rows.weight_begin if weighted else rows.begin, *copied, serial_items=2,
+        copy_rows, bounds.size - 1, bounds, weighted_rows(rows, weighted=weighted), copied,
+        serial_items=2,
     )  # fmt: skip
     return copied
 
 
-def in_rows(sides: Adjacencies, *, weighted: bool = False) -> CompactRows:
+def in_rows(adjacencies: Adjacencies, *, weighted: bool = False) -> CompactRows:
     """Rows of in-neighbors, also where no reverse adjacency is stored."""
-    if sides.into is not None:
-        return compact_rows(sides.into, weighted=weighted)
-    return transposed(compact_rows(sides.out, weighted=weighted))
+    if adjacencies.into is not None:
+        return compact_rows(adjacencies.into, weighted=weighted)
+    return transposed(compact_rows(adjacencies.out, weighted=weighted))
 
 
 def transposed(rows: CompactRows) -> CompactRows:
@@ -99,7 +100,7 @@ def transposed(rows: CompactRows) -> CompactRows:
     lengths = np.zeros(count, np.int64)
     for_ranges(count_targets, count, rows.indices, lengths)
     out = CompactRows(indptr_of(lengths), np.empty_like(rows.indices), np.empty_like(rows.weight))
-    for_ranges(turn_rows, count, *rows, out.indptr[:-1].copy(), out.indices, out.weight)
+    for_ranges(transpose_rows, count, *rows, out.indptr[:-1].copy(), out.indices, out.weight)
     return out
 
 
@@ -111,10 +112,10 @@ def indptr_of(lengths: npt.NDArray[np.integer[Any]]) -> Int64s:
 
 
 @compiled
-def copy_rows(
-    low, high, bounds, columns, begin, step, weights, weight_begin, indptr, indices, weight
-):
+def copy_rows(low, high, bounds, rows, copied):
     """Copy the rows of blocks ``low … high - 1``."""
+    begin, _, columns, step, weights, weight_begin = rows
+    indptr, indices, weight = copied
     weighted = weight.size > 0
     last = begin.size - 1
     for vertex in range(bounds[low], bounds[high]):
@@ -141,8 +142,8 @@ def count_targets(low, high, indices, lengths):
 
 
 @compiled
-def turn_rows(low, high, indptr, indices, weight, place, turned, turned_weight):
-    """Write the rows of targets ``low … high - 1``; ``place`` says where each target's row goes on.
+def transpose_rows(low, high, indptr, indices, weight, position, transposed, transposed_weight):
+    """Write the rows of targets ``low … high - 1``; ``position``: where each target's row goes on.
 
     Sources come in increasing order, so the new rows are sorted too.
     """
@@ -151,8 +152,8 @@ def turn_rows(low, high, indptr, indices, weight, place, turned, turned_weight):
         for i in range(indptr[source], indptr[source + 1]):
             target = np.int64(indices[i])
             if low <= target < high:
-                at = place[target]
-                place[target] = at + 1
-                turned[at] = np.uint32(source)
+                at = position[target]
+                position[target] = at + 1
+                transposed[at] = np.uint32(source)
                 if weighted:
-                    turned_weight[at] = weight[i]
+                    transposed_weight[at] = weight[i]

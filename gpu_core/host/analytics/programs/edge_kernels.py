@@ -1,7 +1,7 @@
 """Kernels of an operator over edges: one as `operator_module.py` writes it, shortest paths.
 
 Each operator of a user is a module like this one, of another function: what is between the marks is
-written anew. What calls the kernels: `operators.py`. CUDA twin: ``for_edges.cuh``.
+rewritten. What calls the kernels: `operators.py`. CUDA twin: ``for_edges.cuh``.
 """
 
 # fmt: off
@@ -22,8 +22,8 @@ _IS_SUM = False
 _NEUTRAL = float('inf')
 
 @inlined
-def _message_of(told, source, target, weight, degree):
-    return stored_real(_edge(told[0][source], weight))
+def _message_of(arguments, source, target, weight, degree):
+    return stored_real(_edge(arguments[0][source], weight))
 
 @inlined
 def _improves(one, other):
@@ -35,7 +35,7 @@ def _improves(one, other):
 
 @inlined
 def degree_of(vertex, degrees):
-    """Edges that a vertex has, along one way or two."""
+    """Edges that a vertex has, in one direction or two."""
     first, second = degrees
     return np.int64(first[vertex]) + (np.int64(second[vertex]) if second.size > 0 else 0)
 
@@ -55,21 +55,20 @@ def combine_into(combined, target, sent):
 
 
 @compiled
-def send_messages(low, high, way, degrees, vertices, ends, told, into, combined, has, received):
+def send_messages(low, high, rows, frontier, arguments, into, inbox, received):
     """Send along the edges ``low … high - 1`` of a frontier what would change their targets.
 
     Parameters
     ----------
-    degrees
-        Of all vertices, as of `degree_of`.
-    vertices, ends
-        The frontier, and the sums of its degrees up to each: where its edges end.
-    told
+    frontier
+        Vertices, the sums of their degrees up to each, where its edges end; and the degrees of all
+        vertices, as of `degree_of`.
+    arguments
         Arrays that the function reads, numbers, and how many vertices there are.
     into
         What messages are combined into in the end; functions read it as it is now.
-    combined, has
-        As of `Inbox`.
+    inbox
+        `Inbox`.
     received
         From ``low`` on: targets that this call was the first to send something to.
 
@@ -78,7 +77,9 @@ def send_messages(low, high, way, degrees, vertices, ends, told, into, combined,
     tuple
         ``low``, and how many those are.
     """
-    begin, _, columns, step, weights, weight_begin = way
+    begin, _, columns, step, weights, weight_begin = rows
+    vertices, ends, degrees = frontier
+    combined, has = inbox
     has_weights = _WEIGHTED and weights.size > 0
     found = np.int64(0)
     # The first vertex whose edges end behind `low`.
@@ -94,15 +95,15 @@ def send_messages(low, high, way, degrees, vertices, ends, told, into, combined,
     while edge < high:
         source = np.int64(vertices[at])
         skipped = edge - (ends[at - 1] if at > 0 else 0)
-        place = begin[source] + skipped * step
-        weight_place = weight_begin[source] + skipped * step
+        position = begin[source] + skipped * step
+        weight_position = weight_begin[source] + skipped * step
         degree = degree_of(source, degrees)
         for _ in range(min(ends[at], high) - edge):
-            target = np.int64(columns[place])
-            weight = np.float64(weights[weight_place]) if has_weights else 1.0
-            place += step
-            weight_place += step
-            sent = _message_of(told, source, target, weight, degree)
+            target = np.int64(columns[position])
+            weight = np.float64(weights[weight_position]) if has_weights else 1.0
+            position += step
+            weight_position += step
+            sent = _message_of(arguments, source, target, weight, degree)
             if _improves(into[target], sent):
                 combine_into(combined, target, sent)
                 if has[target] == 0 and compare_and_swap(has, target, np.int32(0), np.int32(1)):

@@ -53,16 +53,16 @@ def header_of(operator: Operator) -> str:
 
 
 def _arguments(operator: Operator) -> Iterable[str]:
-    """What the function is called with: ``told`` has arrays, then numbers, then the vertices."""
+    """Parameters of the call; ``arguments`` has arrays, then numbers, then the vertices."""
     count = len(operator.arrays)
     for each in operator.arguments:
         if each.of == "number":
-            yield f"told[{count + operator.numbers.index((each.name, each.kind))}]"
-        elif each.of == "told":
+            yield f"arguments[{count + operator.numbers.index((each.name, each.kind))}]"
+        elif each.of == "context":
             is_count = each.name == "num_vertices"
-            yield f"told[{count + len(operator.numbers)}]" if is_count else each.name
+            yield f"arguments[{count + len(operator.numbers)}]" if is_count else each.name
         else:
-            yield f"told[{operator.arrays.index((each.name, each.kind))}][{each.of}]"
+            yield f"arguments[{operator.arrays.index((each.name, each.kind))}][{each.of}]"
 
 
 def _stored(value: str, kind: str) -> str:
@@ -77,7 +77,7 @@ def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
     yield f"_NEUTRAL = {shown}"
     yield ""
     yield "@inlined"
-    yield "def _message_of(told, source, target, weight, degree):"
+    yield "def _message_of(arguments, source, target, weight, degree):"
     yield f"    return {_stored(call, operator.into[0][1])}"
     yield ""
     yield "@inlined"
@@ -89,7 +89,7 @@ def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
 def _vertex_lines(operator: Operator, call: str) -> Iterable[str]:
     count = len(operator.into)
     yield "@inlined"
-    yield "def _visit(told, into, vertex, degree):"
+    yield "def _visit(arguments, into, vertex, degree):"
     if count:
         yield f"    made = {call}"
         for at, (_, kind) in enumerate(operator.into):

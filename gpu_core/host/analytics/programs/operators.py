@@ -14,8 +14,8 @@ import numpy.typing as npt
 from ....jit.parallel import for_ranges
 from ....programs.operators import Call, Inbox
 from ....rows import Rows
+from ..parts.weighted_rows import weighted_rows
 from .operator_module import kernels_of
-from .programs import way_of
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -51,7 +51,7 @@ def new_inbox(workspace: None, count: int, neutral: Any) -> Inbox:
 
 def for_edges(workspace: None, call: Call, vertices: UInt32s, inbox: Inbox) -> UInt32s:
     """Go along the edges of a frontier; returns the vertices that have changed, in any order."""
-    kernels, told, (into,) = kernels_of(call.operator), _told(call), call.into
+    kernels, arguments, (into,) = kernels_of(call.operator), _arguments(call), call.into
     degrees = _degrees(call)
     lists: list[UInt32s] = []
     for rows in call.rows:
@@ -59,8 +59,8 @@ def for_edges(workspace: None, call: Call, vertices: UInt32s, inbox: Inbox) -> U
         entries = int(ends[-1])
         received = np.empty(entries, np.uint32)
         counts = for_ranges(
-            kernels.send_messages, entries, way_of(rows), degrees, vertices, ends, told, into,
-            *inbox, received,
+            kernels.send_messages, entries, weighted_rows(rows), (vertices, ends, degrees),
+            arguments, into, inbox, received,
         )  # fmt: skip
         lists += [received[low : low + found] for low, found in counts]
     receivers = lists[0] if len(lists) == 1 else np.concatenate(lists or [vertices[:0]])
@@ -82,7 +82,7 @@ def filtered(workspace: None, call: Call, vertices: UInt32s) -> UInt32s:
 def _visit(call: Call, vertices: UInt32s, kept: UInt32s) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = for_ranges(
         kernels_of(call.operator).visit_vertices, vertices.size, vertices, _degrees(call),
-        _told(call), call.into, kept,
+        _arguments(call), call.into, kept,
     )  # fmt: skip
     return found
 
@@ -93,12 +93,12 @@ def _joined(listed: UInt32s, counts: list[tuple[int, int]]) -> UInt32s:
     return parts[0].copy() if len(parts) == 1 else np.concatenate(parts or [listed[:0]])
 
 
-def _told(call: Call) -> tuple[Any, ...]:
-    """What a function is told: arrays, numbers, and how many vertices there are."""
+def _arguments(call: Call) -> tuple[Any, ...]:
+    """Arguments of a function: arrays, numbers, and how many vertices there are."""
     return (*call.arrays, *call.numbers, np.int64(call.rows[0].num_vertices))
 
 
 def _degrees(call: Call) -> tuple[UInt32s, UInt32s]:
-    """Degrees along one way, and along another; of length 0: there is none."""
+    """Degrees in one direction, and in the other; of length 0: there is none."""
     first, *others = [rows.degree for rows in call.rows]
     return first, others[0] if others else first[:0]

@@ -6,19 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 
-class Way(NamedTuple):
-    """Rows that messages go along: neighbors as `Rows.walked`, and weights."""
-
-    begin: npt.NDArray[np.int64]
-    degree: npt.NDArray[np.uint32]
-    columns: npt.NDArray[np.uint32]
-    step: np.int64
-    #: float32 or float64; of length 0: all are 1.
-    weights: npt.NDArray[Any]
-    #: int64: where those of each row begin.
-    weight_begin: Any
-
-
 class Vertices(NamedTuple):
     """What a run knows of each vertex."""
 
@@ -37,7 +24,7 @@ class Inbox(NamedTuple):
 
 
 class Now(NamedTuple):
-    """What the functions of a program are told besides of a vertex or an edge."""
+    """What the functions of a program take besides the values of a vertex or an edge."""
 
     superstep: np.int64
     num_vertices: np.int64

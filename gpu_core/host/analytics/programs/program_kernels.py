@@ -1,7 +1,7 @@
 """Kernels of a program on the host: one program as `program_module.py` writes it, shortest paths.
 
 Each program of a user is a module like this one, of other functions: what is between the marks is
-written anew. What calls the kernels: `programs.py`.
+rewritten. What calls the kernels: `programs.py`.
 """
 
 # fmt: off
@@ -93,24 +93,24 @@ def changed(values, vertex_index, message, degree, now):
 
 
 @compiled
-def push_way(way, queue, size, vertices, inbox, received, found, now):
+def push_along(along, queue, size, vertices, inbox, received, found, now):
     """Send what the first ``size`` vertices of the queue send; returns the end of ``received``."""
-    begin, degree, columns, step, weights, weight_begin = way
+    begin, degree, columns, step, weights, weight_begin = along
     values, _, degrees = vertices
     combined, has = inbox
     has_weights = _WEIGHTED and weights.size > 0
     for at in range(size):
         source = np.int64(queue[at])
-        place = begin[source]
-        weight_place = weight_begin[source]
+        position = begin[source]
+        weight_position = weight_begin[source]
         value = values[source]
         sent = message_of(value, 1.0, degrees[source], now)
         for _ in range(degree[source]):
-            target = np.int64(columns[place])
-            place += step
+            target = np.int64(columns[position])
+            position += step
             if has_weights:
-                weight = weights[weight_place]
-                weight_place += step
+                weight = weights[weight_position]
+                weight_position += step
                 sent = message_of(value, weight, degrees[source], now)
             if not taken(values[target]):
                 continue
@@ -125,14 +125,14 @@ def push_way(way, queue, size, vertices, inbox, received, found, now):
 
 
 @compiled
-def push(way, second_way, ways, queue, received, size, vertices, inbox, now, limits):
+def push(rows, queues, size, vertices, inbox, now, limits):
     """Push supersteps until no vertex is active, or ``limits`` end it.
 
     Parameters
     ----------
-    ways
-        1, or 2: messages go along ``second_way`` as well.
-    queue, received
+    rows
+        Rows of one direction, of another, and how many of them messages go along.
+    queues
         uint32[vertex_count]: the active vertices, ``size`` of them; room for those of a superstep.
 
     Returns
@@ -141,13 +141,15 @@ def push(way, second_way, ways, queue, received, size, vertices, inbox, now, lim
         The superstep that is next, the vertices that are active then, and the edges that they send
         along.
     """
+    along, second, directions = rows
+    queue, received = queues
     values, active, degrees = vertices
     combined, has = inbox
     entries = np.int64(0)
     while True:
-        found = push_way(way, queue, size, vertices, inbox, received, 0, now)
-        if ways > 1:
-            found = push_way(second_way, queue, size, vertices, inbox, received, found, now)
+        found = push_along(along, queue, size, vertices, inbox, received, 0, now)
+        if directions > 1:
+            found = push_along(second, queue, size, vertices, inbox, received, found, now)
         for at in range(size):
             active[queue[at]] = False
         size, entries = 0, np.int64(0)
@@ -175,43 +177,43 @@ def send(low, high, vertices, now, sent):
 
 
 @inlined
-def sent_by(source, weights, place, values, degrees, sent, now):
-    """The message of a neighbor; ``place``: of the weight of that entry."""
+def sent_by(source, weights, position, values, degrees, sent, now):
+    """The message of a neighbor; ``position``: of the weight of that entry."""
     if not _WEIGHTED:
         return sent[source]
-    weight = weights[place] if weights.size > 0 else 1.0
+    weight = weights[position] if weights.size > 0 else 1.0
     return message_of(values[source], weight, degrees[source], now)
 
 
 @compiled
-def pull_in_any_order(low, high, way, vertices, sent, now, inbox):
+def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
     """Combine what the neighbors of the vertices ``low … high - 1`` send."""
-    begin, degree, columns, step, weights, weight_begin = way
+    begin, degree, columns, step, weights, weight_begin = along
     values, active, degrees = vertices
     combined, has = inbox
     for target in range(low, high):
         length = np.int64(degree[target])
         if length == 0 or not taken(values[target]):
             continue
-        place, weight_place = begin[target], weight_begin[target]
+        position, weight_position = begin[target], weight_begin[target]
         message, is_found = combined[target], has[target]
         for _ in range(length):
-            source = np.int64(columns[place])
+            source = np.int64(columns[position])
             if _OF_ALL or active[source]:
-                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
+                one = sent_by(source, weights, weight_position, values, degrees, sent, now)
                 message = both(message, one) if is_found else one
                 is_found = True
                 if _STOPS:
                     break
-            place += step
-            weight_place += step
+            position += step
+            weight_position += step
         combined[target], has[target] = message, is_found
 
 
 @compiled
-def pull_in_order(low, high, way, vertices, sent, now, inbox):
+def pull_in_order(low, high, along, vertices, sent, now, inbox):
     """The same, in the order that `run.py` says."""
-    begin, degree, columns, step, weights, weight_begin = way
+    begin, degree, columns, step, weights, weight_begin = along
     values, active, degrees = vertices
     combined, has = inbox
     lanes, in_lane = np.empty(_LANES, combined.dtype), np.empty(_LANES, np.bool_)
@@ -219,15 +221,15 @@ def pull_in_order(low, high, way, vertices, sent, now, inbox):
         length = np.int64(degree[target])
         if length == 0 or not taken(values[target]):
             continue
-        place, weight_place = begin[target], weight_begin[target]
+        position, weight_position = begin[target], weight_begin[target]
         message, is_found = combined[target], has[target]
         is_short = length <= _SHORT_ROW
         for at in range(length):
             if not is_short and at % _PIECE == 0:
                 in_lane[:] = False
-            source = np.int64(columns[place])
+            source = np.int64(columns[position])
             if _OF_ALL or active[source]:
-                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
+                one = sent_by(source, weights, weight_position, values, degrees, sent, now)
                 if is_short:
                     message = both(message, one) if is_found else one
                     is_found = True
@@ -235,8 +237,8 @@ def pull_in_order(low, high, way, vertices, sent, now, inbox):
                     lane = at % _LANES
                     lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
                     in_lane[lane] = True
-            place += step
-            weight_place += step
+            position += step
+            weight_position += step
             if not is_short and (at == length - 1 or (at + 1) % _PIECE == 0):
                 left = _LANES // 2
                 while left > 0:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ....jit.compile import module_of_text
-from ....programs.language import TOLD, Written
+from ....programs.language import CONTEXT, Written
 from ....programs.program import Program
 from ....programs.run import BLOCK, LANES, PIECE, SHORT_ROW
 from . import program_arrays, program_operations
@@ -130,9 +130,9 @@ _ALWAYS = Written("", "    return True", ("v_value",), frozenset())
 _NOTHING = Written("", "    return 0.0", ("v_value",), frozenset())
 
 
-def function_text(name: str, given: Written, own: int, told: Iterable[str] = TOLD) -> str:
-    """A function of its ``own`` parameters, and of all of ``told``."""
+def function_text(name: str, given: Written, own: int, context: Iterable[str] = CONTEXT) -> str:
+    """A function of its ``own`` parameters, and of all of ``context``."""
     asked: Sequence[str] = given.parameters[own:]
-    others = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in told]
+    others = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in context]
     parameters = [*given.parameters[:own], *others]
     return f"@inlined\ndef {name}({', '.join(parameters)}):\n{given.python}\n"

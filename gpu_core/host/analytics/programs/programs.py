@@ -1,7 +1,7 @@
 """Supersteps of programs on the host: pushed by one thread, or pulled by all.
 
 A thread pushes superstep after superstep until one is to be pulled, for a grid has thousands of
-small ones. Pulling writes to the vertex that looks alone, so no thread is in another one's way.
+small ones. Pulling writes to the vertex that looks alone, so no two threads write the same word.
 Where messages do not depend on weights each is computed once a vertex, and not once an edge.
 
 Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
@@ -23,7 +23,8 @@ from ....jit.parallel import for_ranges, thread_count
 from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import compact_rows, in_rows
-from .program_arrays import Inbox, Now, PushLimits, Vertices, Way
+from ..parts.weighted_rows import weighted_rows
+from .program_arrays import Inbox, Now, PushLimits, Vertices
 from .program_module import kernels_of
 
 #: A superstep is pulled where the edges of active vertices are more than one of so many: where not
@@ -40,7 +41,7 @@ _SERIAL_BLOCKS = 4
 def run(
     workspace: None,
     task: Task,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     start: Start,
 ) -> Ran:
     """Run a program.
@@ -49,29 +50,29 @@ def run(
     ----------
     task
         The program, and how it may be run.
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     start
         Values, and who sends in the first superstep.
     """
-    return _Run(task, sides, start).all()
+    return _Run(task, adjacencies, start).all()
 
 
 class _Run:
     """Where a run stands between two supersteps."""
 
-    def __init__(self, task: Task, sides: Adjacencies, start: Start) -> None:
+    def __init__(self, task: Task, adjacencies: Adjacencies, start: Start) -> None:
         self._task, program = task, task.program
         self._kernels = kernels_of(program)
-        self._ways = _ways(sides, task)
-        self._out = sides.out
-        count = sides.out.count
+        self._row_pairs = _row_pairs(adjacencies, task)
+        self._out = adjacencies.out
+        count = adjacencies.out.count
         values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
         values[:] = start.values
         values[start.indices] = start.others
-        active[sides.out.present if start.active is None else start.active] = True
-        degrees = self._ways[0][0].degree.astype(np.int64)
-        for pushed, _ in self._ways[1:]:
+        active[adjacencies.out.present if start.active is None else start.active] = True
+        degrees = self._row_pairs[0][0].degree.astype(np.int64)
+        for pushed, _ in self._row_pairs[1:]:
             degrees += pushed.degree
         self._vertices = Vertices(values, active, degrees)
         self._entries = int(degrees.sum())
@@ -114,9 +115,9 @@ class _Run:
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
         begun = np.flatnonzero(self._vertices.active)
         queues[0][: begun.size] = begun
-        first, second = (way_of(self._ways[at][0]) for at in (0, -1))
+        first, second = (weighted_rows(self._row_pairs[at][0]) for at in (0, -1))
         self._superstep, size, entries = self._kernels.push(
-            first, second, len(self._ways), *queues, begun.size, self._vertices, self._inbox,
+            (first, second, len(self._row_pairs)), queues, begun.size, self._vertices, self._inbox,
             self._now(), PushLimits(most, self._entries, share),
         )  # fmt: skip
         return size, entries
@@ -132,8 +133,10 @@ class _Run:
             now = now._replace(total=kernels.add_blocks(self._totals))
         if self._sent.size:
             for_ranges(kernels.send, count, vertices, now, self._sent)
-        for _, pulled in self._ways:
-            for_ranges(kernels.pull, count, way_of(pulled), vertices, self._sent, now, self._inbox)
+        for _, pulled in self._row_pairs:
+            for_ranges(
+                kernels.pull, count, weighted_rows(pulled), vertices, self._sent, now, self._inbox
+            )
         parts = for_ranges(
             kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
             serial_items=_SERIAL_BLOCKS,
@@ -145,12 +148,12 @@ class _Run:
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
 
 
-def _ways(sides: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
-    """Rows that messages are pushed along, and those that they are pulled from, each way."""
-    out, into, along = sides.out, sides.into, task.program.along
+def _row_pairs(adjacencies: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
+    """Rows that messages are pushed along, and those that they are pulled from, by direction."""
+    out, into, along = adjacencies.out, adjacencies.into, task.program.along
     if into is None and (along != "out" or task.may_pull):
-        turned = in_rows(sides, weighted=task.weighted)
-        into = _rows_of(turned, out)
+        transposed = in_rows(adjacencies, weighted=task.weighted)
+        into = _rows_of(transposed, out)
     if into is None:
         return [(out, out)]
     if task.program.all_vertices:
@@ -158,7 +161,7 @@ def _ways(sides: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
         out, into = (
             _rows_of(compact_rows(rows, weighted=task.weighted), rows) for rows in (out, into)
         )
-    if not sides.directed or along == "out":
+    if not adjacencies.directed or along == "out":
         return [(out, into)]
     return [(into, out)] if along == "in" else [(out, into), (into, out)]
 
@@ -170,10 +173,3 @@ def _rows_of(compact: Any, like: Rows) -> Rows:
         begin, np.diff(compact.indptr).astype(np.uint32), like.present, compact.indices, 1,
         like.num_entries, like.num_vertices, compact.indptr, weights, begin,
     )  # fmt: skip
-
-
-def way_of(rows: Rows) -> Way:
-    """Rows as kernels take them."""
-    if rows.weights is None:
-        return Way(*rows.walked, np.empty(0, np.float32), rows.begin)
-    return Way(*rows.walked, rows.weights, rows.weight_begin)

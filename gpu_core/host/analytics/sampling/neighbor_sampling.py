@@ -4,6 +4,8 @@ Not here: what is drawn (`algorithms/sampling/neighbor_sampling.py`), and the ha
 what is found is numbered (`vertex_numbers.py`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,7 @@ from ....algorithms.sampling.neighbor_sampling import ALL, NEGATIVE, Manner, Sam
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
+from ..parts.weighted_rows import weighted_rows
 from .draws import below, exponential, random_word, unit_float
 from .vertex_numbers import VertexNumbers
 
@@ -20,9 +23,22 @@ UInt32s = npt.NDArray[np.uint32]
 #: Vertices that one thread has expanded before a second one has begun.
 _SERIAL_VERTICES = 256
 
-_NO_WEIGHTS = np.empty(0, np.float32)
 _NO_INT64S = np.empty(0, np.int64)
 _NO_UINT32S = np.empty(0, np.uint32)
+
+
+class DrawTask(NamedTuple):
+    """What is drawn for the vertices of a hop, as a kernel argument."""
+
+    #: uint32[f]: vertices that are expanded.
+    frontier: UInt32s
+    #: int64[f + 1]: where what is found of each goes.
+    slots: Int64s
+    #: Where the stream of words of this hop begins.
+    first_word: np.uint64
+    #: Whether an entry may be drawn more than once; whether all entries are taken.
+    replace: bool
+    takes_all: bool
 
 
 class Sampler:
@@ -94,25 +110,24 @@ class Sampler:
         """uint32[slots[-1]] and int64[f]: neighbors, and how many slots of each are filled."""
         rows, (replace, weighted, _, seen) = self._rows, self._manner
         found, counts = np.empty(int(slots[-1]), np.uint32), np.empty(frontier.size, np.int64)
-        drawn = frontier, slots, first_word, replace
+        drawn = DrawTask(frontier, slots, first_word, replace, fanout == ALL)
         if not weighted and seen is None:
             for_ranges(
-                sample_alike, counts.size, *rows.walked, *drawn, found, counts,
+                sample_alike, counts.size, rows.walked, drawn, found, counts,
                 serial_items=_SERIAL_VERTICES,
             )  # fmt: skip
             return found, counts
-        weights = (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)
         times = _NO_INT64S, _NO_INT64S, _NO_INT64S
-        turned = _NO_INT64S, _NO_UINT32S, _NO_UINT32S, np.int64(1)
+        out_rows = _NO_INT64S, _NO_UINT32S, _NO_UINT32S, np.int64(1)
         if seen is not None:
             every = seen.bounds.size == 1
             bounds = np.resize(seen.bounds, frontier.size) if every else seen.bounds[trees]
             times = seen.times.indptr, seen.times.values, bounds
             if seen.out is not None:
-                turned = seen.out.walked
+                out_rows = seen.out.walked
         for_ranges(
-            sample_chosen, counts.size, *rows.walked, *weights, times, turned, *drawn,
-            fanout == ALL, np.empty(found.size), found, counts, serial_items=_SERIAL_VERTICES,
+            sample_chosen, counts.size, weighted_rows(rows, weighted=weighted), (times, out_rows),
+            drawn, np.empty(found.size), found, counts, serial_items=_SERIAL_VERTICES,
         )  # fmt: skip
         return found, counts
 
@@ -132,8 +147,8 @@ def _packed(found: UInt32s, slots: Int64s, filled: Int64s) -> UInt32s:
     if (filled == np.diff(slots)).all():
         return found
     ends = np.cumsum(filled)
-    places = np.arange(int(ends[-1])) + np.repeat(slots[:-1] - (ends - filled), filled)
-    kept: UInt32s = found[places]
+    positions = np.arange(int(ends[-1])) + np.repeat(slots[:-1] - (ends - filled), filled)
+    kept: UInt32s = found[positions]
     return kept
 
 
@@ -147,10 +162,10 @@ def is_among(values, begin, end, value):
 
 
 @compiled
-def sample_alike(
-    low, high, begin, degree, columns, step, frontier, slots, first_word, replace, found, counts
-):
+def sample_alike(low, high, walked, drawn, found, counts):
     """Sample of all entries alike, for the expanded vertices ``low … high - 1``."""
+    begin, degree, columns, step = walked
+    frontier, slots, first_word, replace, _ = drawn
     for owner in range(low, high):
         vertex, slot = np.int64(frontier[owner]), slots[owner]
         room, entries = slots[owner + 1] - slot, np.int64(degree[vertex])
@@ -172,10 +187,10 @@ def sample_alike(
 
 
 @inlined
-def was_seen(vertex, neighbor, i, times, bound, turned):
+def was_seen(vertex, neighbor, i, seen, bound):
     """Whether the edge of an entry has a time before the bound."""
-    indptr, values, _ = times
-    out_begin, out_degree, out_columns, out_step = turned
+    (indptr, values, _), out_rows = seen
+    out_begin, out_degree, out_columns, out_step = out_rows
     if not values.size:
         return True
     at = indptr[vertex] + i
@@ -194,23 +209,23 @@ def was_seen(vertex, neighbor, i, times, bound, turned):
 
 
 @compiled
-def sample_chosen(
-    low, high, begin, degree, columns, step, weights, weight_begin, times, turned, frontier, slots,
-    first_word, replace, takes_all, keys, found, counts,
-):  # fmt: skip
+def sample_chosen(low, high, rows, seen, drawn, keys, found, counts):
     """Sample by weight, of edges seen before a time, or both; vertices ``low … high - 1``."""
+    begin, degree, columns, step, weights, weight_begin = rows
+    frontier, slots, first_word, replace, takes_all = drawn
+    bounds = seen[0][2]
     weighted = weights.size > 0
     for owner in range(low, high):
         vertex, slot = np.int64(frontier[owner]), slots[owner]
         room, entries = slots[owner + 1] - slot, np.int64(degree[vertex])
-        bound = times[2][owner] if times[2].size else np.int64(0)
+        bound = bounds[owner] if bounds.size else np.int64(0)
         count, total = 0, 0.0
         is_negative = False
         for i in range(entries):
             neighbor = np.int64(columns[begin[vertex] + i * step])
             weight = np.float64(weights[weight_begin[vertex] + i * step]) if weighted else 1.0
             is_negative |= weight < 0.0
-            if weight <= 0.0 or not was_seen(vertex, neighbor, i, times, bound, turned):
+            if weight <= 0.0 or not was_seen(vertex, neighbor, i, seen, bound):
                 continue
             total += weight
             if replace:
@@ -243,7 +258,7 @@ def sample_chosen(
                     weight = (
                         np.float64(weights[weight_begin[vertex] + i * step]) if weighted else 1.0
                     )
-                    if weight <= 0.0 or not was_seen(vertex, neighbor, i, times, bound, turned):
+                    if weight <= 0.0 or not was_seen(vertex, neighbor, i, seen, bound):
                         continue
                     upto += weight
                     # The last one, should the target be rounded up to the total.

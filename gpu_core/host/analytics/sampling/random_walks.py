@@ -3,6 +3,8 @@
 Not here: how draws are numbered, and what is put in order (`algorithms/sampling/random_walks.py`).
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +23,28 @@ _NO_TIMES = np.empty(0, np.int64)
 _NO_SUMS = np.empty(0, np.float64)
 #: No time is before it.
 _LONG_AGO = np.int64(np.iinfo(np.int64).min)
+
+
+class WalkTask(NamedTuple):
+    """The walks to make, as a kernel argument."""
+
+    starts: npt.NDArray[np.uint32]
+    #: Edges of a walk at most.
+    length: int
+    #: int64[vertex_count]: what vertices are called; of length 0: they are the indices.
+    ids: Int64s
+    first_word: np.uint64
+
+
+class OrderedRows(NamedTuple):
+    """Pinned rows whose entries are in the order of their times, as a kernel argument."""
+
+    indptr: Any
+    targets: npt.NDArray[np.uint32]
+    #: int64[entries]; of length 0: times do not matter.
+    times: Int64s
+    #: float64[entries], sums of the weights of a row up to each entry; of length 0: all are alike.
+    sums: npt.NDArray[np.float64]
 
 
 def walk(
@@ -54,23 +78,20 @@ def walk(
     lengths = np.empty(starts.size, np.int64)
     names = _NO_TIMES if ids is None else ids
     made = walks, lengths
+    task = WalkTask(starts, length, names, first_word)
     if not weighted and times is None:
         for_ranges(
-            walk_freely, starts.size, *rows.walked, starts, length, names, first_word, *made,
-            serial_items=_SERIAL_WALKS,
+            walk_freely, starts.size, rows.walked, task, *made, serial_items=_SERIAL_WALKS,
         )  # fmt: skip
     else:
         ordered = _ordered(rows, times, weighted=weighted)
         for_ranges(
-            walk_in_order, starts.size, rows.indptr, *ordered, starts, length, names, first_word,
-            *made, serial_items=_SERIAL_WALKS,
+            walk_in_order, starts.size, ordered, task, *made, serial_items=_SERIAL_WALKS,
         )  # fmt: skip
     return made
 
 
-def _ordered(
-    rows: Rows, times: Int64s | None, *, weighted: bool
-) -> tuple[npt.NDArray[np.uint32], Int64s, npt.NDArray[np.float64]]:
+def _ordered(rows: Rows, times: Int64s | None, *, weighted: bool) -> OrderedRows:
     """Neighbors, times and sums of weights of all entries, within rows by time."""
     targets, weights = rows.columns, rows.weights
     assert rows.indptr is not None
@@ -82,7 +103,7 @@ def _ordered(
     if weighted:
         sums = np.empty(targets.size)
         for_ranges(add_up_rows, rows.count, rows.indptr, weights, sums)
-    return targets, _NO_TIMES if times is None else times, sums
+    return OrderedRows(rows.indptr, targets, _NO_TIMES if times is None else times, sums)
 
 
 @compiled
@@ -102,10 +123,10 @@ def key_of(vertex, ids):
 
 
 @compiled
-def walk_freely(
-    low, high, begin, degree, columns, step, starts, length, ids, first_word, walks, lengths
-):
+def walk_freely(low, high, walked, task, walks, lengths):
     """Make the walks ``low … high - 1``, all neighbors alike."""
+    begin, degree, columns, step = walked
+    starts, length, ids, first_word = task
     for number in range(low, high):
         vertex, at = np.int64(starts[number]), number * (length + 1)
         walks[at] = key_of(vertex, ids)
@@ -143,10 +164,10 @@ def first_above(values, low, high, value):
 
 
 @compiled
-def walk_in_order(
-    low, high, indptr, targets, times, sums, starts, length, ids, first_word, walks, lengths
-):
+def walk_in_order(low, high, rows, task, walks, lengths):
     """Make the walks ``low … high - 1`` by time, by weight, or both."""
+    indptr, targets, times, sums = rows
+    starts, length, ids, first_word = task
     for number in range(low, high):
         vertex, at = np.int64(starts[number]), number * (length + 1)
         walks[at] = key_of(vertex, ids)

@@ -43,19 +43,19 @@ PUSH_SHARE = 14
 PULL_SHARE = 24
 
 
-def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
+def distances(workspace: None, adjacencies: Adjacencies, sources: UInt32s) -> Int32s:
     """int32[vertex_count]: hops from the nearest source by vertex index, `UNREACHED` of none.
 
     Parameters
     ----------
     workspace
         What a twin on a device works in.
-    sides
+    adjacencies
         Rows of out-neighbors, and of in-neighbors where they are stored.
     sources
         uint32[k], indices of different vertices.
     """
-    out, back = sides.out, sides.into
+    out, back = adjacencies.out, adjacencies.into
     distance = np.full(out.count, UNREACHED, np.int32)
     if not sources.size:
         return distance
@@ -87,27 +87,27 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
 
 
 def distances_and_parents(
-    workspace: None, sides: Adjacencies, sources: UInt32s, order: Int64s
+    workspace: None, adjacencies: Adjacencies, sources: UInt32s, order: Int64s
 ) -> tuple[Int32s, UInt32s]:
     """`distances`, and the position of each vertex' parent, `NO_POSITION` of none.
 
     Parameters
     ----------
-    sides, sources
+    adjacencies, sources
         As of `distances`.
     order
         int64[n]: vertex indices in increasing order of users' ids; positions are those in it.
     """
-    distance = distances(workspace, sides, sources)
+    distance = distances(workspace, adjacencies, sources)
     position = np.zeros(distance.size, np.uint32)
     position[order] = np.arange(order.size, dtype=np.uint32)
     parent = np.full(distance.size, NO_POSITION, np.uint32)
     given = distance, position, parent
-    if sides.into is None:
-        for_ranges(offer_parents, distance.size, sides.out.walked, *given)
+    if adjacencies.into is None:
+        for_ranges(offer_parents, distance.size, adjacencies.out.walked, *given)
     else:
         in_order = bool(np.all(order[1:] > order[:-1]))
-        for_ranges(look_for_parents, distance.size, sides.into.walked, *given, in_order)
+        for_ranges(look_for_parents, distance.size, adjacencies.into.walked, *given, in_order)
     return distance, parent
 
 
@@ -142,10 +142,10 @@ def push_levels(walked, distance, queue, frontier, push_share):
         tail = end
         for at in range(first, end):
             vertex = queue[at]
-            place = begin[vertex]
+            entry = begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                place += step
+                neighbor = columns[entry]
+                entry += step
                 if distance[neighbor] == UNREACHED:
                     distance[neighbor] = level
                     queue[tail] = neighbor
@@ -170,14 +170,14 @@ def pull_level(low, high, walked, out_degree, distance, level):
     for vertex in range(low, high):
         if distance[vertex] != UNREACHED:
             continue
-        place = begin[vertex]
+        entry = begin[vertex]
         for _ in range(degree[vertex]):
-            if distance[columns[place]] == level:
+            if distance[columns[entry]] == level:
                 distance[vertex] = level + 1
                 count += 1
                 entries += np.int64(out_degree[vertex])
                 break
-            place += step
+            entry += step
     return count, entries
 
 
@@ -193,10 +193,10 @@ def look_for_parents(low, high, walked, distance, position, parent, in_order):
         if nearer < 0:
             continue
         first = np.uint32(NO_POSITION)
-        place = begin[vertex]
+        entry = begin[vertex]
         for _ in range(degree[vertex]):
-            neighbor = columns[place]
-            place += step
+            neighbor = columns[entry]
+            entry += step
             if distance[neighbor] == nearer:
                 first = min(first, position[neighbor])
                 if in_order:
@@ -213,10 +213,10 @@ def offer_parents(low, high, walked, distance, position, parent):
             continue
         farther = distance[vertex] + 1
         own = position[vertex]
-        place = begin[vertex]
+        entry = begin[vertex]
         for _ in range(degree[vertex]):
-            neighbor = columns[place]
-            place += step
+            neighbor = columns[entry]
+            entry += step
             if distance[neighbor] != farther:
                 continue
             before = parent[neighbor]

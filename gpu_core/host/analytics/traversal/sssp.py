@@ -70,10 +70,10 @@ def sum_rows(low, high, begin, degree, step, weights):
     """Sum of the weights of rows ``low … high - 1``; first of them that has a negative one."""
     total, negative = 0.0, np.int64(_NONE)
     for vertex in range(low, high):
-        place = begin[vertex]
+        position = begin[vertex]
         for _ in range(degree[vertex]):
-            weight = np.float64(weights[place])
-            place += step
+            weight = np.float64(weights[position])
+            position += step
             total += weight
             if weight < 0.0:
                 negative = min(negative, np.int64(vertex))
@@ -130,12 +130,12 @@ def search(walked, weights, weight_begin, distance, sources, width):
             vertex = near[at]
             is_queued[vertex] = False
             upto = distance[vertex]
-            place, weight_place = begin[vertex], weight_begin[vertex]
+            position, weight_position = begin[vertex], weight_begin[vertex]
             for _ in range(degree[vertex]):
-                neighbor = columns[place]
-                found = upto + np.float64(weights[weight_place])
-                place += step
-                weight_place += step
+                neighbor = columns[position]
+                found = upto + np.float64(weights[weight_position])
+                position += step
+                weight_position += step
                 if found < distance[neighbor]:
                     distance[neighbor] = found
                     if found >= limit:

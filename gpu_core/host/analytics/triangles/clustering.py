@@ -27,15 +27,14 @@ def columns_in_order(
     """
     degree, triangles = np.empty(order.size, np.int64), np.empty(order.size, np.int64)
     coefficients = np.empty(order.size, np.float64)
-    for_ranges(write_columns, order.size, order, *counts, degree, triangles, coefficients)
+    for_ranges(write_columns, order.size, order, counts, degree, triangles, coefficients)
     return HostColumns(vertices, degree, triangles, coefficients)
 
 
 @compiled
-def write_columns(
-    low, high, order, degrees, counts, links, both_ways, degree, triangles, coefficients
-):
-    """Write items ``low … high - 1`` of the columns; parameters as of `TriangleCounts`."""
+def write_columns(low, high, order, given, degree, triangles, coefficients):
+    """Write items ``low … high - 1`` of the columns; ``given`` is `TriangleCounts`."""
+    degrees, counts, links, both_ways = given
     for i in range(low, high):
         vertex = order[i]
         neighbors = degrees[vertex]

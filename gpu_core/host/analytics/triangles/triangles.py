@@ -70,21 +70,21 @@ class OrientedRows(NamedTuple):
 
 
 def count_triangles(
-    workspace: None, sides: Adjacencies, *, products: bool = False
+    workspace: None, adjacencies: Adjacencies, *, products: bool = False
 ) -> TriangleCounts:
     """Count the triangles at every vertex; ``workspace`` is what a twin on a device works in.
 
     ``products``: of a directed graph, count directed triangles, and neighbors with edges both ways.
     """
-    rows = oriented_rows(sides)
-    count = sides.out.count
+    rows = oriented_rows(adjacencies)
+    count = adjacencies.out.count
     cost = np.empty(count, np.int64)
     for_ranges(row_costs, count, *rows[2:5], cost)
     bounds = blocks_of_rows(cost)
-    counted = *rows[2:6], sides.directed, products
-    parts = for_ranges(mark_and_count, bounds.size - 1, bounds, *counted, serial_items=2)
+    counted = bounds, rows, adjacencies.directed, products
+    parts = for_ranges(mark_and_count, bounds.size - 1, *counted, serial_items=2)
     triangles = _by_vertex([found for found, _ in parts], rows.rank)
-    if sides.directed:
+    if adjacencies.directed:
         links = _by_vertex([edges for _, edges in parts], rows.rank)
     else:
         links = 2 * triangles
@@ -108,15 +108,15 @@ def triangles_in_order(workspace: None, counts: TriangleCounts, order: Int64s) -
     return counts.triangles[order]
 
 
-def oriented_rows(sides: Adjacencies) -> OrientedRows:
+def oriented_rows(adjacencies: Adjacencies) -> OrientedRows:
     """Point the edges of a graph upwards."""
-    out = compact_rows(sides.out)
-    count = sides.out.count
-    if not sides.directed:
+    out = compact_rows(adjacencies.out)
+    count = adjacencies.out.count
+    if not adjacencies.directed:
         # The union with nothing is the row itself, without its self loop.
         other = CompactRows(np.zeros(count + 1, np.int64), out.indices[:0], out.weight)
-    elif sides.into is not None:
-        other = compact_rows(sides.into)
+    elif adjacencies.into is not None:
+        other = compact_rows(adjacencies.into)
     else:
         other = transposed(out)
 
@@ -124,27 +124,26 @@ def oriented_rows(sides: Adjacencies) -> OrientedRows:
     starts = out.indptr + other.indptr
     degree = np.zeros(count, np.int64)
     targets = np.empty(starts[-1], np.uint32)
-    mutual = np.empty(targets.size if sides.directed else 0, np.uint8)
-    both_ways = np.zeros(count if sides.directed else 0, np.int64)
+    mutual = np.empty(targets.size if adjacencies.directed else 0, np.uint8)
+    both_ways = np.zeros(count if adjacencies.directed else 0, np.int64)
     bounds = blocks_of_rows(np.diff(starts) + ROW_COST)
     union = starts, targets, mutual, degree, both_ways
-    for_ranges(union_rows, bounds.size - 1, bounds, *out[:2], *other[:2], *union, serial_items=2)
+    for_ranges(union_rows, bounds.size - 1, bounds, out[:2], other[:2], union, serial_items=2)
     del out, other
 
     rank = np.empty(count, np.int64)
     rank_by_degree(degree, np.zeros(int(degree.max(initial=0)) + 2, np.int64), rank)
     row_start, row_length = np.empty(count, np.int64), np.empty(count, np.int64)
     rows = OrientedRows(degree, rank, row_start, row_length, targets, mutual, both_ways)
-    for_ranges(orient_rows, bounds.size - 1, bounds, starts, *rows[:6], serial_items=2)
+    for_ranges(orient_rows, bounds.size - 1, bounds, starts, rows, serial_items=2)
     return rows
 
 
 @compiled
-def union_rows(
-    low, high, bounds, indptr, indices, other_indptr, other_indices, starts, targets, mutual,
-    degree, both_ways,
-):  # fmt: skip
+def union_rows(low, high, bounds, rows, other_rows, union):
     """Merge the rows of both directions without self loops; mark what stands in both as mutual."""
+    (indptr, indices), (other_indptr, other_indices) = rows, other_rows
+    starts, targets, mutual, degree, both_ways = union
     directed = mutual.size > 0
     for vertex in range(bounds[low], bounds[high]):
         a, a_end = indptr[vertex], indptr[vertex + 1]
@@ -166,20 +165,21 @@ def union_rows(
 
 
 @compiled
-def rank_by_degree(degree, place, rank):
-    """Number the vertices by (degree, index), by counting sort; ``place`` is zeros."""
+def rank_by_degree(degree, position, rank):
+    """Number the vertices by (degree, index), by counting sort; ``position`` is zeros."""
     for vertex in range(degree.size):
-        place[degree[vertex] + 1] += 1
-    for i in range(1, place.size):
-        place[i] += place[i - 1]
+        position[degree[vertex] + 1] += 1
+    for i in range(1, position.size):
+        position[i] += position[i - 1]
     for vertex in range(degree.size):
-        rank[vertex] = place[degree[vertex]]
-        place[degree[vertex]] += 1
+        rank[vertex] = position[degree[vertex]]
+        position[degree[vertex]] += 1
 
 
 @compiled
-def orient_rows(low, high, bounds, starts, degree, rank, row_start, row_length, targets, mutual):
+def orient_rows(low, high, bounds, starts, rows):
     """Keep, in place, the targets of higher rank, as ranks; rows are then known by rank."""
+    degree, rank, row_start, row_length, targets, mutual, _ = rows
     directed = mutual.size > 0
     for vertex in range(bounds[low], bounds[high]):
         own = rank[vertex]
@@ -222,7 +222,7 @@ def gather_counts(low, high, counts, rank, out):
 
 
 @compiled
-def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, directed, products):
+def mark_and_count(low, high, bounds, oriented, directed, products):
     """Count the triangles whose lowest corner lies in blocks ``low … high - 1``.
 
     Returns
@@ -231,6 +231,7 @@ def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, di
         By rank: triangles, and directed edges between the other two corners or (``products``)
         directed triangles; int64[0] for an undirected graph.
     """
+    _, _, row_start, row_length, targets, mutual, _ = oriented
     rows = row_start.size
     triangles = np.zeros(rows, np.int64)
     edges = np.zeros(rows if directed else 0, np.int64)

@@ -32,19 +32,19 @@ COUNT_WORDS = EMPTY + 2
 #: Type of users' ids.
 WIDE = np.dtype(np.int64)
 
-_TURNS = packer("turns")
-_COUNTED = packer("keep_loops", "turns", "tiles", "counts", "ticket")
+_SWITCHES = packer("switches")
+_COUNTED = packer("keep_loops", "switches", "tiles", "counts", "ticket")
 _LISTED = packer("keep_loops", "tiles", "put_at", "delete_at")
-_LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "turned")
+_LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "switched")
 _ROWS_COUNTED = packer("tiles", "counts", "ticket")
-_GROUPED = packer("tiles", "turns", "ids_are_narrow")
+_GROUPED = packer("tiles", "switches", "ids_are_narrow")
 _REPORTED = packer("counts", "faults", "ticket", "host")
 
 
-class KeptList(NamedTuple):
+class OutputList(NamedTuple):
     """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
 
-    #: uint32: places of the deciding rows in the order, where these are listed.
+    #: uint32: positions of the deciding rows in the order, where these are listed.
     at: int
     rows: int
     #: uint32
@@ -54,30 +54,30 @@ class KeptList(NamedTuple):
     positions: int
     firsts: int
     #: uint8: whether a row before the deciding one says the contrary.
-    turned: int
+    switched: int
 
     def argument(self, tiles: int) -> bytes:
-        """``KeptList`` of the kernels, packed."""
+        """``OutputList`` of the kernels, packed."""
         return _LIST(self.at, tiles, *self[1:])
 
 
-class Room(NamedTuple):
+class ConversionMemory(NamedTuple):
     """Memory of a conversion, in two pieces: the lists, which the batch keeps, and the rest."""
 
     block: DeviceScratch
     scratch: DeviceScratch
     #: ``Counts``, and what is 0 behind them.
     zeros: Piece
-    puts: KeptList
-    deletes: KeptList
+    puts: OutputList
+    deletes: OutputList
 
 
-class Target(NamedTuple):
-    """Where the edges that are kept go."""
+class Output(NamedTuple):
+    """Where a conversion writes the edges that it keeps, and its report."""
 
-    room: Room
+    memory: ConversionMemory
     #: Address of page-locked words that get `REPORT` from the last launch.
-    told: int
+    report: int
     keeps_loops: bool
     ids_are_narrow: bool
 
@@ -92,7 +92,7 @@ def _tiles_of(count: int) -> int:
     return -(-count // _TILE_ENTRIES)
 
 
-def room_for(
+def memory_for(
     device: Device,
     rows: EdgeRows,
     record: Record,
@@ -100,7 +100,7 @@ def room_for(
     *,
     dense: bool,
     buckets: int,
-) -> Room:
+) -> ConversionMemory:
     """Memory for the lists, as if all rows were kept.
 
     Parameters
@@ -113,31 +113,35 @@ def room_for(
     count, kinds = rows.number, 1 if rows.op is None else 2
     id_bytes = id_type(dense=dense).itemsize
     words = COUNT_WORDS + 2 * buckets
-    # Ids twice, offsets, and flags; positions; places in the order, and what is counted by tiles.
+    # Ids twice, offsets, and flags; positions; positions in the order, and what is counted by
+    # tiles.
     block = _memory(device, kinds * count * (2 * id_bytes + 5) + 4 * words)
     scratch = _memory(
         device,
         order_bytes + count * (8 * rows.with_positions + (0 if buckets else 8 * kinds)),
     )
-    zeros = Piece(block.place(4 * words), words)
+    zeros = Piece(block.reserve(4 * words), words)
 
-    def room_for_list(*, is_put: bool) -> KeptList:
+    def allocate_list(*, is_put: bool) -> OutputList:
         with_times = is_put and record.has_times
-        return KeptList(
-            at=0 if buckets else scratch.place(4 * count),
-            rows=block.place(id_bytes * count),
-            indptr=block.place(4 * (count + 1)),
-            columns=block.place(id_bytes * count),
-            positions=scratch.place(4 * count) if is_put and rows.with_positions else 0,
-            firsts=scratch.place(4 * count) if with_times else 0,
+        return OutputList(
+            at=0 if buckets else scratch.reserve(4 * count),
+            rows=block.reserve(id_bytes * count),
+            indptr=block.reserve(4 * (count + 1)),
+            columns=block.reserve(id_bytes * count),
+            positions=scratch.reserve(4 * count) if is_put and rows.with_positions else 0,
+            firsts=scratch.reserve(4 * count) if with_times else 0,
             # Whether an edge that is deleted was inserted before tells if its end points stay.
-            turned=block.place(count) if with_times or not is_put else 0,
+            switched=block.reserve(count) if with_times or not is_put else 0,
         )
 
-    puts, deletes = room_for_list(is_put=True), KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
+    puts, deletes = (
+        allocate_list(is_put=True),
+        OutputList(0, 0, zeros.address + 4 * EMPTY, 0, 0, 0, 0),
+    )
     if kinds == 2:
-        deletes = room_for_list(is_put=False)
-    return Room(block, scratch, zeros, puts, deletes)
+        deletes = allocate_list(is_put=False)
+    return ConversionMemory(block, scratch, zeros, puts, deletes)
 
 
 def _memory(device: Device, nbytes: int) -> DeviceScratch:
@@ -146,21 +150,23 @@ def _memory(device: Device, nbytes: int) -> DeviceScratch:
     return DeviceScratch(device.xp, device.empty(size, np.uint8))
 
 
-def group_sorted(launches: Launches, ordered: SortedRows, to: Target, turns: Piece | None) -> None:
+def group_sorted(
+    launches: Launches, ordered: SortedRows, to: Output, switches: Piece | None
+) -> None:
     """Fill the lists with the edges that are kept, of rows in order; they are counted first."""
     launch, rows, ticket = launches.launch_packed, ordered.argument, launches.words.ticket
-    count, counts = ordered.keys.size, to.room.zeros.place
-    puts, deletes = to.room.puts, to.room.deletes
-    if turns is not None:
+    count, counts = ordered.keys.size, to.memory.zeros.address
+    puts, deletes = to.memory.puts, to.memory.deletes
+    if switches is not None:
         launch(
-            "raw_edges.cu", "mark_turns", -(-count // _TILE_THREADS), _TILE_THREADS,
-            rows + _TURNS(address(turns)),
+            "raw_edges.cu", "mark_switches", -(-count // _TILE_THREADS), _TILE_THREADS,
+            rows + _SWITCHES(address(switches)),
         )  # fmt: skip
     blocks = _tiles_of(count)
-    tiles = to.room.scratch.place(8 * blocks)
+    tiles = to.memory.scratch.reserve(8 * blocks)
     launch(
         "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
-        rows + _COUNTED(to.keeps_loops, address(turns), tiles, counts, ticket),
+        rows + _COUNTED(to.keeps_loops, address(switches), tiles, counts, ticket),
     )  # fmt: skip
     launch(
         "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
@@ -172,8 +178,8 @@ def group_sorted(launches: Launches, ordered: SortedRows, to: Target, turns: Pie
         "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
         arguments + _ROWS_COUNTED(blocks, counts, ticket),
     )  # fmt: skip
-    report = _REPORTED(counts, launches.words.faults, ticket, to.told)
+    report = _REPORTED(counts, launches.words.faults, ticket, to.report)
     launch(
         "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
-        arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + report,
+        arguments + _GROUPED(blocks, address(switches), to.ids_are_narrow) + report,
     )  # fmt: skip

@@ -5,7 +5,7 @@ Lower is which has fewer neighbors or, of as many, the smaller index. So no vert
 
 Not here: what is done with it (`triangles.py`).
 
-Source: see ``targets.cu``.
+Source: see ``oriented_edges.cu``.
 """
 
 from typing import Final, NamedTuple
@@ -29,14 +29,14 @@ from .compact_rows import (
     rows_bytes,
 )
 
-_SOURCE: Final = "targets.cu"
+_SOURCE: Final = "oriented_edges.cu"
 
 #: Bits of the start of a row of targets; the other 24 are its length.
 _START_BITS: Final = 40
 
 
-class Targets(NamedTuple):
-    """Rows of targets; see ``targets.cuh`` for the encoding."""
+class OrientedEdges(NamedTuple):
+    """Rows of targets; see ``oriented_edges.cuh`` for the encoding."""
 
     #: uint64[vertex_count]
     rows: Array
@@ -45,7 +45,7 @@ class Targets(NamedTuple):
 
 
 class Cleared(NamedTuple):
-    """Arrays that are filled with 0 by the way."""
+    """Arrays that are filled with 0 by the same launch."""
 
     #: uint64[vertex_count]
     counts: Array
@@ -55,38 +55,38 @@ class Cleared(NamedTuple):
     sizes: Array
 
 
-def targets_bytes(device: Device, sides: Adjacencies) -> int:
-    """Bytes of scratch that `targets_of` takes.
+def oriented_edges_bytes(device: Device, adjacencies: Adjacencies) -> int:
+    """Bytes of scratch that `oriented_edges` takes.
 
     Raises
     ------
     EngineError
         The graph is too large for the encoding.
     """
-    count, entries = sides.out.count, sides.out.num_entries
-    room = _room(sides)
-    if (sides.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
+    count, entries = adjacencies.out.count, adjacencies.out.num_entries
+    room = _room(adjacencies)
+    if (adjacencies.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
         msg = f"{count:,} vertices and {room:,} entries are too many to count triangles on a GPU"
         raise EngineError(msg)
     need = rows_bytes(count, entries)
-    if sides.directed:
-        need += rows_bytes(count, entries) + in_rows_bytes(device, sides)
+    if adjacencies.directed:
+        need += rows_bytes(count, entries) + in_rows_bytes(device, adjacencies)
     return need + bytes_of((room, np.uint32), (count, np.uint64))
 
 
-def _room(sides: Adjacencies) -> int:
+def _room(adjacencies: Adjacencies) -> int:
     """Entries that targets are written to: each row has room for all neighbors."""
-    return sides.out.num_entries * (2 if sides.directed else 1)
+    return adjacencies.out.num_entries * (2 if adjacencies.directed else 1)
 
 
-def targets_of(
+def oriented_edges(
     device: Device,
     scratch: Scratch,
-    sides: Adjacencies,
+    adjacencies: Adjacencies,
     degree: Array,
     cleared: Cleared,
     both_ways: Array | None = None,
-) -> Targets:
+) -> OrientedEdges:
     """Point the edges upwards, in scratch.
 
     Parameters
@@ -97,9 +97,11 @@ def targets_of(
         uint32[vertex_count] for a directed graph, filled in: those of them with edges both ways;
         None: not asked for.
     """
-    out = sides.out
-    targets = Targets(scratch.take(out.count, np.uint64), scratch.take(_room(sides), np.uint32))
-    if not sides.directed:
+    out = adjacencies.out
+    targets = OrientedEdges(
+        scratch.take(out.count, np.uint64), scratch.take(_room(adjacencies), np.uint32)
+    )
+    if not adjacencies.directed:
         indptr = measure_rows(device, scratch, out.degree)
         _begin(device, indptr, None, degree, targets, cleared)
         windows = (indptr, *cut_windows(device, scratch, indptr, out.num_entries))
@@ -107,7 +109,7 @@ def targets_of(
         _append_targets(device, out, windows, None, degree, targets)
         return targets
     own = compact_rows(device, scratch, out)
-    other = compact_rows(device, scratch, in_rows(device, scratch, sides))
+    other = compact_rows(device, scratch, in_rows(device, scratch, adjacencies))
     degree.fill(0)
     if both_ways is not None:
         both_ways.fill(0)
@@ -125,7 +127,7 @@ def _begin(
     indptr: Array,
     other_indptr: Array | None,
     degree: Array,
-    targets: Targets,
+    targets: OrientedEdges,
     cleared: Cleared,
 ) -> None:
     count = int(indptr.size) - 1
@@ -141,7 +143,7 @@ def _append_targets(
     windows: tuple[Array, Array, Array],
     marked: Array | None,
     degree: Array,
-    targets: Targets,
+    targets: OrientedEdges,
     *,
     new_only: bool = False,
 ) -> None:

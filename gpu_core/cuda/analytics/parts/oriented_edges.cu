@@ -1,8 +1,8 @@
-// targets.cu -- orient the edges of the undirected simple graph from lower to higher degree.
+// oriented_edges.cu -- orient the edges of the undirected simple graph from lower to higher degree.
 //
-// Caller      gpu_core/cuda/analytics/parts/targets.py
+// Caller      gpu_core/cuda/analytics/parts/oriented_edges.py
 // Host twin   gpu_core/host/analytics/triangles/triangles.py, same orientation
-// Encoding    targets.cuh
+// Encoding    oriented_edges.cuh
 //
 // The rows of a graph are read in windows, and each target is appended to its row as it is found. Of
 // a directed graph both directions are read: entries that are in both are found first, by binary
@@ -10,7 +10,7 @@
 //
 // Source: Latapy, "Main-memory triangle computations for very large (sparse (power-law)) graphs",
 // TCS 2008 (the orientation).
-#include "targets.cuh"
+#include "oriented_edges.cuh"
 #include "windows.cuh"
 
 // Which entries of the rows (a) are also entries of the other direction's (b): bit 31 is set there.

@@ -1,12 +1,12 @@
-// ways.cuh -- rows that messages follow, with the weights of their entries.
+// message_rows.cuh -- rows that messages follow, with the weights of their entries.
 //
 // Part of     messages.cuh, program_run.cuh, for_vertices.cuh
-// Twin        `WAY_DTYPE` in gpu_core/cuda/analytics/programs/ways.py
+// Twin        `_MESSAGE_ROWS` in gpu_core/cuda/analytics/programs/message_rows.py
 #pragma once
 #include "frontier.cuh"
 
-// Rows of one way, and weights of their entries: narrow, wide, or none of both: 1.
-struct Way {
+// Rows of one direction, and the weights of their entries: float32, float64, or neither: 1.
+struct MessageRows {
     Rows rows;
     const f32* narrow;
     const f64* wide;
@@ -16,9 +16,9 @@ struct Way {
         return weight_begin ? weight_begin[vertex] : 0;
     }
 
-    __device__ __forceinline__ f64 weight(i64 place) const {
-        if (wide) return wide[place];
-        return narrow ? static_cast<f64>(narrow[place]) : 1.0;
+    __device__ __forceinline__ f64 weight(i64 position) const {
+        if (wide) return wide[position];
+        return narrow ? static_cast<f64>(narrow[position]) : 1.0;
     }
 
     __device__ __forceinline__ f64 weight_of(const Entry& entry) const {
@@ -26,7 +26,7 @@ struct Way {
     }
 };
 
-// Edges that a vertex has along one way, or along two.
+// Edges that a vertex has in one direction, or in two.
 __device__ __forceinline__ i64 degree_of(u32 vertex, const u32* degree, const u32* second_degree) {
     return static_cast<i64>(degree[vertex]) + (second_degree ? second_degree[vertex] : 0u);
 }

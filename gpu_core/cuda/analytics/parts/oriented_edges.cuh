@@ -1,4 +1,4 @@
-// targets.cuh -- oriented edges: the undirected simple graph with each edge once.
+// oriented_edges.cuh -- oriented edges: the undirected simple graph with each edge once.
 //
 // Order       (degree, index): no vertex has more than sqrt(2 m) targets.
 // Encoding    a row of targets is one u64: where it begins << 24 | how long it is; targets stand in

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ...engine import Reader
 
 
-def sides_of(reader: Reader, *, weighted: bool = False) -> Adjacencies:
+def adjacencies_of(reader: Reader, *, weighted: bool = False) -> Adjacencies:
     """Rows of out- and, where they are stored, of in-neighbors; valid until the next batch."""
     out = reader.rows("out", weighted=weighted)
     if not reader.kind.directed:

@@ -1,0 +1,138 @@
+"""``graphtide study overallocation``: what room that rows have beyond their entries saves.
+
+Figure 6.2 of aimGraph's thesis (papers/000) has cuSTINGER insert a million edges, with 5 to 50 % of
+its memory allocated ahead: 22 and 38 entries an adjacency at 50 %, and with less of it far slower.
+Layout `runs` has no such factor. How much room its rows have ahead follows from the size of a page:
+a run is 1, 2, 4, … pages, so larger pages are more room for short rows, and fewer rows that move to
+another run when edges come.
+
+Graphs of all sizes of pages are measured alternately. *Ahead* is counted when the graph has its own
+edges; *moved* are the rows that an insert moves, of all that it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import click
+
+from ...gpu_core.errors import GraphtideError
+from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.report import BatchReport
+from ..bench.measuring.arm import Arm, Bench, Row
+from ..bench.measuring.report import Table
+from ..bench.measuring.selection import Selection
+from ..bench.updates import csr_bytes
+from .plots import check_plot, draw
+
+_DEFAULT = ("G1", "G3", "G4")
+_PAGE_BYTES = (16, 32, 64, 128, 256, 512)
+#: Edges of a batch; at most a quarter of the graph.
+_EDGES = 1_000_000
+
+
+def study_overallocation(
+    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+
+    Raises
+    ------
+    SettingsError
+        A name is of no workload, a number is out of range, or the plot cannot be drawn.
+    GraphtideError
+        A graph has other entries than it must have.
+    """
+    check_plot(plot)
+    selection = Selection(names, _DEFAULT, repeats, smaller)
+    arm = selection.begin("study overallocation", Arm(engine))
+    click.echo(
+        "The thesis, figure 6.2: cuSTINGER with 50 % ahead has 22 (ldoor) and 38 (audikw1) entries "
+        "ahead, and 5 % takes it up to 100 times as long (GTX 780)."
+    )
+    table = Table(
+        ["graph", "page bytes"],
+        [
+            "entries ahead of a row", "ahead, of entries", "memory over CSR", "entries inserted",
+            "rows moved", "insert", "delete",
+        ],
+    )  # fmt: skip
+    panels = {}
+    for bench in selection.benches(Bench, arm):
+        size = min(_EDGES, bench.keys.size // 4)
+        graphs = {page: bench.graph(page_bytes=page) for page in _PAGE_BYTES}
+        ahead = {page: _ahead(graph) for page, graph in graphs.items()}
+        over = {
+            page: graph.memory().graph_bytes / csr_bytes(bench.keys)
+            for page, graph in graphs.items()
+        }
+        rows, moved = timed(bench, graphs, size)
+        for page, row in rows.items():
+            entries, share = ahead[page]
+            table.row(
+                bench.name, page, f"{entries:.1f}", f"{share:.0%}", f"{over[page]:.2f}",
+                f"{size:,}", f"{moved[page]:.1%}", row.device("insert"), row.device("delete"),
+            )  # fmt: skip
+        panels[bench.name] = {
+            what: (
+                [ahead[page][0] for page in rows],
+                [_median(row, what) for row in rows.values()],
+            )
+            for what in ("insert", "delete")
+        }
+    if plot is not None:
+        draw(plot, panels, "entries ahead of a row", "ms", logarithmic=True)
+
+
+def timed(
+    bench: Bench, graphs: dict[int, DynamicGraph], size: int
+) -> tuple[dict[int, Row], dict[int, float]]:
+    """Insert and delete so many entries in each graph, alternately.
+
+    Returns
+    -------
+    rows
+        Milliseconds.
+    moved : dict
+        Rows that the first insert moved, of those that it changed.
+
+    Raises
+    ------
+    GraphtideError
+        A graph has other entries than it must have.
+    """
+    rows = {page: Row(bench.name, str(page)) for page in graphs}
+    first: dict[int, BatchReport] = {}
+    for repeat in range(bench.repeats + 1):
+        drawn = bench.fresh(size, repeat)
+        for page, graph in graphs.items():
+            put, delete = (bench.batch(graph, op, drawn) for op in (1, -1))
+            if repeat == 0:
+                first[page] = graph.apply(put)
+            else:
+                bench.timed(rows[page], repeat, "insert", partial(graph.apply, put))
+            bench.timed(rows[page], repeat, "delete", partial(graph.apply, delete))
+    if len({graph.state_hash() for graph in graphs.values()}) > 1:
+        msg = f"{bench.name}: graphs of other pages have other edges; please report this"
+        raise GraphtideError(msg)
+    bench.check(graphs[_PAGE_BYTES[0]], None, "overallocation")
+    return rows, {
+        page: each.rows_moved / (each.rows_moved + each.rows_appended + each.rows_merged)
+        for page, each in first.items()
+    }
+
+
+def _ahead(graph: DynamicGraph) -> tuple[float, float]:
+    """Room of entries that rows have beyond theirs: of each on the mean, and over all entries."""
+    detail = graph.memory(detail=True).detail
+    assert detail is not None
+    rows = sum(each.adjacencies for each in detail.classes)
+    entries = sum(each.entries for each in detail.classes)
+    room = sum(each.room for each in detail.classes)
+    return (room - entries) / rows, (room - entries) / entries
+
+
+def _median(row: Row, what: str) -> float:
+    laps = sorted(lap.device for lap in row.laps[what])
+    return laps[len(laps) // 2]
