@@ -30,7 +30,7 @@ from ...printable import counted, printable
 from ...table import largest
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from ..shared.adjacencies import adjacencies_of
-from ..shared.by_vertex import Values, ValuesResult, in_order
+from ..shared.by_vertex import Values, ValuesResult, in_order, order_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -108,8 +108,7 @@ def katz_centrality(
         An argument is out of range, or the graph has no weights.
     """
     _check_settings(reader, alpha, beta, max_iter, tol, weight)
-    # Before the steps, which are waited for.
-    weighted, order = weight is not None, reader.order()
+    weighted, order = weight is not None, order_of(reader)
     values, iterations, residual = reader.algorithms.katz_centrality.iterate(
         reader.workspace,
         adjacencies_of(reader, weighted=weighted),

@@ -36,7 +36,7 @@ from ...errors import SettingsError
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from ..shared import components
-from ..shared.by_vertex import Values, in_order
+from ..shared.by_vertex import Values, in_order, order_of
 from ..shared.components import GroupsResult
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ def label_propagation(reader: Reader, *, max_iter: int | None = None) -> Communi
     if max_iter is not None and not (is_whole and max_iter >= 1):
         msg = f"max_iter={max_iter!r} is not a whole number, 1 or more"
         raise SettingsError(msg)
-    order = reader.order()
+    order = order_of(reader)
     first, iterations = reader.algorithms.label_propagation.communities(
-        reader.workspace, reader.rows("out"), order, max_iter
+        reader.workspace, reader.rows("out"), order.indices, max_iter
     )
     return CommunitiesResult(in_order(reader, first, order), iterations)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..shared import components
 from ..shared.adjacencies import adjacencies_of
-from ..shared.by_vertex import in_order
+from ..shared.by_vertex import in_order, order_of
 from ..shared.components import ComponentsResult
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 def strongly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
-    twins, order, adjacencies = reader.algorithms, reader.order(), adjacencies_of(reader)
+    twins, order, adjacencies = reader.algorithms, order_of(reader), adjacencies_of(reader)
     twin = (
         twins.strongly_connected_components
         if adjacencies.directed
         else twins.weakly_connected_components
     )
-    first = twin.first_members(reader.workspace, adjacencies, order)
+    first = twin.first_members(reader.workspace, adjacencies, order.indices)
     return ComponentsResult(in_order(reader, first, order), "strongly_connected_components")
 
 

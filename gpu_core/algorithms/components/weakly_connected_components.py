@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..maintained.maintained_components import NAME, MaintainedComponents
 from ..shared import components
 from ..shared.adjacencies import adjacencies_of
-from ..shared.by_vertex import in_order
+from ..shared.by_vertex import in_order, order_of
 from ..shared.components import ComponentsResult
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 def weakly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
-    order, kept = reader.order(), reader.maintained.get(NAME)
+    order, kept = order_of(reader), reader.maintained.get(NAME)
     roots = None if kept is None else kept.state(reader)
     if roots is not None:
         twin = reader.algorithms.maintained_components
-        first = twin.first_members(reader.workspace, roots, order)
+        first = twin.first_members(reader.workspace, roots, order.indices)
     else:
         twin = reader.algorithms.weakly_connected_components
-        first = twin.first_members(reader.workspace, adjacencies_of(reader), order)
+        first = twin.first_members(reader.workspace, adjacencies_of(reader), order.indices)
     return ComponentsResult(in_order(reader, first, order), NAME)
 
 

@@ -109,14 +109,28 @@ def vertices_at(vertices: Column, positions: npt.NDArray[np.uint32]) -> Column:
     return found
 
 
-def in_order(reader: Reader, values: Any, order: Any = None) -> Values:
+class Order(NamedTuple):
+    """The vertices in increasing order of users' ids, in the engine's memory."""
+
+    #: Of ``reader.order()``, and ``reader.ids_in_order()`` of it.
+    indices: Any
+    ids: Any
+
+
+def order_of(reader: Reader) -> Order:
+    """The order that results are brought into; the reader's lock is held.
+
+    An algorithm that waits for the engine asks before it does, so that this takes no time.
+    """
+    indices = reader.order()
+    return Order(indices, reader.ids_in_order(indices))
+
+
+def in_order(reader: Reader, values: Any, order: Order | None = None) -> Values:
     """Columns of values by vertex index, an array of the engine's; the reader's lock is held.
 
-    ``order``: what ``reader.order()`` returned, if it was asked already.
+    ``order``: of `order_of`, if it was asked already.
     """
-    order = reader.order() if order is None else order
-    vertices = reader.ids_in_order(order)
-    columns: Values = reader.algorithms.in_order.values_in_order(
-        reader.workspace, values, order, vertices
-    )
+    order = order or order_of(reader)
+    columns: Values = reader.algorithms.in_order.values_in_order(reader.workspace, values, *order)
     return columns

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from ..shared.adjacencies import adjacencies_of
-from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order, vertices_at
+from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order, order_of, vertices_at
 from ..shared.sources import source_indices
 
 if TYPE_CHECKING:
@@ -125,11 +125,13 @@ def bfs(
         ``sources`` are no ids, or there are none.
     """
     found = source_indices(reader, "sources", sources, unknown=unknown)
-    twin, adjacencies, order = reader.algorithms.bfs, adjacencies_of(reader), reader.order()
+    twin, adjacencies, order = reader.algorithms.bfs, adjacencies_of(reader), order_of(reader)
     if not parents:
         distance = twin.distances(reader.workspace, adjacencies, found)
         return BfsResult(in_order(reader, distance, order))
-    distance, parent = twin.distances_and_parents(reader.workspace, adjacencies, found, order)
+    distance, parent = twin.distances_and_parents(
+        reader.workspace, adjacencies, found, order.indices
+    )
     return BfsResult(in_order(reader, distance, order), in_order(reader, parent, order))
 
 

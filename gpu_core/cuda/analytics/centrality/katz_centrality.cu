@@ -3,17 +3,20 @@
 // Caller      gpu_core/cuda/analytics/centrality/katz_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/katz_centrality.py
 //
-// Rows        slices (slices.cuh), or in place where few steps are likely; with the same bits
+// Rows        slices (slices.cuh), or in place where few steps are likely, with values of hubs in shared
+//             memory (hub_cache.cuh); with the same bits
 // Values      f64 by vertex index, after steps of even and of odd numbers in two arrays; absent vertices
 //             have 0 in both
 // Alike       as long as all vertices have the same value, a row's sum is that value times its entries:
-//             nothing is gathered
+//             nothing is gathered. What the steps before change is known: one launch makes them all
 // Measured    what a step has changed is summed up in fixed blocks: of pulled steps by a launch of its own,
 //             as which block makes a row of slices depends on scheduling. Once that is below the
 //             threshold, or no number, launches change nothing: the host starts several before it looks
+#include "hub_cache.cuh"
 #include "slices.cuh"
 
 constexpr int MEASURED = 1024;
+constexpr int IN_PLACE_THREADS = 1024;
 
 struct State {
     i64 steps;
@@ -58,17 +61,22 @@ __device__ __forceinline__ void end_step(double change, double squares, const En
     state->ended = !(change >= ending.threshold) || change > 1.7e308;
 }
 
-// One step from `common`, which all vertices have that are there.
+// The step from `common`, which all vertices have that are there, after `steps` of them.
 //
-// Launch      SLICE_THREADS threads, a block for MEASURED vertices
+// Launch      SLICE_THREADS threads, a block for MEASURED vertices; it is the first one
 // Reads       lengths  u32[rows] of slices.cuh
-// Writes      next     f64[rows], sums, state
+// Writes      next     f64[rows]; other  f64[rows]: absent vertices alone; cache, sums, state
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         const u32* __restrict__ lengths, const i64 rows, const double alpha, const double beta,
-        const double common, double* __restrict__ next, const double threshold, double* sums,
-        u64* state_words, u32* ticket) {
+        const double common, const i64 steps, double* __restrict__ next, double* __restrict__ other,
+        const HubCache cache, const double threshold, double* sums, u64* state_words, u32* ticket) {
     State* const state = reinterpret_cast<State*>(state_words);
-    if (state->ended) return;
+    // The block that ends the step sees what is written before any block's ticket.
+    if (thread_of_grid() == 0) *state = {steps, 0, 0, 0, 0};
+    const auto value_of = [&](u32 length) {
+        return length & ABSENT_BIT ? 0.0 : alpha * (common * length) + beta;
+    };
+    cache.fill([&](u32 hub) { return value_of(lengths[hub]); });
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
 #pragma unroll
@@ -76,9 +84,10 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         if (first + i >= rows) continue;
         const u32 length = lengths[first + i];
         const bool is_absent = length & ABSENT_BIT;
-        const double value = is_absent ? 0.0 : alpha * (common * length) + beta;
+        const double value = value_of(length);
         next[first + i] = value;
-        if (!is_absent) change += fabs(value - common);
+        if (is_absent) other[first + i] = 0;
+        else change += fabs(value - common);
         squares += value * value;
     }
     end_step(change, squares, {threshold, sums, state, ticket});
@@ -86,7 +95,8 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
 
 // One step: x' = alpha A^T x + beta.
 //
-// Launch      as slices.cuh says; pull_in_place of rows in place
+// Launch      as slices.cuh says; pull_in_place of rows in place: IN_PLACE_THREADS threads a block, a block a
+//             multiprocessor, and shared memory of hub_cache.cuh
 // Reads       indices  u32[entries]; weights f32[entries], wide_weights f64[entries]: one or none, others null
 //             x        f64[rows]
 // Writes      next     f64[rows], absent vertices left out
@@ -104,19 +114,24 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_values(
              [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
 }
 
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_in_place(
+extern "C" __global__ void __launch_bounds__(IN_PLACE_THREADS, 1) pull_in_place(
         const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
         const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
         const u32* __restrict__ indices, const double alpha, const double beta,
-        const double* __restrict__ x, double* __restrict__ next, const u64* state_words) {
+        const double* __restrict__ x, double* __restrict__ next, const u64* state_words,
+        const HubCache cache) {
     if (reinterpret_cast<const State*>(state_words)->ended) return;
     const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    extern __shared__ double held[];
+    __shared__ u32 taken;
+    WorkQueue work_queue(&taken);
+    const HeldHubs<IN_PLACE_THREADS> hubs(cache, held);
     // A sector of a short row serves several of its loads: it stays in the cache.
-    sum_rows<InPlace>(slices, slices.open_in_place(), {chunk_sums, tickets},
-                      [&](i64 entry) { return indices[entry]; },
-                      [&](u32 source) { return x[source]; },
-                      [](i64) { return 0; },
-                      [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+    sum_rows_from_queue<InPlace>(slices, work_queue, {chunk_sums, tickets},
+                                 [&](i64 entry) { return indices[entry]; },
+                                 [&](u32 source) { return hubs.value(source, x); },
+                                 [](i64) { return 0; },
+                                 [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
 }
 
 struct WeightedEntry {
@@ -147,12 +162,13 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values
 //
 // Launch      SLICE_THREADS threads, a block for MEASURED vertices
 // Reads       x, next  f64[rows], before and after the step
-// Writes      sums, state
+// Writes      cache, sums, state
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
         const double* __restrict__ x, const double* __restrict__ next, const i64 rows,
-        const double threshold, double* sums, u64* state_words, u32* ticket) {
+        const HubCache cache, const double threshold, double* sums, u64* state_words, u32* ticket) {
     State* const state = reinterpret_cast<State*>(state_words);
     if (state->ended) return;
+    cache.fill([&](u32 hub) { return next[hub]; });
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
 #pragma unroll

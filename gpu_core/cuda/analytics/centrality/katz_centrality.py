@@ -1,11 +1,12 @@
 """Katz centrality in CUDA: power iteration over sliced rows; the device tests for convergence.
 
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
-lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
-gathers the values of in-neighbors over a sliced copy of the rows (`slices.py`), one sums up the
-change. Where few steps are likely, rows without weights are read where they are
-instead, in the same order. Launches behind the last step change nothing, so the host starts as many
-as the fall of the residual makes likely before it looks, and behind them what the values become.
+lengths, and what the first changes is known, so one launch makes both (``katz_centrality.cu``). A
+later step, or the second by weight, is two launches: one gathers the values of in-neighbors over a
+sliced copy of the rows (`slices.py`), one sums up the change. Where few steps are likely, rows
+without weights are read where they are instead, in the same order. Launches behind the last step
+change nothing, so the host starts as many as the fall of the residual makes likely before it looks,
+and behind them what the values become.
 
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
@@ -20,13 +21,15 @@ from ...device.device import Array
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of
+from ..parts.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import in_slices, in_slices_bytes
 from ..parts.steps_ahead import steps_to
 
 _SOURCE: Final = "katz_centrality.cu"
 
 _MEASURED: Final = constant(_SOURCE, "MEASURED")
+_IN_PLACE_THREADS: Final = constant(_SOURCE, "IN_PLACE_THREADS")
 _STATE: Final = structure(_SOURCE, "State")
 
 #: Steps between two looks, at most and where residuals are no guide. These mostly fall more
@@ -63,42 +66,53 @@ def iterate(
     # Entries of a row in place lie side by side.
     is_spaced = adjacencies.into is not None and adjacencies.into.step > 1
     in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
+    in_place = in_place and fits_cache(device, count)
     need = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
     need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
+    need += hub_cache_bytes(device) if in_place else 0
     with workspace.scratch(need) as scratch:
         rows = in_slices(device, scratch, adjacencies, weighted=weighted, in_place=in_place)
-        # Pulled steps leave absent vertices out, and the first two write all.
-        even, odd = zeros(scratch, count, np.float64), scratch.reserve(8 * count)
-        vectors = address(even), odd
-        sums, state = scratch.reserve(16 * measuring), zeros(scratch, words, np.uint64)
+        # Values after steps of even and of odd numbers.
+        vectors = scratch.reserve(8 * count), scratch.reserve(8 * count)
+        sums, state = scratch.reserve(16 * measuring), scratch.take(words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
-        kernel = "pull_in_place" if in_place else "pull_values"
-        kernel = "pull_weighted_values" if weighted else kernel
+        kernel = "pull_weighted_values" if weighted else "pull_values"
+        blocks, threads, shared_bytes, cache, held = rows.blocks, THREADS, 0, NO_CACHE, b""
+        if in_place:
+            kernel, blocks, threads = "pull_in_place", device.multiprocessors, _IN_PLACE_THREADS
+            cache, shared_bytes = hub_cache(device, scratch, adjacencies.out.degree)
+            held = cache
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
         behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
-        # By weight, a row of equal values is summed up no sooner than any other.
-        commons = (0.0,) if weighted else (0.0, beta)
+        # The first step gives each vertex beta. By weight, a row of equal values is summed up no
+        # sooner than any other.
+        change = abs(beta) * adjacencies.out.num_vertices
+        is_first = weighted or max_iter == 1 or change < threshold
+        common, before_alike = (0.0, 0) if is_first else (beta, 1)
+        launched = before_alike + 1
+        device.launch_packed(
+            _SOURCE, "step_alike", measuring, THREADS,
+            pack(
+                rows.lengths, count, alpha, beta, common, before_alike,
+                vectors[launched % 2], vectors[before_alike % 2],
+            ) + cache + behind,
+        )  # fmt: skip
 
         def launch(step: int) -> None:
             x, following = vectors[(step - 1) % 2], vectors[step % 2]
-            if step <= len(commons):
-                device.launch_packed(
-                    _SOURCE, "step_alike", measuring, THREADS,
-                    pack(rows.lengths, count, alpha, beta, commons[step - 1], following) + behind,
-                )  # fmt: skip
-                return
             device.launch_packed(
-                _SOURCE, kernel, rows.blocks, THREADS,
-                before + pack(x, following, address(state)) + weights,
+                _SOURCE, kernel, blocks, threads,
+                before + pack(x, following, address(state)) + weights + held,
+                shared_bytes=shared_bytes,
             )  # fmt: skip
             device.launch_packed(
-                _SOURCE, "measure_step", measuring, THREADS, pack(x, following, count) + behind
-            )
+                _SOURCE, "measure_step", measuring, THREADS,
+                pack(x, following, count) + cache + behind,
+            )  # fmt: skip
 
-        launched = 0
+        last = min(ahead, max_iter)
         while True:
-            last = min(launched + ahead, max_iter)
             for step in range(launched + 1, last + 1):
                 launch(step)
             launched = last
@@ -113,9 +127,8 @@ def iterate(
             residual = float(told["residual"])
             if told["ended"] or launched == max_iter:
                 return values, int(told["steps"]), residual
-            ahead = _at_most(
-                steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
-            )
+            steps = steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
+            last = min(launched + _at_most(steps), max_iter)
 
 
 def _first_steps(out: Rows, alpha: float, beta: float, threshold: float) -> int:

@@ -318,19 +318,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const double share = step.finish(vertex, sum, own.row);
         if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
     };
-    // Once its chunks are taken, the block takes slices; a warp asks for its next one ahead.
-    const i64 own_chunks = slices.chunks_of_block(gridDim.x);
-    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - own_chunks) * gridDim.x; };
-    i64 slice = slice_of(
-        sum_long_rows(slices, gridDim.x, work_queue, {chunk_sums, tickets}, load, value, prepare,
-                                    finish));
-    SliceRow own = slices.open(slice);
-    while (slice * WARP < rows) {
-        const i64 next_slice = slice_of(work_queue.take());
-        const SliceRow next = slices.open(next_slice);
-        sum_short_rows(own, load, value, prepare, finish);
-        slice = next_slice;
-        own = next;
-    }
+    sum_rows_from_queue<Interleaved>(slices, work_queue, {chunk_sums, tickets}, load, value, prepare,
+                                     finish);
     step.add_up<HUB_THREADS>();
 }

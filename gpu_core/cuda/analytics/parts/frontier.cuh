@@ -28,10 +28,10 @@ constexpr int SMALL_THREADS = 1024;
 #define IN_CLUSTER
 #endif
 
-// All threads of all blocks of the launch wait here, and see what the others have written before.
+// All threads of all blocks of the launch wait here, and see what the others have written before: the
+// barrier of a cluster orders memory, so a fence beside it would be waited for twice.
 __device__ __forceinline__ void meet() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    __threadfence();
     asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 #else
     __syncthreads();

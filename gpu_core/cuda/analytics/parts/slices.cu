@@ -2,8 +2,8 @@
 //
 // Caller      gpu_core/cuda/analytics/parts/slices.py
 //
-// They are made of `Rows` (gpu_core/rows.py): measure_slices -> list_chunks -> copy_slices; nothing is
-// read back.
+// They are made of `Rows` (gpu_core/rows.py): measure_slices -> list_chunks -> copy_slices, or of rows that
+// stay in place list_in_place alone; nothing is read back.
 #include "hubs.cuh"
 #include "slices.cuh"
 
@@ -56,16 +56,37 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
     sums_before<SLICE_THREADS>(block_sums, gridDim.x);
 }
 
+// List the chunks of a long row, a row a thread; others have no `long_length`. All threads of the block call.
+//
+// The chunks of a row lie one behind the other, rows in any order; `listed` counts them. Their tickets
+// become 0.
+__device__ __forceinline__ void list_row(i64 row, i64 first, u32 long_length, u64* chunk_words,
+                                         u32* listed, u32* __restrict__ tickets) {
+    const u32 parts = (long_length + CHUNK_ENTRIES - 1) / CHUNK_ENTRIES;
+    u32 all;
+    u32 position = block_exclusive_sum<u32, SLICE_THREADS>(parts, all);
+    if (all == 0) return;
+    __shared__ u32 first_position;
+    if (threadIdx.x == 0) first_position = atomicAdd(listed, all);
+    __syncthreads();
+    position += first_position;
+    Chunk* chunks = reinterpret_cast<Chunk*>(chunk_words);
+    for (u32 part = 0; part < parts; ++part) {
+        const u32 skipped = part * CHUNK_ENTRIES;
+        chunks[position + part] = {first + skipped, static_cast<u32>(row),
+                                min(CHUNK_ENTRIES, long_length - skipped), part, parts};
+        tickets[position + part] = 0;
+    }
+}
+
 // Make the starts of slices those among all entries, and list the chunks of long rows.
 //
 // Launch      SLICE_THREADS threads, one a row
-// Reads       begin  i64[rows], where rows lie that are read in place; null: they are copied
-// Writes      starts, chunks; tickets of the chunks: 0
-//             chunk_count  grows from 0; the chunks of a row lie one after the other, rows in any order
+// Writes      starts, chunks and their tickets
+//             chunk_count  grows from 0
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
         const u32* __restrict__ lengths, const i64 rows, const i64* __restrict__ block_sums,
-        const i64* __restrict__ begin, i64* __restrict__ starts, u64* chunk_words, u32* chunk_count,
-        u32* __restrict__ tickets) {
+        i64* __restrict__ starts, u64* chunk_words, u32* chunk_count, u32* __restrict__ tickets) {
     const i64 row = thread_of_grid();
     const i64 slice = row / WARP;
     const u32 length = row < rows ? lengths[row] & ~ABSENT_BIT : 0;
@@ -77,23 +98,32 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
     if (slice * WARP < rows) start = starts[slice] + block_sums[row / MEASURED_ROWS];
     __syncwarp();
     if (lane_of_thread() == 0 && slice * WARP < rows) starts[slice] = start;
+    list_row(row, start + interleaved + before, long_length, chunk_words, chunk_count, tickets);
+}
 
-    const u32 parts = (long_length + CHUNK_ENTRIES - 1) / CHUNK_ENTRIES;
-    u32 all;
-    u32 position = block_exclusive_sum<u32, SLICE_THREADS>(parts, all);
-    if (all == 0) return;
-    __shared__ u32 first_position;
-    if (threadIdx.x == 0) first_position = atomicAdd(chunk_count, all);
-    __syncthreads();
-    position += first_position;
-    Chunk* chunks = reinterpret_cast<Chunk*>(chunk_words);
-    const i64 first = begin && parts ? begin[row] : start + interleaved + before;
-    for (u32 part = 0; part < parts; ++part) {
-        const u32 skipped = part * CHUNK_ENTRIES;
-        chunks[position + part] = {first + skipped, static_cast<u32>(row),
-                                min(CHUNK_ENTRIES, length - skipped), part, parts};
-        tickets[position + part] = 0;
+// Lengths of rows that are read in place, and the chunks of the long ones.
+//
+// Launch      SLICE_THREADS threads, one a row
+// Reads       degree, present, begin  of `Rows`
+// Writes      lengths  u32[rows], chunks and their tickets, chunk_count
+// Counter     u32, 0 before and after: chunks listed so far; ticket likewise
+// Cost        reads 5 bytes a row, 13 of a long one; writes 4, and 28 a chunk
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_in_place(
+        const u32* __restrict__ degree, const u8* __restrict__ present,
+        const i64* __restrict__ begin, const i64 rows, u32* __restrict__ lengths, u64* chunk_words,
+        u32* chunk_count, u32* __restrict__ tickets, u32* counter, u32* ticket) {
+    const i64 row = thread_of_grid();
+    u32 length = 0;
+    if (row < rows) {
+        length = degree[row];
+        lengths[row] = present[row] ? length : ABSENT_BIT;
     }
+    const u32 long_length = length > SHORT_LENGTH ? length : 0;
+    const i64 first = long_length ? begin[row] : 0;
+    list_row(row, first, long_length, chunk_words, counter, tickets);
+    if (!is_last_block(ticket) || threadIdx.x > 0) return;
+    *chunk_count = __ldcg(counter);
+    *counter = 0;
 }
 
 // Weights, which are copied as they are: float32, or float64 in rows of step 1.

@@ -112,9 +112,9 @@ struct Slices {
         return found;
     }
     // As `open`, of rows in place.
-    __device__ __forceinline__ SliceRow open_in_place() const {
-        const i64 row = (blockIdx.x - chunk_blocks) * SLICE_THREADS + threadIdx.x;
-        if (row < 0 || row >= rows) return {row, 0, ABSENT_BIT};
+    __device__ __forceinline__ SliceRow open_in_place(i64 slice) const {
+        const i64 row = slice * WARP + lane_of_thread();
+        if (slice < 0 || row >= rows) return {row, 0, ABSENT_BIT};
         return {row, starts[row], lengths[row]};
     }
 };
@@ -122,6 +122,9 @@ struct Slices {
 // Walk through interleaved entries: where each lane's next one lies in the slice. All lanes call.
 class Interleaved {
   public:
+    __device__ __forceinline__ static SliceRow open(const Slices& slices, i64 slice) {
+        return slices.open(slice);
+    }
     __device__ __forceinline__ u32 position(bool has_entry) {
         const u32 lanes = __ballot_sync(FULL_WARP, has_entry);
         const u32 position = next_ + __popc(lanes & ((1u << lane_of_thread()) - 1));
@@ -136,6 +139,9 @@ class Interleaved {
 // Walk along rows in place: the same of every lane's row.
 class InPlace {
   public:
+    __device__ __forceinline__ static SliceRow open(const Slices& slices, i64 slice) {
+        return slices.open_in_place(slice);
+    }
     __device__ __forceinline__ u32 position(bool) { return next_++; }
 
   private:
@@ -242,8 +248,8 @@ __device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, W
     });
 }
 
-// All rows, in blocks that take either chunks or slices; `Walk`: Interleaved, or InPlace.
-template <class Walk = Interleaved, class Load, class Value, class Prepare, class Finish>
+// All rows, in blocks that take either chunks or slices, of rows that are copied.
+template <class Load, class Value, class Prepare, class Finish>
 __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& own,
                                          const ChunkSums& chunk_sums, Load load, Value value,
                                          Prepare prepare, Finish finish) {
@@ -253,6 +259,27 @@ __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& o
         sum_long_rows(slices, static_cast<u32>(slices.chunk_blocks), work_queue, chunk_sums, load, value,
                       prepare, finish);
     } else {
+        sum_short_rows(own, load, value, prepare, finish);
+    }
+}
+
+// All rows, in blocks that take their chunks first and then slices; a warp asks for its next slice ahead.
+//
+// Launch      as many blocks as the device holds, of any size; `Walk`: Interleaved, or InPlace
+template <class Walk, class Load, class Value, class Prepare, class Finish>
+__device__ __forceinline__ void sum_rows_from_queue(const Slices& slices, WorkQueue& work_queue,
+                                                    const ChunkSums& chunk_sums, Load load,
+                                                    Value value, Prepare prepare, Finish finish) {
+    const i64 own_chunks = slices.chunks_of_block(gridDim.x);
+    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - own_chunks) * gridDim.x; };
+    i64 slice = slice_of(
+        sum_long_rows(slices, gridDim.x, work_queue, chunk_sums, load, value, prepare, finish));
+    SliceRow own = Walk::open(slices, slice);
+    while (slice * WARP < slices.rows) {
+        const i64 next_slice = slice_of(work_queue.take());
+        const SliceRow next = Walk::open(slices, next_slice);
         sum_short_rows<Walk>(own, load, value, prepare, finish);
+        slice = next_slice;
+        own = next;
     }
 }

@@ -18,7 +18,7 @@ from ...device.compile import WIDE_WEIGHTS
 from ...device.declarations import constant, structure
 from ...device.device import Device
 from ...device.packed_arguments import address, pack
-from ...device.stream_words import ticket_of
+from ...device.stream_words import ticket_of, words_of_stream
 from ...memory.scratch import DeviceScratch
 from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
 from .hubs import Hubs
@@ -107,10 +107,25 @@ def slices(
     count, entries = rows.count, rows.num_entries
     most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
     reserve = scratch.reserve
-    lengths, starts = reserve(4 * count), reserve(8 * blocks_for(count, SLICE_ROWS))
-    block_sums = reserve(8 * measuring)
+    lengths = reserve(4 * count)
     chunks, chunk_count = reserve(CHUNK_DTYPE.itemsize * most_chunks), reserve(4)
     chunk_sums, tickets = reserve(8 * most_chunks), reserve(4 * most_chunks)
+    chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
+    blocks = chunk_blocks + blocks_for(count, THREADS)
+    sums = pack(chunk_sums, tickets)
+    if in_place:
+        begin, words = address(rows.begin), words_of_stream(device)
+        device.launch_packed(
+            _SOURCE, "list_in_place", blocks_for(count), THREADS,
+            pack(
+                address(rows.degree), address(rows.present), begin, count, lengths, chunks,
+                chunk_count, tickets, words.block_numbers, words.ticket,
+            ),
+        )  # fmt: skip
+        arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
+        return Slices(count, lengths, address(rows.columns), 0, (), blocks, arguments, sums)
+    starts = reserve(8 * blocks_for(count, SLICE_ROWS))
+    block_sums = reserve(8 * measuring)
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
         pack(
@@ -123,17 +138,9 @@ def slices(
     device.launch_packed(
         _SOURCE, "list_chunks", blocks_for(count), THREADS,
         pack(
-            lengths, count, block_sums, address(rows.begin) if in_place else 0, starts, chunks,
-            chunk_count, tickets,
+            lengths, count, block_sums, starts, chunks, chunk_count, tickets,
         ),
     )  # fmt: skip
-    chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
-    blocks = chunk_blocks + blocks_for(count, THREADS)
-    sums = pack(chunk_sums, tickets)
-    if in_place:
-        begin, columns = address(rows.begin), address(rows.columns)
-        arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
-        return Slices(count, lengths, columns, 0, (), blocks, arguments, sums)
     bytes_each = weight_bytes(rows, weighted=weighted)
     indices, weight = reserve(4 * entries), reserve(bytes_each * entries) if weighted else 0
     form = WIDE_WEIGHTS if bytes_each == 8 else ()

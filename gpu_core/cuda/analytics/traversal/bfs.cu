@@ -55,6 +55,21 @@ struct Found {
     const u32* degree;
 };
 
+// The frontier, as every thread reads it at the beginning of a level: all words at once, since they are
+// written by others and each read takes as long as all.
+struct Frontier {
+    u64 first;
+    u64 end;
+    u64 size;
+    u64 heavy;
+    u64 level;
+    u64 pulls;
+
+    __device__ __forceinline__ explicit Frontier(const Search* search)
+        : first(__ldcg(&search->first)), end(__ldcg(&search->end)), size(__ldcg(&search->size)),
+          heavy(__ldcg(&search->heavy)), level(__ldcg(&search->level)), pulls(__ldcg(&search->pulls)) {}
+};
+
 // What a thread has reached in this level.
 struct Reached {
     u64 vertices = 0;
@@ -68,11 +83,10 @@ __device__ __forceinline__ void end_level(Search* search, const Choice& choice) 
     const u64 before = search->size;
     const u64 size = vertices - search->known_vertices;
     const u64 heavy = entries - search->known_entries;
-    if (search->pulls) {
-        search->pulls = size >= before || size * choice.pull_share >= choice.rows;
-    } else {
-        search->pulls = size > before && heavy * choice.push_share > choice.entries - entries;
-    }
+    // Both are made, so that no read below waits for a branch.
+    const bool begins = size > before && heavy * choice.push_share > choice.entries - entries;
+    const bool goes_on = size >= before || size * choice.pull_share >= choice.rows;
+    search->pulls = search->pulls ? goes_on : begins;
     search->first = search->end;
     search->end = __ldcg(&search->tail);
     search->known_vertices = vertices;
@@ -103,12 +117,11 @@ __device__ __forceinline__ void add_reached(const Reached& reached, Search* sear
 
 // Give every neighbor of the frontier that has no distance the next one.
 template <int SIZE>
-__device__ __forceinline__ void push_level(const Rows& out, const Found& found) {
-    const u64 begin = __ldcg(&found.search->first);
-    const u64 end = __ldcg(&found.search->end);
-    const u32 next = static_cast<u32>(__ldcg(&found.search->level)) + 1;
+__device__ __forceinline__ void push_level(const Rows& out, const Frontier& frontier,
+                                           const Found& found) {
+    const u32 next = static_cast<u32>(frontier.level) + 1;
     Reached reached;
-    for_edges<SIZE>(out, found.queue, begin, end, [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(out, found.queue, frontier.first, frontier.end, [&](bool has_entry, const Entry& entry) {
         const u32 neighbor = has_entry ? out.columns[entry.position] : 0;
         const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
                                 atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
@@ -121,8 +134,9 @@ __device__ __forceinline__ void push_level(const Rows& out, const Found& found) 
 //
 // A vertex is its own thread's; of long rows the whole warp reads.
 template <int SIZE>
-__device__ __forceinline__ void pull_level(const Rows& back, const Found& found, u64 rows) {
-    const u32 level = static_cast<u32>(found.search->level);
+__device__ __forceinline__ void pull_level(const Rows& back, const Frontier& frontier,
+                                           const Found& found, u64 rows) {
+    const u32 level = static_cast<u32>(frontier.level);
     const u32 lane = lane_of_thread();
     Reached reached;
     for_vertices<SIZE>(rows, [&](bool has_vertex, u64 vertex) {
@@ -190,13 +204,14 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
         const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
         const i64 back_step, const Choice choice, u64* state, u32* distance, u64* queue) {
     Search* const search = reinterpret_cast<Search*>(state);
-    if (__ldcg(&search->size) == 0) return;
+    const Frontier frontier(search);
+    if (frontier.size == 0) return;
     const Found found{search, distance, queue, degree};
-    if (__ldcg(&search->pulls)) {
-        pull_level<LEVEL_THREADS>(Rows{back_begin, back_degree, back_columns, back_step}, found,
-                                  choice.rows);
+    if (frontier.pulls) {
+        pull_level<LEVEL_THREADS>(Rows{back_begin, back_degree, back_columns, back_step}, frontier,
+                                  found, choice.rows);
     } else {
-        push_level<LEVEL_THREADS>(Rows{begin, degree, columns, step}, found);
+        push_level<LEVEL_THREADS>(Rows{begin, degree, columns, step}, frontier, found);
     }
     if (ends_round(&search->ticket)) end_level(search, choice);
 }
@@ -215,9 +230,13 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
     Search* const search = reinterpret_cast<Search*>(state);
     const Found found{search, distance, queue, degree};
     const Rows out{begin, degree, columns, step};
+    Frontier frontier(search);
     meet_rounds(
-        [&] { return __ldcg(&search->size) > 0 && !__ldcg(&search->pulls) && __ldcg(&search->heavy) <= most; },
-        [&] { push_level<SMALL_THREADS>(out, found); }, [&] { end_level(search, choice); });
+        [&] {
+            frontier = Frontier(search);
+            return frontier.size > 0 && !frontier.pulls && frontier.heavy <= most;
+        },
+        [&] { push_level<SMALL_THREADS>(out, frontier, found); }, [&] { end_level(search, choice); });
 }
 
 // Offer every vertex that was reached as parent to its neighbors one hop farther.
