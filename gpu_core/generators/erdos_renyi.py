@@ -53,5 +53,5 @@ def erdos_renyi_edges(
     pairs = num_vertices * (num_vertices - 1) // 2
     pair = permuted_below(numbers % np.uint64(pairs), pairs, seed=seed, stream=_STREAM)
     count = np.uint64(num_vertices)
-    src, behind = pair % count, pair // count + np.uint64(1)
-    return src.astype(np.int64), ((src + behind) % count).astype(np.int64)
+    src, offset = pair % count, pair // count + np.uint64(1)
+    return src.astype(np.int64), ((src + offset) % count).astype(np.int64)

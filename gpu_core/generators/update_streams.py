@@ -171,10 +171,10 @@ def _kinds(numbers: Words, mix: UpdateMix, seed: int) -> npt.NDArray[np.int64]:
 
 def _sliding(numbers: Words, window: int) -> tuple[npt.NDArray[np.int64], Words]:
     """Kind of each row of a sliding window, and the number of its edge."""
-    behind = np.maximum(numbers, np.uint64(window)) - np.uint64(window)
-    is_delete = (numbers >= window) & (behind % np.uint64(2) == 1)
-    inserted = np.minimum(numbers, np.uint64(window)) + behind // np.uint64(2)
-    edge_numbers = np.where(is_delete, behind // np.uint64(2), inserted)
+    beyond = np.maximum(numbers, np.uint64(window)) - np.uint64(window)
+    is_delete = (numbers >= window) & (beyond % np.uint64(2) == 1)
+    inserted = np.minimum(numbers, np.uint64(window)) + beyond // np.uint64(2)
+    edge_numbers = np.where(is_delete, beyond // np.uint64(2), inserted)
     return np.where(is_delete, _DELETE, _FRESH).astype(np.int64), edge_numbers
 
 

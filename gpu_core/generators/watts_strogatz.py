@@ -60,5 +60,5 @@ def watts_strogatz_edges(
     src = numbers // half % count
     is_rewired = unit_floats(random_words(seed, _IS_REWIRED, numbers)) < beta
     anywhere = below(upper_half(random_words(seed, _END, numbers)), num_vertices - 1)
-    behind = np.where(is_rewired, anywhere, numbers % half) + np.uint64(1)
-    return src.astype(np.int64), ((src + behind) % count).astype(np.int64)
+    offset = np.where(is_rewired, anywhere, numbers % half) + np.uint64(1)
+    return src.astype(np.int64), ((src + offset) % count).astype(np.int64)

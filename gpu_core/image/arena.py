@@ -115,7 +115,7 @@ class BaseArena(GrowingTables):
 
     @abstractmethod
     def _extend_image(self, image_words: int) -> None:
-        """Replace the image by one with more scratch behind the same pages."""
+        """Replace the image by one with more scratch after the same pages."""
 
     @abstractmethod
     def _join_free_runs(self) -> None:
@@ -341,7 +341,7 @@ class BaseArena(GrowingTables):
         _, tree_class = self._position_of(Table.FREE_TREE)
         slots[tree_class] += 1
         pages = slots << np.arange(CLASSES)
-        # Runs of each class begin behind those of all larger classes.
+        # Runs of each class begin after those of all larger classes.
         start = pages[::-1].cumsum()[::-1] - pages
         following = start.copy()
         for table in Table:

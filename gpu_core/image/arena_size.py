@@ -39,7 +39,7 @@ Int64s = npt.NDArray[np.int64]
 FIRST_BYTES = 256 << 20
 SCRATCH_SHARE = 8
 #: Room for each entry that is expected: a run may be half empty, or, as a row grows, wait half as
-#: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
+#: large after it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
 _ROOM_AN_ENTRY = 2
 #: An image has aged when it has one free page below the bump mark to so many in use: runs that were
 #: left for others. A graph of 16 edges a vertex, redrawn at random, takes 1.2 of a fresh one's

@@ -47,7 +47,7 @@ class Field(IntEnum):
     VERTEX_WORDS = 4
     #: Vertex records in use: indices below it are alive or wait in the vertex queue.
     VERTEX_COUNT = 5
-    #: Word behind the page area; the scratch stack begins here.
+    #: Word after the page area; the scratch stack begins here.
     PAGE_END = 6
     PAGE_WORDS = 7
     #: Pages handed out from the top so far; pages from here on were never used.

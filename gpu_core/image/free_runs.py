@@ -106,7 +106,7 @@ def clear_run(tree, geometry, size_class, position):
 
 @inlined
 def next_run(tree, geometry, size_class, position):
-    """Return the lowest free run at or behind ``position``; -1 where there is none."""
+    """Return the lowest free run at or after ``position``; -1 where there is none."""
     level = 0
     while True:
         if level == LEVELS or (position >> 5) >= geometry[size_class, LEVELS + level]:

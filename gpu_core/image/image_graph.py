@@ -28,7 +28,7 @@ class ImageGraph(Generic[Arena]):
 
     def __init__(self, kind: GraphKind, arena: Arena) -> None:
         self.kind, self.arena = kind, arena
-        #: Properties of the kind that each batch reads, as attributes: behind other work calls are
+        #: Properties of the kind that each batch reads, as attributes: after other work calls are
         #: slow.
         self.record, self.directed, self.has_reverse = kind.record, kind.directed, kind.has_reverse
         #: Whether a batch was cut off while the image was written, or is being written.

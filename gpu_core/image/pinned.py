@@ -1,6 +1,6 @@
 """Copies of an image that do not change: what an epoch reads.
 
-Only words that are in use are copied: header, vertex records and pages, those behind these without
+Only words that are in use are copied: header, vertex records and pages, those after these without
 the unused space between them. Pages are counted down from ``Field.PAGE_END``, so a page keeps its
 number, and nothing within it changes.
 """

@@ -84,7 +84,7 @@ class GrowingTables(ImageView):
     def move_table(self, table: Table, first: int, size_class: int) -> None:
         """Move a table to a larger run, which begins at page ``first``, and free the old one.
 
-        The words behind the old ones are undefined; rings are unrolled to begin at slot 0.
+        The words after the old ones are undefined; rings are unrolled to begin at slot 0.
         """
         old_first, old_class = self._position_of(table)
         if table in (Table.VERTEX_QUEUE, Table.PAGE_QUEUE):

@@ -31,7 +31,7 @@ __device__ __forceinline__ i64 search_start(
 //
 // Each page is known from the one before, which is a read from far away. But pages that a row took
 // together mostly have numbers that follow one another. So it is read at once what the next pages name
-// if they do, and they are believed as far as each names the one behind it.
+// if they do, and they are believed as far as each names the one after it.
 __device__ __forceinline__ void list_pages(
         const u32* image, const Shape& shape, u32 first, i64 pages, u32* out) {
     constexpr int READS = 8;
@@ -44,7 +44,7 @@ __device__ __forceinline__ void list_pages(
             const i64 word = link_word(shape, i64(page) + i * WARP + lane, 1);
             named[i] = word >= 0 ? image[word] : NONE;
         }
-        // Pages from `page` on that name the next number, and what the one behind them names.
+        // Pages from `page` on that name the next number, and what the one after them names.
         u32 follow = 0;
         u32 next = page + READS * WARP;
         #pragma unroll

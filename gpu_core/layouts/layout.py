@@ -12,9 +12,9 @@ rely on, whatever links the pages:
 - Each other page is named by one word of one page: page ``number`` by word
   ``link_word(shape, parent, number)`` of its parent, page ``parent_of(shape, number)``, which has
   a smaller number.
-- A page's links are its last ``link_words`` words, behind the entries. Links to pages that an
+- A page's links are its last ``link_words`` words, after the entries. Links to pages that an
   adjacency does not have say nothing: they are neither cleared nor read.
-- A row grows by pages behind its last one and shrinks from its last one, so no page changes its
+- A row grows by pages after its last one and shrinks from its last one, so no page changes its
   number, and ``page_after`` finds each from the one before it and the first.
 """
 

@@ -1,7 +1,7 @@
 """The ``tree`` layout: the adjacency of a vertex is a complete binary tree of pages.
 
 Pages are numbered level by level, as in a binary heap: page ``n`` names pages ``2 n + 1`` and
-``2 n + 2`` in its last two words. So the bits of ``n + 1`` behind the first are the way from page 0
+``2 n + 2`` in its last two words. So the bits of ``n + 1`` after the first are the way from page 0
 to page ``n``: 0 left, 1 right. Rows grow and shrink at the end of the last level, so a tree is
 always complete, and its height the least there can be.
 

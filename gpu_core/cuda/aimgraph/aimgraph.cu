@@ -6,16 +6,17 @@
 // Memory      aimgraph.cuh, which says how many threads work at one item, too
 //
 // A row lies on pages. Each names the next one in its last word, and all but the last are in use to the
-// end, so the number of slots in use tells where the row ends: a link behind the last page says nothing.
+// end, so the number of slots in use shows where the row ends: a link after the last page means nothing.
 // Entries are in any order. Pages are taken by atomics while rows are written: from the queue, else from
 // those never used. COMPACTS says what a delete does:
 //
 // 1  It moves the last entry into the slot of the deleted one, and gives an emptied page back at once
-//    (algorithm 3). There are as many slots as neighbors, and an insert goes behind the last.
+//    (algorithm 3). There are as many slots as neighbors, and an insert goes after the last.
 // 0  It marks the slot, by NONE, and gives no page back (algorithm 2). An insert takes the first marked
-//    slot that it finds (algorithm 1), else it goes behind the last. A batch without inserts needs no
+//    slot that it finds (algorithm 1), else it goes after the last. A batch without inserts needs no
 //    lock, since no two updates are of one entry.
 #include "aimgraph.cuh"
+#include "search.cuh"
 
 // --- pages ------------------------------------------------------------------------------------------
 
@@ -42,7 +43,7 @@ __device__ void give_back(const Memory& m, u32 page) {
     atomicAdd(&m.counters[QUEUED], 1u);
 }
 
-// Put an entry behind the last one, by one thread; `last`: the last page, null: the row is empty.
+// Put an entry after the last one, by one thread; `last`: the last page, null: the row is empty.
 __device__ void append(const Memory& m, u32* record, u32*& last, u32 target) {
     const u32 at = record[SLOTS] % page_entries(m);
     if (at == 0) {
@@ -150,7 +151,7 @@ extern "C" __global__ void update(
     if (item >= items) return;
     const Worker worker;
     u32* record = record_at(m, sources[item]);
-    // The thread that has the lock is done within the loop: no thread waits behind it for those that try.
+    // The thread that has the lock is done within the loop: no thread waits after it for those that try.
     for (bool done = false; !done;) {
         if (locks) {
             if (!worker.any(worker.lane == 0 && atomicCAS(&record[LOCK], 0u, 1u) == 0)) continue;
@@ -199,13 +200,8 @@ extern "C" __global__ void list_pages_of_rows(
 
 // Update of a target among those of a row, [begin, end), which increase; -1: there is none.
 __device__ __forceinline__ i64 update_of(const u32* targets, i64 begin, i64 end, u32 target) {
-    const i64 behind = end;
-    while (begin < end) {
-        const i64 middle = (begin + end) / 2;
-        if (targets[middle] < target) begin = middle + 1;
-        else end = middle;
-    }
-    return begin < behind && targets[begin] == target ? begin : -1;
+    const i64 at = first_not_before(begin, end, [&](i64 i) { return targets[i] < target; });
+    return at < end && targets[at] == target ? at : -1;
 }
 
 // Launch      LANES threads a page
@@ -278,7 +274,7 @@ extern "C" __global__ void write_rows(
 //
 // Launch      LANES threads a vertex
 // Reads       indptr  i64[vertices + 1], targets  u32[entries]
-//             pages_before  i64[vertices]: pages of the rows before, which come one behind the other
+//             pages_before  i64[vertices]: pages of the rows before, which come one after the other
 extern "C" __global__ void fill_rows(
         const Memory m, const i64* __restrict__ indptr, const u32* __restrict__ targets,
         const i64* __restrict__ pages_before, const i64 vertices) {

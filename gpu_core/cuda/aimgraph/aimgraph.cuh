@@ -23,7 +23,7 @@ constexpr int NEIGHBORS = 2;
 constexpr int SLOTS = 3;  // slots of the row in use: entries, and marks of deleted ones
 constexpr int RECORD_WORDS = 4;
 
-// Counters of pages: taken from the queue, put there, in it; of those behind it, how many were
+// Counters of pages: taken from the queue, put there, in it; of those after it, how many were
 // handed out. The last may be more than the room: then pages were refused.
 constexpr int FRONT = 0;
 constexpr int BACK = 1;

@@ -5,7 +5,7 @@ Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), sections
 edges between vertices from 0 on.
 
 It is for comparison (``flows/study``), and no layout: a batch names no edge twice,
-entries of a row are in the order in which threads came, and what does not fit is noticed behind
+entries of a row are in the order in which threads came, and what does not fit is noticed after
 the batch, which is then applied in part.
 
 Arrays are of the device's module ``xp``; an edge is a *key*, uint64 ``source << 32 | target``.
@@ -91,7 +91,7 @@ class Updates:
 
 
 class WorkItems(NamedTuple):
-    """Pages of rows, one behind the other: the items of `AimGraph.work_items`."""
+    """Pages of rows, one after the other: the items of `AimGraph.work_items`."""
 
     #: int64[r + 1]: pages of the rows before.
     pages_before: Array

@@ -55,7 +55,7 @@ extern "C" __global__ void contribute_pages(
     for (i64 i = threadIdx.x % LANES; i < here; i += LANES) atomicAdd(&sums[page[i]], contribution);
 }
 
-// New ranks of the sums, which are 0 behind it.
+// New ranks of the sums, which are 0 after it.
 //
 // Launch      one thread a vertex
 extern "C" __global__ void end_step(

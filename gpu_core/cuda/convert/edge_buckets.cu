@@ -167,10 +167,10 @@ struct Listed {
         else static_cast<i64*>(list.columns)[entry] = dst;
         if (list.positions) list.positions[entry] = rows.tail_of(key(at)) >> 1;
         if (!list.switched) return;
-        const int behind = after_switch(at);
-        switched += behind != 0;
-        list.switched[entry] = behind != 0;
-        if (list.firsts) list.firsts[entry] = rows.tail_of(sorted[behind ? behind : first(at)]) >> 1;
+        const int switch_at = after_switch(at);
+        switched += switch_at != 0;
+        list.switched[entry] = switch_at != 0;
+        if (list.firsts) list.firsts[entry] = rows.tail_of(sorted[switch_at ? switch_at : first(at)]) >> 1;
     }
 };
 

@@ -1,7 +1,7 @@
 """Binary list of launches: writers and the compiled call that starts them and waits for the last.
 
 Python takes several microseconds to start a kernel, and many more where its own code and data are
-out of the processor's caches, as they are for a batch that comes behind other work. So what a batch
+out of the processor's caches, as they are for a batch that comes after other work. So what a batch
 is to launch is written down by compiled code (`batch_launches.py`), and compiled code calls the
 driver: nothing of Python runs between the first launch and the end of the last one.
 

@@ -72,7 +72,7 @@ class StreamLock:
         if self._current_since > 0 or self._stream is None or self._device.broken is not None:
             return
         if self._depth == 1:
-            # Inline, here and below: every batch passes, and behind other work each call is slow.
+            # Inline, here and below: every batch passes, and after other work each call is slow.
             self._callers_device = self._cuda.runtime.getDevice()
             if self._callers_device != self._ordinal:
                 self._cuda.runtime.setDevice(self._ordinal)
@@ -108,7 +108,7 @@ class StreamLock:
                     callers.wait_event(self._stream.record())
 
     def _make_current(self, callers: Any) -> None:
-        """Make the engines' stream the current one, behind the stream of the caller."""
+        """Make the engines' stream the current one, after the stream of the caller."""
         self._stream.__enter__()
         self._current_since = self._depth
         # One engine may be called while another is at work.

@@ -95,7 +95,7 @@ __device__ __forceinline__ i64 drawn_class(const Model& m, u64 choice) {
         }
     }
     __syncthreads();
-    // Sums that round may leave the draw behind all shares.
+    // Sums that round may leave the draw after all shares.
     const i64 answer = found < 0 ? last : found;
     __syncthreads();
     return answer;

@@ -155,7 +155,7 @@ def without_key(typing_context: Any, lanes: Any, key: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         old, key = arguments[0], _spread(builder, lanes, arguments[1])
         order = lanes.constant(list(range(1, lanes.width + 1)))
-        behind = builder.shuffle_vector(old, lanes.constant(NONE), order)
-        return builder.select(builder.icmp_unsigned("<", old, key), old, behind)
+        shifted = builder.shuffle_vector(old, lanes.constant(NONE), order)
+        return builder.select(builder.icmp_unsigned("<", old, key), old, shifted)
 
     return lanes(lanes, types.uint32), generate

@@ -283,10 +283,10 @@ def plan_rows(low, high, image, shape, delta, plan):
         if clear[row]:
             row_removed = degree
         base = segment_base(shape, first_page, pages)
-        behind = begin < end and not clear[row]
+        appends = begin < end and not clear[row]
         if degree + end - begin <= short:
             kept = np.int64(0) if clear[row] else degree
-            behind &= degree == 0 or image[base + degree - 1] < columns[begin]
+            appends &= degree == 0 or image[base + degree - 1] < columns[begin]
             if degree + end - begin <= FEW:
                 _, row_added, puts, deletes, gone, again = merge_lanes(
                     load_few(image, base, kept), load_few(image, base, degree),
@@ -355,7 +355,7 @@ def plan_rows(low, high, image, shape, delta, plan):
                 else:
                     dangled = np.int64(column)
         if first < end:
-            behind &= np.int64(position[first]) == degree
+            appends &= np.int64(position[first]) == degree
         after = degree + row_added - row_removed
         plan.degree_after[item] = after
         plan.room_before[item] = room
@@ -365,6 +365,6 @@ def plan_rows(low, high, image, shape, delta, plan):
         if row_added != row_removed:
             moves = room < plan.room_after[item] and moves_to_grow(shape, degree)
             moved += moves
-            appended += behind and not moves
-            merged += not behind and not moves
+            appended += appends and not moves
+            merged += not appends and not moves
     return added, found_puts, found_deletes, removed, replaced, moved, appended, merged

@@ -74,9 +74,9 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
         end = indptr[row + one]
         step, field = strides(shape, segment_entries(shape, np.int64(room)))
         # Whether all entries of the batch come after what is there.
-        behind = np.int64(0)
+        appends = np.int64(0)
         if degree > 0 and begin < end:
-            behind = np.int64(image[base + (degree - 1) * step] < columns[begin])
+            appends = np.int64(image[base + (degree - 1) * step] < columns[begin])
         if degree + end - begin <= short:
             if degree + end - begin <= FEW:
                 old = load_few(image, base, degree)
@@ -99,8 +99,8 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
             removed += less
             replaced += again
             changed = np.int64(more != less)
-            appended += changed & behind
-            merged += changed & (1 - behind)
+            appended += changed & appends
+            merged += changed & (1 - appends)
             continue
         gone = np.int64(-1)
         for entry in range(begin, end):
@@ -152,6 +152,6 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
                     gone = np.int64(column)
         if degree != before:
             image[record + to_degree] = degree
-            appended += behind
-            merged += 1 - behind
+            appended += appends
+            merged += 1 - appends
     return added, found_puts, found_deletes, removed, replaced, 0, appended, merged

@@ -75,7 +75,7 @@ __device__ __forceinline__ void plan_next(Chebyshev& chebyshev, i64 step, double
     const auto [last, before, oldest] = residuals;
     double planned = 0;
     if (step == 1) {
-        // The step behind the first: the method begins.
+        // The step after the first: the method begins.
         planned = momentum(least_radius, 1);
         chebyshev.most_residual = MOST_RESIDUAL;
     } else {

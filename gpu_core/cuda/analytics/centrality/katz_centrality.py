@@ -4,9 +4,9 @@ In the first step all values are 0, in the second all are ``beta``: rows are sum
 lengths, and what the first changes is known, so one launch makes both (``katz_centrality.cu``). A
 later step, or the second by weight, is two launches: one gathers the values of in-neighbors over a
 sliced copy of the rows (`slices.py`), one sums up the change. Where few steps are likely, rows
-without weights are read where they are instead, in the same order. Launches behind the last step
+without weights are read where they are instead, in the same order. Launches after the last step
 change nothing, so the host starts as many as the fall of the residual makes likely before it looks,
-and behind them what the values become.
+and after them what the values become.
 
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
@@ -84,7 +84,7 @@ def iterate(
             cache, shared_bytes = hub_cache(device, scratch, adjacencies.out.degree)
             held = cache
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
-        behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
+        measured = pack(float(threshold), sums, address(state), address(ticket_of(device)))
         # The first step gives each vertex beta. By weight, a row of equal values is summed up no
         # sooner than any other.
         change = abs(beta) * adjacencies.out.num_vertices
@@ -96,7 +96,7 @@ def iterate(
             pack(
                 rows.lengths, count, alpha, beta, common, before_alike,
                 vectors[launched % 2], vectors[before_alike % 2],
-            ) + cache + behind,
+            ) + cache + measured,
         )  # fmt: skip
 
         def launch(step: int) -> None:
@@ -108,7 +108,7 @@ def iterate(
             )  # fmt: skip
             device.launch_packed(
                 _SOURCE, "measure_step", measuring, THREADS,
-                pack(x, following, count) + cache + behind,
+                pack(x, following, count) + cache + measured,
             )  # fmt: skip
 
         last = min(ahead, max_iter)
@@ -123,11 +123,11 @@ def iterate(
                     address(values),
                 ),
             )  # fmt: skip
-            [told] = device.read_words(state).view(_STATE)
-            residual = float(told["residual"])
-            if told["ended"] or launched == max_iter:
-                return values, int(told["steps"]), residual
-            steps = steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
+            [read] = device.read_words(state).view(_STATE)
+            residual = float(read["residual"])
+            if read["ended"] or launched == max_iter:
+                return values, int(read["steps"]), residual
+            steps = steps_to(threshold, residual, float(read["previous"]), unknown=_UNKNOWN_STEPS)
             last = min(launched + _at_most(steps), max_iter)
 
 

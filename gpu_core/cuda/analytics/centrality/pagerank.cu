@@ -213,7 +213,7 @@ extern "C" __global__ void normalise_ranks(const u8* __restrict__ present, const
 //             shares   f64[n], after the last step
 //             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
 //             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
-//             radii    most 0: the step is plain, and none is planned behind it
+//             radii    most 0: the step is plain, and none is planned after it
 // Writes      next_shares  f64[n], absent vertices left out; before, it has the shares before the last step
 // Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
 //             a row, 8 more where it goes beyond, 4 fewer where degrees and lengths are one array

@@ -300,7 +300,7 @@ class Iteration:
         self._shares = scratch.reserve(8 * rows.rows), scratch.reserve(8 * rows.rows)
         hub_values = (0, 0) if hubs is None else hubs.values
         hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
-        #: Arguments of a step before and behind those that differ from step to step.
+        #: Arguments of a step before and after those that differ from step to step.
         self._before = rows.arguments + rows.chunk_sums
         if rows.weight:
             degrees, weighted = 0, address(strengths)
@@ -311,7 +311,7 @@ class Iteration:
         self._before += pack(address(jump), address(landing), uniform, float(alpha))
         state = zeros(scratch, words_of(_STATE), np.uint64)
         self._report = self._device.page_locked(words_of(_REPORT), np.uint64)
-        self._behind = pack(address(state), self._report.ctypes.data)
+        self._after = pack(address(state), self._report.ctypes.data)
         ranks = pack(rows.lengths, rows.rows, degrees, weighted)
         self._device.launch_packed(
             _SOURCE, "begin_ranks", blocks_for(rows.rows), THREADS,
@@ -321,7 +321,7 @@ class Iteration:
         )  # fmt: skip
         #: float64[vertex_count], after `run`; negative: the vertex is absent.
         self.ranks = self._device.empty(rows.rows, np.float64)
-        self._end = ranks + pack(*self._shares) + self._behind + pack(address(self.ranks))
+        self._end = ranks + pack(*self._shares) + self._after + pack(address(self.ranks))
 
     def run(self, most_radius: float, threshold: float, max_iter: int) -> tuple[int, float]:
         """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
@@ -405,7 +405,7 @@ class Iteration:
         shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
         self._device.launch_packed(
             _SOURCE, self._kernel, self._blocks, self._threads,
-            self._before + limits + pack(step, shares, next_shares) + self._behind
+            self._before + limits + pack(step, shares, next_shares) + self._after
             + self._hub_arguments[(step - 1) % 2],
             self._rows.weight_form,
             shared_bytes=self._shared_bytes,

@@ -140,14 +140,14 @@ class _Steps:
         device, count = self._device, np.int64(self._count)
         x, following, shares = self._vectors
         masses = self._totals[_MASS * LANES :]
-        behind = self._alpha, self._at, masses, shares, following
+        arguments = self._alpha, self._at, masses, shares, following
         device.launch(
             _SOURCE, "pull_rows", blocks_for(self._count * _WARP), THREADS, *self._read, count,
-            *behind,
+            *arguments,
         )  # fmt: skip
         device.launch(
             _SOURCE, "pull_long_rows", self._long_rows.size, THREADS, *self._read, self._long_rows,
-            *behind,
+            *arguments,
         )  # fmt: skip
         device.launch(
             _SOURCE, "measure_step", self.measuring, THREADS, x, following, self._inverse,

@@ -29,7 +29,7 @@ struct HubCache {
 template <int SIZE>
 class HeldHubs {
   public:
-    // `held` is f64[slots], and behind it u16[slots]. All threads of the block call.
+    // `held` is f64[slots], and after it u16[slots]. All threads of the block call.
     __device__ __forceinline__ HeldHubs(const HubCache& cache, double* held)
         : values_(held), bits_(static_cast<u32>(cache.bits)), mask_(cache.slots() - 1) {
         unsigned short* const tags = reinterpret_cast<unsigned short*>(held + cache.slots());

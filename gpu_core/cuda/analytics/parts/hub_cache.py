@@ -18,7 +18,7 @@ from .hubs import OTHER_BYTES
 _SOURCE: Final = "hub_cache.cu"
 
 _CHOOSE_THREADS: Final = constant(_SOURCE, "CHOOSE_THREADS")
-#: Bytes of shared memory of a slot, and bits of what tells its vertex from others.
+#: Bytes of shared memory of a slot, and bits of the tag that identifies its vertex.
 _SLOT_BYTES: Final = 10
 _TAG_BITS: Final = 16
 #: Binary logarithm of the slots at most: 160 KiB. What they do not take of a multiprocessor is
@@ -39,7 +39,7 @@ class HubCache(NamedTuple):
 
 
 def fits_cache(device: Device, count: int) -> bool:
-    """Whether so many vertices can be told from one another."""
+    """Whether tags distinguish ``count`` vertices."""
     return count <= 1 << (_TAG_BITS + _bits(device))
 
 

@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
 
 // List the chunks of a long row, a row a thread; others have no `long_length`. All threads of the block call.
 //
-// The chunks of a row lie one behind the other, rows in any order; `listed` counts them. Their tickets
+// The chunks of a row lie one after the other, rows in any order; `listed` counts them. Their tickets
 // become 0.
 __device__ __forceinline__ void list_row(i64 row, i64 first, u32 long_length, u64* chunk_words,
                                          u32* listed, u32* __restrict__ tickets) {

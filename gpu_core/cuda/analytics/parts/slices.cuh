@@ -271,7 +271,7 @@ __device__ __forceinline__ void sum_rows_from_queue(const Slices& slices, WorkQu
                                                     const ChunkSums& chunk_sums, Load load,
                                                     Value value, Prepare prepare, Finish finish) {
     const i64 own_chunks = slices.chunks_of_block(gridDim.x);
-    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - own_chunks) * gridDim.x; };
+    const auto slice_of = [&](u32 number) { return blockIdx.x + (number - own_chunks) * gridDim.x; };
     i64 slice = slice_of(
         sum_long_rows(slices, gridDim.x, work_queue, chunk_sums, load, value, prepare, finish));
     SliceRow own = Walk::open(slices, slice);

@@ -37,16 +37,16 @@ def walk(
     device = workspace.device
     walks = device.empty(starts.size * (length + 1), np.int64)
     lengths = device.empty(starts.size, np.int64)
-    behind = (
+    arguments = (
         device.to_device(starts), np.int64(starts.size), np.int64(length), ids, first_word, walks,
         lengths,
     )  # fmt: skip
     blocks = blocks_for(starts.size)
     if not weighted and times is None:
-        device.launch(_SOURCE, "walk_freely", blocks, THREADS, *rows.walked, *behind)
+        device.launch(_SOURCE, "walk_freely", blocks, THREADS, *rows.walked, *arguments)
     else:
         ordered = _ordered(device, rows, times, weighted=weighted)
-        device.launch(_SOURCE, "walk_in_order", blocks, THREADS, rows.indptr, *ordered, *behind)
+        device.launch(_SOURCE, "walk_in_order", blocks, THREADS, rows.indptr, *ordered, *arguments)
     return walks, lengths
 
 

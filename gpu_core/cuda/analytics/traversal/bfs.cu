@@ -5,9 +5,9 @@
 //
 // Distances   u32 by vertex index; UNREACHED, or the level in which the vertex was reached
 // Queue       see frontier.cuh. Each vertex is queued once, when it is reached, so the queue holds all
-//             levels, one behind the other, and the *frontier*, the newest level, is a range of it.
+//             levels, one after the other, and the *frontier*, the newest level, is a range of it.
 //             Within a level the order depends on scheduling; distances do not.
-// Parent      u32 by vertex index: found behind the search, see `offer_parents`
+// Parent      u32 by vertex index: found after the search, see `offer_parents`
 // Search      where it stands: counters that only grow, and what one thread makes of them between two
 //             levels (`end_level`), so that the host need not know where a level ends
 //
@@ -76,7 +76,7 @@ struct Reached {
     u64 entries = 0;
 };
 
-// Make the level that was written the frontier. One thread calls, behind all others.
+// Make the level that was written the frontier. One thread calls, after all others.
 __device__ __forceinline__ void end_level(Search* search, const Choice& choice) {
     const u64 vertices = __ldcg(&search->vertices);
     const u64 entries = __ldcg(&search->entries);
@@ -242,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
 // Offer every vertex that was reached as parent to its neighbors one hop farther.
 //
 // Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-// Reads       state, queue, distance   behind the search
+// Reads       state, queue, distance   after the search
 //             position  u32 by vertex index; null: the index itself
 // Writes      parent    u32 by vertex index, all bits set before: the least position offered
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
@@ -258,7 +258,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
             const u32 neighbor = columns[entry.position];
             if (distance[neighbor] != distance[entry.vertex] + 1) return;
             const u32 own = position ? position[entry.vertex] : entry.vertex;
-            // Nearly all come behind one that was offered before.
+            // Nearly all come after one that was offered before.
             if (__ldcg(&parent[neighbor]) > own) atomicMin(&parent[neighbor], own);
         });
 }

@@ -3,7 +3,7 @@
 How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
 host twin; how launches are started that reach the levels: `frontier.py`.
 
-The queue holds every vertex that was reached, so parents, which are found behind the search, take
+The queue holds every vertex that was reached, so parents, which are found after the search, take
 one launch over it more.
 
 Rows are read where they are (`rows.Rows`).

@@ -75,7 +75,7 @@ __device__ __forceinline__ u64 bits_of(double value) {
     return static_cast<u64>(__double_as_longlong(value));
 }
 
-// Make the round that was written the next one. One thread calls, behind all others.
+// Make the round that was written the next one. One thread calls, after all others.
 __device__ __forceinline__ void end_round(const Pile& pile) {
     Search* const search = pile.search;
     search->size = __ldcg(&search->tail);

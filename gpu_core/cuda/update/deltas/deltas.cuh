@@ -50,9 +50,9 @@ __device__ __forceinline__ i64 position_in_row(const u64* keys, i64 count, u32 r
     const u64 key = keys[at];
     const u64 row = key >> row_shift;
     const i64 before = at - ORDERED_ENTRIES;
-    const i64 behind = at + ORDERED_ENTRIES;
+    const i64 after = at + ORDERED_ENTRIES;
     if (before >= 0 && keys[before] >> row_shift == row) return at;
-    if (behind < count && keys[behind] >> row_shift == row) return at;
+    if (after < count && keys[after] >> row_shift == row) return at;
     i64 position = at;
     for (i64 i = at - 1; i >= 0 && keys[i] >> row_shift == row; --i) position -= keys[i] > key;
     for (i64 i = at + 1; i < count && keys[i] >> row_shift == row; ++i) position += keys[i] < key;

@@ -224,10 +224,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
         const i64 to_pages = pages_of(shape, after);
         if (after != item.degree) {
             const bool moves = pages < to_pages && item.degree == 0;
-            const bool behind = item.count > 0 && !item.clear && start == item.degree;
+            const bool appends = item.count > 0 && !item.clear && start == item.degree;
             fates[0] += moves;
-            fates[1] += !moves && behind;
-            fates[2] += !moves && !behind;
+            fates[1] += !moves && appends;
+            fates[2] += !moves && !appends;
         }
         const i64 own[3] = {max(to_pages - pages, i64(0)), max(pages - to_pages, i64(0)),
                             i64(old - start)};

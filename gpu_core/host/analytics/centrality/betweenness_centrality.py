@@ -115,17 +115,17 @@ def add_sources(low, high, sources, walked, endpoints, room):
         for at in range(tail - 1, -1, -1):
             vertex = queue[at]
             farther = distance[vertex] + 1
-            behind = 0.0
+            dependency = 0.0
             position = begin[vertex]
             for _ in range(degree[vertex]):
                 neighbor = columns[position]
                 position += step
                 if distance[neighbor] == farther:
-                    behind += share[neighbor]
-            behind *= paths[vertex]
-            share[vertex] = (1.0 + behind) / paths[vertex]
+                    dependency += share[neighbor]
+            dependency *= paths[vertex]
+            share[vertex] = (1.0 + dependency) / paths[vertex]
             if at > 0:
-                total[vertex] += behind + 1.0 if endpoints else behind
+                total[vertex] += dependency + 1.0 if endpoints else dependency
         if endpoints:
             total[source] += tail - 1
         for at in range(tail):

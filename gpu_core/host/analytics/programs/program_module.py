@@ -55,8 +55,8 @@ def module_of(kind: str, header: str, template: str) -> ModuleType:
 
     ``kind``: what its name begins with.
     """
-    before, behind = _template(template)
-    text = f"{before}{header}{behind}"
+    before, after = _template(template)
+    text = f"{before}{header}{after}"
     return module_of_text(f"{kind}_{hashlib.sha256(text.encode()).hexdigest()[:24]}", text)
 
 
@@ -65,8 +65,8 @@ def _template(name: str) -> tuple[str, str]:
     """The text around the header."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     before, rest = text.split(_BEGIN)
-    _, behind = rest.split(_END)
-    return before + _BEGIN, _END + behind
+    _, after = rest.split(_END)
+    return before + _BEGIN, _END + after
 
 
 def header_of(program: Program) -> str:
