@@ -20,6 +20,7 @@ from graphs import (
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
+from graphtide.gpu_core.algorithms.shared.surfer import Surfer
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
@@ -142,9 +143,8 @@ def test_sums_are_taken_in_more_than_one_block() -> None:
     engine = engine_of(rmat_graph(13, 200_000, records="weighted"))
     uniform = engine.present() / engine.vertex_count
     strengths = engine.algorithms.pagerank.out_strengths(None, engine.rows("out"), weighted=False)
-    iteration = engine.algorithms.pagerank.Iteration(
-        adjacencies_of(engine), strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
-    )
+    surfer = Surfer(0.85, strengths, teleport=uniform, dangling=uniform)
+    iteration = engine.algorithms.pagerank.Iteration(adjacencies_of(engine), surfer, uniform)
     assert iteration._bounds.size > 4
 
 

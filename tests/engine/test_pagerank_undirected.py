@@ -11,6 +11,7 @@ import pytest
 from graphtide import ConvergenceError, DynamicGraph
 from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
+from graphtide.gpu_core.algorithms.shared.surfer import Surfer
 from graphtide.gpu_core.host.analytics.centrality.chebyshev import Chebyshev, random_radius
 from graphtide.testing import engine_of
 from image_engine import ImageEngine, check_pagerank
@@ -215,7 +216,8 @@ def test_vectors_on_the_way_are_negative_where_ranks_are_not() -> None:
     strengths = twin.out_strengths(None, engine.rows("out", weighted=True), weighted=True)
     even = engine.present() / engine.num_vertices
     adjacencies = adjacencies_of(engine, weighted=True)
-    iteration = twin.Iteration(adjacencies, strengths, even, one, one, alpha=0.85, weighted=True)
+    surfer = Surfer(0.85, strengths, weighted=True, teleport=one, dangling=one)
+    iteration = twin.Iteration(adjacencies, surfer, even)
     steps, least = Chebyshev(0.85, 101, iteration.entries), 0.0
     for _ in range(40):
         steps.record(iteration.step(steps.next_step(0.0, is_last=False)))

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
+from graphtide.gpu_core.algorithms.shared.surfer import Surfer
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.host.analytics.centrality.pagerank import Iteration, out_strengths
@@ -55,19 +56,16 @@ def main() -> None:
             adjacencies = adjacencies_of(engine)
             strengths = out_strengths(None, adjacencies.out, weighted=False)
             uniform = engine.present() / count
-            iteration = Iteration(
-                adjacencies, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
-            )
+            surfer = Surfer(0.85, strengths, teleport=uniform, dangling=uniform)
+            iteration = Iteration(adjacencies, surfer, uniform)
             x = np.full(count, 1 / count)
             gathered = np.empty(count)
 
             def product(transpose=transpose, x=x, gathered=gathered) -> None:
                 gathered[:] = transpose @ x
 
-            def begin(adjacencies=adjacencies, strengths=strengths, uniform=uniform) -> Iteration:
-                return Iteration(
-                    adjacencies, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
-                )
+            def begin(adjacencies=adjacencies, surfer=surfer, uniform=uniform) -> Iteration:
+                return Iteration(adjacencies, surfer, uniform)
 
             print(f"{kind}, {layout}: {count:,} vertices, {graph.num_edges:,} edges")
             measure(

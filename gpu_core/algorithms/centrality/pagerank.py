@@ -59,6 +59,7 @@ from ..maintained.maintained_ranks import MaintainedRanks
 from ..maintained.warm_pagerank import WarmPageRank
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import make_steps
+from ..shared.surfer import Surfer
 from ..shared.vertex_vectors import Positions, VertexValues
 
 if TYPE_CHECKING:
@@ -260,12 +261,9 @@ def pagerank(
         reader,
         adjacencies,
         start,
-        teleport,
-        dangling_shares,
-        alpha=alpha,
+        Surfer(alpha, strengths, weighted, teleport, dangling_shares),
         threshold=count * tol if networkx_tol else tol,
         max_iter=max_iter,
-        strengths=strengths,
         # As those of networkx are.
         is_plain=networkx_tol,
     )

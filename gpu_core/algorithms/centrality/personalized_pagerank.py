@@ -31,6 +31,7 @@ from ...errors import ConvergenceError
 from ...table import Column, TableRows, largest
 from ..shared.adjacencies import adjacencies_of
 from ..shared.pagerank_bound import Rounding, error_bound
+from ..shared.surfer import Surfer
 from .pagerank import KeptRanks, check_settings, check_weights, is_weighted
 
 if TYPE_CHECKING:
@@ -178,8 +179,8 @@ def personalized_pagerank(
         found.error_bound[number] = error_bound(alpha, residual, rounding, adjacencies.out.count)
 
     reader.algorithms.personalized_pagerank.iterate(
-        reader.workspace, adjacencies, reader.id_table(), strengths, sources, alpha=alpha,
-        weighted=weighted, threshold=tol, max_iter=max_iter, take=take,
+        reader.workspace, adjacencies, reader.id_table(), Surfer(alpha, strengths, weighted),
+        sources, threshold=tol, max_iter=max_iter, take=take,
     )  # fmt: skip
     return found
 

@@ -63,6 +63,7 @@ import numpy.typing as npt
 from ...errors import SettingsError
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
+from ..shared.surfer import Surfer
 from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ class MaintainedPageRank(MaintainedRanks):
         if self._mass is not None:
             start = twin.start_of(workspace, rows, self._mass)
         kept, self._iterations, _, _ = make_steps(
-            reader, adjacencies, start, alpha=alpha, threshold=tol, max_iter=self.max_iter
+            reader, adjacencies, start, Surfer(alpha), threshold=tol, max_iter=self.max_iter
         )
         self._full_steps = self._iterations
         passed_on = 1 - alpha + alpha * twin.dangling_of(workspace, rows, kept)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
+from ..shared.surfer import Surfer
 from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ class WarmPageRank(MaintainedRanks):
         if self._found is not None:
             start = _twin(reader).start_at(reader.workspace, adjacencies.out, self._found.ranks)
         self._found = make_steps(
-            reader, adjacencies, start, alpha=self.alpha, threshold=self.tol, max_iter=self.max_iter
-        )
+            reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
+            max_iter=self.max_iter,
+        )  # fmt: skip
         self._is_stale = False
 
     def settle(self, reader: Reader) -> None:

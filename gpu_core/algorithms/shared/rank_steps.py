@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import ConvergenceError
 from ...printable import counted
 from .pagerank_bound import error_bound
+from .surfer import Surfer, Vector
 
 if TYPE_CHECKING:
     from ...engine import Reader
     from ...rows import Adjacencies
-
-#: A vector of the engine's.
-Vector = Any
 
 
 class Ranks(NamedTuple):
@@ -38,13 +36,10 @@ def make_steps(
     reader: Reader,
     adjacencies: Adjacencies,
     start: Vector | None,
-    teleport: Vector | None = None,
-    dangling: Vector | None = None,
+    surfer: Surfer,
     *,
-    alpha: float,
     threshold: float,
     max_iter: int,
-    strengths: Vector | None = None,
     is_plain: bool = False,
 ) -> Ranks:
     """Make steps until the residual is at most ``threshold``.
@@ -53,10 +48,10 @@ def make_steps(
     ----------
     reader, adjacencies
         Of the graph, which has a vertex; rows with weights where these count.
-    start, teleport, dangling
-        ``x``, ``p`` and ``w``, sum 1; None: the same for all vertices.
-    strengths
-        Sums of the weights of out-edges, where shares are by weight.
+    start
+        ``x``, sum 1; None: the same for all vertices.
+    surfer
+        Its ``strengths`` may be None where edges count alike.
     is_plain
         Whether no step may go beyond a plain one.
 
@@ -65,19 +60,16 @@ def make_steps(
     ConvergenceError
         ``max_iter`` steps were not enough.
     """
-    twin, workspace, weighted = reader.algorithms.pagerank, reader.workspace, strengths is not None
-    if strengths is None:
+    twin, workspace, alpha = reader.algorithms.pagerank, reader.workspace, surfer.alpha
+    if surfer.strengths is None:
         strengths = twin.out_strengths(workspace, adjacencies.out, weighted=False)
+        surfer = surfer._replace(strengths=strengths)
     ranks, iterations, residual, rounding = twin.iterate(
         workspace,
         adjacencies,
         reader.id_table(),
-        strengths,
+        surfer,
         start,
-        teleport,
-        dangling,
-        alpha=alpha,
-        weighted=weighted,
         # All are plain where the radius may be 1.
         most_radius=0.0 if adjacencies.directed or is_plain or alpha == 1 else alpha,
         threshold=threshold,

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
+from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
@@ -189,13 +190,9 @@ def iterate(
     workspace: Workspace,
     adjacencies: Adjacencies,
     ids: Array | None,
-    strengths: Array,
+    surfer: Surfer,
     start: "Vector | Array | None",
-    teleport: Vector | None,
-    dangling: Vector | None,
     *,
-    alpha: float,
-    weighted: bool,
     most_radius: float,
     threshold: float,
     max_iter: int,
@@ -208,15 +205,11 @@ def iterate(
         Rows that are read.
     ids
         int64[vertex_count], users' ids by index; None: they are the indices.
-    strengths
-        Of `out_strengths`.
-    start, teleport, dangling
-        float64[vertex_count], each with sum 1, 0 for absent vertices: ``x``, ``p`` and ``w``.
-        ``None``: the same for all present vertices.
-    alpha
-        Damping.
-    weighted
-        Whether an edge's share is by weight.
+    surfer
+        With strengths on the device, other vectors in host memory.
+    start
+        float64[vertex_count] with sum 1, 0 for absent vertices: ``x``. None: the same for all
+        present vertices.
     most_radius
         Bound of the radius by which steps go beyond plain ones (``chebyshev.cuh``); 0: none
         does.
@@ -230,26 +223,16 @@ def iterate(
     rounding
         Gives what is known of the rounding of that step; waits for the device.
     """
-    device, count = workspace.device, adjacencies.out.count
+    device, count, weighted = workspace.device, adjacencies.out.count, surfer.weighted
     need = in_slices_bytes(device, adjacencies, weighted=weighted) + hubs_bytes(count)
     need += bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
     with workspace.scratch(need) as scratch, _done_when_broken_off(device):
         # Of an undirected graph the lengths of the rows that are pulled are the degrees.
-        degrees = strengths if adjacencies.directed or weighted else None
+        degrees = surfer.strengths if adjacencies.directed or weighted else None
         hubs = None if weighted else Hubs(device, scratch, count, degrees)
         rows = in_slices(device, scratch, adjacencies, weighted=weighted, hubs=hubs)
-        iteration = Iteration(
-            device,
-            scratch,
-            adjacencies.out,
-            rows,
-            hubs,
-            degrees,
-            start,
-            teleport,
-            dangling,
-            alpha=alpha,
-        )
+        read = surfer._replace(strengths=degrees)
+        iteration = Iteration(device, scratch, adjacencies.out, rows, hubs, read, start)
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
         found = iteration.rounding(adjacencies.out.degree if weighted else None)
         kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
@@ -281,19 +264,16 @@ class Iteration:
         out: Rows,
         rows: Slices,
         hubs: Hubs | None,
-        strengths: Array | None,
+        surfer: Surfer,
         start: "Vector | Array | None",
-        teleport: Vector | None,
-        dangling: Vector | None,
-        *,
-        alpha: float,
     ) -> None:
         self._device, self._rows, self._hubs = device, rows, hubs
         self._entries = out.num_entries
-        uniform = 1.0 / out.num_vertices
+        uniform, strengths = 1.0 / out.num_vertices, surfer.strengths
         begin = None if start is None else self._device.xp.asarray(start)
-        jump = _upload(self._device, teleport)
-        landing = jump if dangling is teleport else _upload(self._device, dangling)
+        jump = landing = _upload(self._device, surfer.teleport)
+        if surfer.dangling is not surfer.teleport:
+            landing = _upload(self._device, surfer.dangling)
         #: Arrays whose addresses are in the launches.
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
@@ -308,7 +288,7 @@ class Iteration:
         else:
             degrees, weighted = address(strengths) or rows.lengths, 0
             self._before += pack(rows.indices, degrees)
-        self._before += pack(address(jump), address(landing), uniform, float(alpha))
+        self._before += pack(address(jump), address(landing), uniform, float(surfer.alpha))
         state = zeros(scratch, words_of(_STATE), np.uint64)
         self._report = self._device.page_locked(words_of(_REPORT), np.uint64)
         self._after = pack(address(state), self._report.ctypes.data)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ....algorithms.centrality.personalized_pagerank import SourceRanks
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
+from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array
@@ -38,30 +39,28 @@ def iterate(
     workspace: Workspace,
     adjacencies: Adjacencies,
     ids: Array | None,
-    strengths: Array,
+    surfer: Surfer,
     sources: npt.NDArray[np.uint32],
     *,
-    alpha: float,
-    weighted: bool,
     threshold: float,
     max_iter: int,
     take: Callable[[SourceRanks], None],
 ) -> None:
     """Find the ranks of each source, block by block. Waits for the device at each step.
 
-    Parameters are those of the host twin, ``strengths`` on the device, and ``ids`` as of
+    Parameters are those of the host twin, strengths on the device, and ``ids`` as of
     `pagerank.iterate`.
     """
-    device, count = workspace.device, adjacencies.out.count
+    device, count, weighted = workspace.device, adjacencies.out.count, surfer.weighted
     if not sources.size:
         return
     need = in_rows_bytes(device, adjacencies, weighted=weighted)
     need += bytes_of((3 * count * LANES, np.float64), (count, np.float64))
     with workspace.scratch(need) as scratch:
         rows = in_rows(device, scratch, adjacencies, weighted=weighted)
-        strong = strengths.astype(np.float64)
-        is_extreme = float(strong.max()) >= EXTREME
-        steps = _Steps(workspace, scratch, adjacencies, rows, strong, alpha, weighted=weighted)
+        surfer = surfer._replace(strengths=surfer.strengths.astype(np.float64))
+        is_extreme = float(surfer.strengths.max()) >= EXTREME
+        steps = _Steps(workspace, scratch, adjacencies, rows, surfer)
         for first in range(0, sources.size, LANES):
             left = steps.begin(sources[first : first + LANES].astype(np.int64))
             iterations = 0
@@ -89,8 +88,8 @@ class _Steps:
         Has room for three vectors of float64[count * LANES].
     rows
         Of in-neighbors.
-    strong
-        float64[count], strengths of vertices.
+    surfer
+        With strengths of float64.
     """
 
     def __init__(
@@ -99,13 +98,11 @@ class _Steps:
         scratch: DeviceScratch,
         adjacencies: Adjacencies,
         rows: Rows,
-        strong: Array,
-        alpha: float,
-        *,
-        weighted: bool,
+        surfer: Surfer,
     ) -> None:
         self._device = device = workspace.device
-        self._count, self._alpha = rows.count, np.float64(alpha)
+        strong, weighted = surfer.strengths, surfer.weighted
+        self._count, self._alpha = rows.count, np.float64(surfer.alpha)
         self._inverse = 1.0 / device.xp.where(strong > 0, strong, np.inf)
         self._long_rows = device.xp.flatnonzero(rows.degree > BLOCK_ENTRIES).astype(np.uint32)
         self._present = adjacencies.out.present

@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
+from ....algorithms.shared.surfer import Surfer
 from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
 from ....jit.prefetch import FAR_AHEAD, prefetch_words
@@ -75,13 +76,9 @@ def iterate(
     workspace: None,
     adjacencies: Adjacencies,
     ids: Int64s | None,
-    strengths: Vector,
+    surfer: Surfer,
     start: Vector | None,
-    teleport: Vector | None,
-    dangling: Vector | None,
     *,
-    alpha: float,
-    weighted: bool,
     most_radius: float,
     threshold: float,
     max_iter: int,
@@ -100,9 +97,11 @@ def iterate(
         Gives what is known of the rounding of that step.
     """
     uniform = adjacencies.out.present / adjacencies.out.num_vertices
-    vectors = (uniform if vector is None else vector for vector in (start, teleport, dangling))
-    iteration = Iteration(adjacencies, strengths, *vectors, alpha=alpha, weighted=weighted)
-    steps = Chebyshev(most_radius, int(np.count_nonzero(strengths)), iteration.entries)
+    vectors = start, surfer.teleport, surfer.dangling
+    start, teleport, dangling = (uniform if each is None else each for each in vectors)
+    given = surfer._replace(teleport=teleport, dangling=dangling)
+    iteration = Iteration(adjacencies, given, start)
+    steps = Chebyshev(most_radius, int(np.count_nonzero(surfer.strengths)), iteration.entries)
     residual, iterations = math.inf, 0
     while iterations < max_iter and not (residual <= threshold and steps.is_plain):
         iterations += 1
@@ -110,7 +109,7 @@ def iterate(
         steps.record(residual)
     # No rank of the solution is negative, so 0 is nearer to it than what is below.
     ranks = np.maximum(iteration.x, 0.0)
-    rounding = iteration.rounding(ranks, adjacencies.out.degree if weighted else None)
+    rounding = iteration.rounding(ranks, adjacencies.out.degree if surfer.weighted else None)
     return ranks, iterations, residual, lambda: rounding
 
 
@@ -154,32 +153,18 @@ class Iteration:
     ----------
     adjacencies
         Rows that are read now; they may change afterwards.
-    strengths
-        float64[vertex_count] of `out_strengths`.
-    start, teleport, dangling
-        float64[vertex_count], each with sum 1, 0 for absent vertices: ``x``, ``p`` and ``w``.
-    alpha
-        Damping.
-    weighted
-        Whether an edge's share is by weight.
+    surfer
+        With all of its vectors.
+    start
+        float64[vertex_count] with sum 1, 0 for absent vertices: ``x``.
     """
 
-    def __init__(
-        self,
-        adjacencies: Adjacencies,
-        strengths: Vector,
-        start: Vector,
-        teleport: Vector,
-        dangling: Vector,
-        *,
-        alpha: float,
-        weighted: bool,
-    ) -> None:
-        self._rows = in_rows(adjacencies, weighted=weighted)
-        self._alpha = alpha
+    def __init__(self, adjacencies: Adjacencies, surfer: Surfer, start: Vector) -> None:
+        self._rows = in_rows(adjacencies, weighted=surfer.weighted)
+        self._alpha, strengths = surfer.alpha, surfer.strengths
         inverse = np.zeros_like(strengths)
         np.divide(1.0, strengths, out=inverse, where=strengths > 0)
-        self._given = Given(inverse, teleport, dangling)
+        self._given = Given(inverse, surfer.teleport, surfer.dangling)
         # The first step is plain: what was before is of no meaning.
         self._ranks = Ranks(start.copy(), start.copy(), start * inverse, np.empty_like(start))
         self._mass = float(np.sum(start[strengths == 0]))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ....algorithms.centrality.personalized_pagerank import SourceRanks
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
+from ....algorithms.shared.surfer import Surfer
 from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
 from ....jit.prefetch import prefetch
@@ -36,11 +37,9 @@ def iterate(
     workspace: None,
     adjacencies: Adjacencies,
     ids: None,
-    strengths: Vector,
+    surfer: Surfer,
     sources: npt.NDArray[np.uint32],
     *,
-    alpha: float,
-    weighted: bool,
     threshold: float,
     max_iter: int,
     take: Callable[[SourceRanks], None],
@@ -50,16 +49,17 @@ def iterate(
     Parameters
     ----------
     adjacencies
-        Rows, with weights if ``weighted``; they do not change meanwhile.
-    strengths
-        float64[vertex_count] of `pagerank.out_strengths`.
+        Rows, with weights if edges are followed by weight; they do not change meanwhile.
+    surfer
+        Its jumps lead to the source.
     sources
         uint32[s], vertex indices.
     threshold, max_iter
-        A source ends when a step changes its ranks by at most that, or after so many steps.
+        A source ends when a step changes its ranks by at most that, or after ``max_iter`` steps.
     take
         Called with the ranks of each source as soon as they are found.
     """
+    alpha, strengths, weighted = surfer.alpha, surfer.strengths, surfer.weighted
     rows = in_rows(adjacencies, weighted=weighted)
     count = adjacencies.out.count
     inverse = np.zeros_like(strengths)
