@@ -62,8 +62,8 @@ def iterate(
     while iterations < max_iter and not residual < threshold:
         common = commons[iterations] if iterations < len(commons) else math.nan
         for_ranges(
-            pull, residuals.size, bounds, rows, present, alpha, beta, common, x, following,
-            residuals, squares, serial_items=2,
+            pull, residuals.size, bounds, rows, (alpha, beta, common), (present, x, following),
+            (residuals, squares), serial_items=2,
         )  # fmt: skip
         x, following = following, x
         iterations += 1
@@ -77,9 +77,12 @@ def iterate(
 
 
 @compiled
-def pull(low, high, bounds, rows, present, alpha, beta, common, x, following, residuals, squares):
+def pull(low, high, bounds, rows, factors, vectors, sums):
     """One step for the rows of blocks ``low … high - 1``; ``common``: all of ``x``, or NaN."""
     indptr, indices, weight = rows
+    alpha, beta, common = factors
+    present, x, following = vectors
+    residuals, squares = sums
     weighted, is_alike = weight.size > 0, not np.isnan(common)
     for block in range(low, high):
         residual, square = 0.0, 0.0

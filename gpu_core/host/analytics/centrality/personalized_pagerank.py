@@ -7,7 +7,7 @@ those of others.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,8 +88,8 @@ def iterate(
         while left:
             iterations += 1
             for_ranges(
-                pull, blocks, bounds, *rows, shares, inverse, at, alpha, mass, x, next_shares,
-                residuals, masses, serial_items=2,
+                pull, blocks, bounds, rows, Sources(alpha, at, mass),
+                Vectors(inverse, x, shares, next_shares), (residuals, masses), serial_items=2,
             )  # fmt: skip
             shares, next_shares = next_shares, shares
             # Rows are added one after the other, lane by lane.
@@ -105,12 +105,30 @@ def iterate(
                     take(SourceRanks(first + lane, ranks, iterations, last, rounding))
 
 
+class Sources(NamedTuple):
+    """Damping; and by lane the source, -1: none, and ``m``."""
+
+    alpha: float
+    at: npt.NDArray[np.int64]
+    mass: Vector
+
+
+class Vectors(NamedTuple):
+    """``1 / strength`` of vertices; ranks and shares, [vertex, lane]; the next shares."""
+
+    inverse: Vector
+    x: Vector
+    shares: Vector
+    next_shares: Vector
+
+
 @compiled
-def pull(
-    low, high, bounds, indptr, indices, weight, shares, inverse, at, alpha, mass, x, next_shares,
-    residuals, masses,
-):  # fmt: skip
+def pull(low, high, bounds, rows, sources, vectors, sums):
     """One step of all lanes for the rows of blocks ``low … high - 1``."""
+    indptr, indices, weight = rows
+    alpha, at, mass = sources
+    inverse, x, shares, next_shares = vectors
+    residuals, masses = sums
     weighted = weight.size > 0
     gathered, lines, last = np.empty(LANES), shares.reshape(-1), indices.size - 1
     for block in range(low, high):
