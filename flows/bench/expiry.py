@@ -49,13 +49,13 @@ def bench_expiry(engine: str, names: Sequence[str], *, repeats: int, smaller: in
     for bench in selection.benches(Bench, arm):
         for (layout, each), reverse in product(arms.items(), (False, True)):
             row = measured(replace(bench, arm=each), reverse=reverse)
-            expire, delete = ([lap.caller for lap in row.laps[what]] for what in _WAYS)
+            expire, delete = ([lap.caller for lap in row.laps[what]] for what in _METHODS)
             ratios = [ours / rows for ours, rows in zip(expire, delete, strict=True)]
             name = f"{layout}, reverse" if reverse else layout
             table.row(bench.name, name, spread(expire), spread(delete), spread(ratios))
 
 
-_WAYS = ("expire", "delete")
+_METHODS = ("expire", "delete")
 
 
 def measured(bench: Bench, *, reverse: bool) -> Row:
@@ -65,7 +65,7 @@ def measured(bench: Bench, *, reverse: bool) -> Row:
     times = random.integers(0, _PARTS, keys.size)
     src, dst = unpack(np, keys)
     graph, other = (
-        bench.arm.graph(ids="dense", reverse=reverse, records="semantic") for _ in _WAYS
+        bench.arm.graph(ids="dense", reverse=reverse, records="semantic") for _ in _METHODS
     )
     for each in (graph, other):
         each.insert_edges(src, dst, ts=times)

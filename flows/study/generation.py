@@ -48,8 +48,8 @@ _SAMPLES = 2000
 Grown = tuple[float, bytes]
 
 
-class Way(NamedTuple):
-    """A way to grow the graph."""
+class Method(NamedTuple):
+    """A method to grow the graph."""
 
     #: Grows one of so many vertices and this mean degree.
     grow: Callable[[int, int], Grown]
@@ -85,21 +85,21 @@ def _sampled(count: int, degree: int, *, one_core: bool) -> Grown:
 
 
 _ONE_CORE = "all pairs, one core"
-_HOST_WAYS = {
-    _ONE_CORE: Way(partial(_sampled, one_core=True), (2.02, 1.90), (1.0, 1.0)),
-    "all pairs, all cores": Way(partial(_sampled, one_core=False), (1.89, 1.74), (5.42, 7.16)),
-    "two hops, one core": Way(partial(_whole, by="two hops", engine="host")),
+_HOST_METHODS = {
+    _ONE_CORE: Method(partial(_sampled, one_core=True), (2.02, 1.90), (1.0, 1.0)),
+    "all pairs, all cores": Method(partial(_sampled, one_core=False), (1.89, 1.74), (5.42, 7.16)),
+    "two hops, one core": Method(partial(_whole, by="two hops", engine="host")),
 }
 _on_gpu = partial(partial, _whole, engine="cuda")
-_GPU_WAYS = {
-    "GPU, all pairs, memory by kernels": Way(
+_GPU_METHODS = {
+    "GPU, all pairs, memory by kernels": Method(
         _on_gpu(by="all pairs", memory="device"), (1.84, 1.87), (9.50, 6.96)
     ),
-    "GPU, all pairs, memory by the host": Way(
+    "GPU, all pairs, memory by the host": Method(
         _on_gpu(by="all pairs", memory="host"), (1.76, 1.76), (12.64, 10.83)
     ),
-    "GPU, two hops, memory by kernels": Way(_on_gpu(by="two hops", memory="device")),
-    "GPU, two hops, memory by the host": Way(_on_gpu(by="two hops", memory="host")),
+    "GPU, two hops, memory by kernels": Method(_on_gpu(by="two hops", memory="device")),
+    "GPU, two hops, memory by the host": Method(_on_gpu(by="two hops", memory="host")),
 }
 
 
@@ -113,13 +113,13 @@ def study_generation(engine: str, *, smaller: int, plot: str | None) -> None:
     EngineError
         The engine cannot be had here.
     GraphtideError
-        Two ways have grown different graphs.
+        Two methods have grown different graphs.
     """
     if not 1 <= smaller <= _COUNT // (2 * _DEGREES[-1]):
         msg = f"--smaller is from 1 to {_COUNT // (2 * _DEGREES[-1])}"
         raise SettingsError(msg)
     check_plot(plot)
-    ways = _HOST_WAYS | (_GPU_WAYS if resolve_engine(engine) == "cuda" else {})
+    methods = _HOST_METHODS | (_GPU_METHODS if resolve_engine(engine) == "cuda" else {})
     click.echo(
         f"graphtide study generation --smaller {smaller}, {machine(Arm(engine))}, "
         f"{thread_count()} threads.\n"
@@ -127,11 +127,11 @@ def study_generation(engine: str, *, smaller: int, plot: str | None) -> None:
         f"Core i7 970 with 6\ncores, GTX 580 with memory by kernels (CUDA 1) and by the host "
         f"(CUDA 2)."
     )
-    for way in ways.values():
-        way.grow(100, 4)
-    over_vertices = measured(ways, [(n // smaller, _DEGREE) for n in _VERTICES], 0)
-    over_degrees = measured(ways, [(_COUNT // smaller, k) for k in _DEGREES], 1)
-    _print_ratios(ways, over_vertices, over_degrees, smaller)
+    for method in methods.values():
+        method.grow(100, 4)
+    over_vertices = measured(methods, [(n // smaller, _DEGREE) for n in _VERTICES], 0)
+    over_degrees = measured(methods, [(_COUNT // smaller, k) for k in _DEGREES], 1)
+    _print_ratios(methods, over_vertices, over_degrees, smaller)
     if plot is not None:
         counts = [count // smaller for count in _VERTICES]
         panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
@@ -142,21 +142,21 @@ def study_generation(engine: str, *, smaller: int, plot: str | None) -> None:
 
 
 def measured(
-    ways: dict[str, Way], sizes: Sequence[tuple[int, int]], axis: int
+    methods: dict[str, Method], sizes: Sequence[tuple[int, int]], axis: int
 ) -> dict[str, list[float]]:
     """Time graphs of these sizes, and print a table with the slopes over one of the numbers.
 
     Raises
     ------
     GraphtideError
-        Two ways have grown different graphs.
+        Two methods have grown different graphs.
     """
-    table = Table(["vertices", "mean degree"], list(ways))
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    table = Table(["vertices", "mean degree"], list(methods))
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
     for count, degree in sizes:
         graphs = set()
-        for name, way in ways.items():
-            each, edges = way.grow(count, degree)
+        for name, method in methods.items():
+            each, edges = method.grow(count, degree)
             seconds[name].append(each)
             graphs.add(edges)
         if len(graphs) > 1:
@@ -166,27 +166,29 @@ def measured(
     numbers = np.log([size[axis] for size in sizes])
     slopes = (np.polyfit(numbers, np.log(each), 1)[0] for each in seconds.values())
     table.row("slope", "", *(f"{slope:.2f}" for slope in slopes))
-    published = (f"{way.slopes[axis]:.2f}" if way.slopes else "" for way in ways.values())
+    published = (
+        f"{method.slopes[axis]:.2f}" if method.slopes else "" for method in methods.values()
+    )
     table.row("slope, paper", "", *published)
     return seconds
 
 
 def _print_ratios(
-    ways: dict[str, Way],
+    methods: dict[str, Method],
     over_vertices: dict[str, list[float]],
     over_degrees: dict[str, list[float]],
     smaller: int,
 ) -> None:
-    """How many times as fast as one core each way is at the largest sizes; the paper's beside."""
+    """Print the speed of each method over one core at the largest sizes; the paper's beside."""
     sizes = [(_VERTICES[-1] // smaller, _DEGREE), (_COUNT // smaller, _DEGREES[-1])]
     columns = [f"{count:,} of degree {degree}" for count, degree in sizes]
     reported = [
         (column, f"paper ({n:,})") for column, n in zip(columns, (100_000, 20_000), strict=True)
     ]
     table = Table(["over one core"], [name for pair in reported for name in pair])
-    for name, way in ways.items():
+    for name, method in methods.items():
         cells = []
         for axis, seconds in enumerate((over_vertices, over_degrees)):
             cells.append(f"{seconds[_ONE_CORE][-1] / seconds[name][-1]:.2f}")
-            cells.append(f"{way.over_one_core[axis]:.2f}" if way.over_one_core else "")
+            cells.append(f"{method.over_one_core[axis]:.2f}" if method.over_one_core else "")
         table.row(name, *cells)

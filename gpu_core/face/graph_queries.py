@@ -221,8 +221,8 @@ class GraphQueries:
         self, name: str, src: Ids, dst: Ids
     ) -> tuple[tuple[Int64s, Int64s], tuple[UInt32s, UInt32s]]:
         """As `_known`, of both vertices of pairs: what the engine calls them, and their indices."""
-        sides = [self._ids.keys(name, side) for side in (src, dst)]
-        keys, middle = np.concatenate(sides), sides[0].size
+        both = [self._ids.keys(name, ends) for ends in (src, dst)]
+        keys, middle = np.concatenate(both), both[0].size
         indices = self._reader.indices_of(keys)
         sources, targets = indices[:middle], indices[middle:]
         _check_known(sources, src)

@@ -247,10 +247,10 @@ def test_times_of_generation_have_a_slope(
     emulated_device: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of all ways, which grow the same graphs."""
-    ways = generation._HOST_WAYS | generation._GPU_WAYS
-    seconds = generation.measured(ways, [(30, 3), (60, 3)], 0)
-    assert list(seconds) == list(ways)
-    generation._print_ratios(ways, seconds, seconds, 1000)
+    methods = generation._HOST_METHODS | generation._GPU_METHODS
+    seconds = generation.measured(methods, [(30, 3), (60, 3)], 0)
+    assert list(seconds) == list(methods)
+    generation._print_ratios(methods, seconds, seconds, 1000)
     printed = capsys.readouterr().out.splitlines()
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in printed if "|" in row]
     assert [row[0] for row in rows[2:6]] == ["30", "60", "slope", "slope, paper"]
@@ -259,17 +259,17 @@ def test_times_of_generation_have_a_slope(
     one_core = seconds["all pairs, one core"]
     for name, *cells in rows[8:]:
         assert float(cells[0]) == pytest.approx(one_core[1] / seconds[name][1], abs=0.006)
-        published = ways[name].over_one_core
+        published = methods[name].over_one_core
         assert cells[1::2] == ([f"{n:.2f}" for n in published] if published else ["", ""])
 
 
 def test_ways_that_grow_other_graphs_are_told() -> None:
-    ways = {
-        name: generation.Way(lambda _count, _degree, each=each: (1.0, each))
+    methods = {
+        name: generation.Method(lambda _count, _degree, each=each: (1.0, each))
         for name, each in (("one", b"1"), ("other", b"2"))
     }
     with pytest.raises(GraphtideError, match="9 vertices of degree 2: graphs differ"):
-        generation.measured(ways, [(9, 2), (18, 2)], 0)
+        generation.measured(methods, [(9, 2), (18, 2)], 0)
 
 
 def test_all_pairs_are_timed_by_some_choices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,12 +122,12 @@ class Kernels:
         Those for long rows are 0 unless asked for: they are compiled when such rows are first met.
         So are those that this graph never takes: rows on pages have kernels of their own.
         """
-        sides = arena.entry_words("out"), arena.entry_words("in")
+        entry_words = arena.entry_words("out"), arena.entry_words("in")
         on_runs, dense = not arena.layout.is_paged, arena[Field.DENSE_IDS]
-        key = sides, on_runs, dense, with_long, *_OTHER_THRESHOLDS.items()
+        key = entry_words, on_runs, dense, with_long, *_OTHER_THRESHOLDS.items()
         if key not in self._packed:
             handle, handles, lengths = self._device.kernel, [], []
-            for words in sides:
+            for words in entry_words:
                 lengths += [thresholds(words)[name] for name in ("LONG_DEGREE", *THRESHOLDS)]
                 for file, name in DIRECTED_KERNELS:
                     taken = name == "finish_batch" or on_runs != file.startswith(_PAGED)

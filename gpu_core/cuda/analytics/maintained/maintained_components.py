@@ -184,8 +184,8 @@ class _Repair:
         self._held = scratch.take(4 * items, np.uint64), scratch.take(count, np.uint32), adjacencies
         queues, was, _ = self._held
         rows = (
-            tuple(each if isinstance(each, np.int64) else address(each) for each in side.walked)
-            for side in (adjacencies.out, adjacencies.into)
+            tuple(each if isinstance(each, np.int64) else address(each) for each in rows.walked)
+            for rows in (adjacencies.out, adjacencies.into)
         )
         arrays = (address(each) for each in (self._state, queues, *forest, was))
         self._graph = np.array(
