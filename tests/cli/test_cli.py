@@ -17,10 +17,10 @@ from commands import (
     ENVIRONMENT,
     PROGRAM,
     contents,
+    fails,
     graphtide,
     graphtide_here,
     run_here,
-    told,
     write_log,
 )
 from emulated_device import EmulatedDevice
@@ -167,14 +167,14 @@ def test_the_command_line_is_also_there_under_dask() -> None:
 def test_wrong_usage_and_settings_are_told_before_anything_is_begun(
     arguments: str, words: list[str], tmp_path: Path
 ) -> None:
-    told(graphtide_here(*arguments.split(), cwd=tmp_path), 2, *words)
+    fails(graphtide_here(*arguments.split(), cwd=tmp_path), 2, *words)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_settings_file_is_checked_like_the_flags(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("graphtide:\n  records: heavy\n")
     run = ["run", "log", "--state", "s", "--config", "s.yaml"]
-    told(graphtide_here(*run, cwd=tmp_path), 2, "heavy")
+    fails(graphtide_here(*run, cwd=tmp_path), 2, "heavy")
 
 
 def test_debug_shows_the_traceback_and_then_the_sentence() -> None:
@@ -198,7 +198,7 @@ def test_output_that_cannot_be_written_is_told(command: str, tmp_path: Path) -> 
             env=ENVIRONMENT,
             cwd=tmp_path,
         )
-    told(done, 1, "standard output cannot be written", "No space left on device")
+    fails(done, 1, "standard output cannot be written", "No space left on device")
 
 
 @pytest.mark.parametrize(("kilobytes", "words"), [(200_000, "0.205 GB"), (1_200_000, "1.23 GB")])
@@ -210,7 +210,7 @@ def test_a_limit_of_address_space_is_named(tmp_path: Path, kilobytes: int, words
         capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT,
         cwd=tmp_path,
     )  # fmt: skip
-    told(done, 1, words, "ulimit -v", "need 2 GB")
+    fails(done, 1, words, "ulimit -v", "need 2 GB")
 
 
 def test_a_closed_pipe_ends_quietly() -> None:
@@ -246,7 +246,7 @@ def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
     is_vertex = table["dst"].is_null().to_numpy()
     assert 20 < is_vertex.sum() < 90
     assert (ops_of(table)[is_vertex] == -1).all()
-    told(graphtide_here("generate", "uniform", "one", cwd=tmp_path), 2, "one", "not empty")
+    fails(graphtide_here("generate", "uniform", "one", cwd=tmp_path), 2, "one", "not empty")
 
 
 def test_a_killed_call_leaves_nothing_that_looks_like_a_log(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_killed_call_leaves_nothing_that_looks_like_a_log(tmp_path: Path) -> N
     assert done.returncode == -signal.SIGKILL
     whole = [*(tmp_path / "log").glob("updates-?????.parquet.tmp")]
     assert len(whole) == 2, "it was killed at its third file"
-    told(graphtide_here("inspect", tmp_path / "log"), 1, "log")
+    fails(graphtide_here("inspect", tmp_path / "log"), 1, "log")
 
 
 def test_a_call_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +393,7 @@ def test_an_edge_list_becomes_a_log(tmp_path: Path) -> None:
         {"src": 3, "dst": 1},
     ]
     # A second import under the same name would repeat the first.
-    told(graphtide_here("import", "karate.txt", "log", cwd=tmp_path), 2, "karate")
+    fails(graphtide_here("import", "karate.txt", "log", cwd=tmp_path), 2, "karate")
     assert list((tmp_path / "log").iterdir()) == files
 
 
@@ -433,7 +433,7 @@ def test_an_import_tells_how_it_reads_the_file(scheduler: str, tmp_path: Path) -
     )
     assert "weight double" in done.stdout
     done = graphtide_here("import", "messages.txt", "no", "--columns", "from,to,x", cwd=tmp_path)
-    told(done, 2, "'x' is unknown")
+    fails(done, 2, "'x' is unknown")
     assert not (tmp_path / "no").exists()
 
 
@@ -450,6 +450,6 @@ def test_a_matrix_market_file_becomes_a_log(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_edge_list_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("1 2\none two\n")
-    told(graphtide_here("import", "bad.txt", "log", cwd=tmp_path), 1, "bad.txt", "line 2")
+    fails(graphtide_here("import", "bad.txt", "log", cwd=tmp_path), 1, "bad.txt", "line 2")
     assert not (tmp_path / "log").exists()
-    told(graphtide_here("import", "none.txt", "log", cwd=tmp_path), 1, "none.txt")
+    fails(graphtide_here("import", "none.txt", "log", cwd=tmp_path), 1, "none.txt")

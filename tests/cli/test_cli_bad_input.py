@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, exported, graphtide_here, run_first, run_here, told, write_log
+from commands import contents, exported, fails, graphtide_here, run_first, run_here, write_log
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_file_with_wrong_columns_is_told_by_name_and_the_state_stays(
         done = graphtide_here("run", "log", "--state", "state", "--undirected", cwd=base)
     finally:
         path.unlink()
-    told(done, 1, "z.parquet", *words)
+    fails(done, 1, "z.parquet", *words)
     assert contents(base / "state") == before
 
 
@@ -63,7 +63,7 @@ def test_bad_rows_are_told_with_file_and_row_and_what_came_before_is_kept(
     for table, words in BAD_ROWS:
         # In each run the file before is there already, or is applied in it.
         write_log(tmp_path / "log", {"z.parquet": table})
-        told(run(), 1, "z.parquet", *words)
+        fails(run(), 1, "z.parquet", *words)
     assert exported(tmp_path) == [(2, 3)]
     # The file can be taken out, or mended.
     (tmp_path / "log" / "z.parquet").unlink()
@@ -82,7 +82,7 @@ def test_words_that_an_error_asks_for_are_taken_behind_a_checkpoint(
     write_log(tmp_path / "log", {"a.parquet": columns()})
     assert run().returncode == 0
     write_log(tmp_path / "log", {"b.parquet": columns(op=["c", "c", "x"])})
-    told(run(), 1, "b.parquet, row 0: op 'c' is unknown", "op_insert or op_delete")
+    fails(run(), 1, "b.parquet, row 0: op 'c' is unknown", "op_insert or op_delete")
     done = run("--set", "op_insert=[c]", "--set", "op_delete=[x]")
     assert done.returncode == 0, done.stderr
     assert exported(tmp_path) == [(2, 3)]
@@ -94,7 +94,7 @@ def test_words_are_not_added_where_rows_were_left_out(scheduler: str, tmp_path: 
     run = partial(run_here, scheduler, "log", "--state", "state", cwd=tmp_path)
     write_log(tmp_path / "log", {"a.parquet": columns(op=["c", "insert", "delete"])})
     assert run("--bad-rows", "quarantine").returncode == 0
-    told(run("--set", "op_insert=[c]"), 1, "was made with op_insert: none")
+    fails(run("--set", "op_insert=[c]"), 1, "was made with op_insert: none")
     assert graphtide_here("verify", "state", cwd=tmp_path).returncode == 0
 
 
@@ -105,10 +105,10 @@ def test_a_log_in_folders_by_operation_is_refused_before_anything_is_written(
     for op in ("insert", "delete"):
         write_log(tmp_path / "log" / f"op={op}", {"a.parquet": columns(op=None)})
     wanted = "deletes in op=delete and inserts in op=insert, and nothing tells"
-    told(run("log", "--state", "state"), 1, "/log has", wanted)
+    fails(run("log", "--state", "state"), 1, "/log has", wanted)
     assert not (tmp_path / "state" / "graphtide.json").exists()
-    told(graphtide_here("inspect", "log", cwd=tmp_path), 1, wanted)
-    told(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 1, wanted)
+    fails(graphtide_here("inspect", "log", cwd=tmp_path), 1, wanted)
+    fails(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 1, wanted)
     done = run("log/op=insert", "log/op=delete", "--state", "state")
     assert done.returncode == 0, done.stderr
     assert exported(tmp_path) == []
@@ -119,7 +119,7 @@ def test_a_log_without_rows_has_no_graph_to_export(scheduler: str, tmp_path: Pat
     done = run_here(scheduler, "a.csv", "--state", "state", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     done = graphtide_here("export", "state", "--edges", "e.csv", cwd=tmp_path)
-    told(done, 1, "no file of its log had a row")
+    fails(done, 1, "no file of its log had a row")
 
 
 @pytest.mark.parametrize("case", ["not Parquet", "cut short", "empty file"])
@@ -132,7 +132,7 @@ def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: st
         done = graphtide_here("run", "log", "--state", "state", "--undirected", cwd=base)
     finally:
         path.unlink()
-    told(done, 1, "z.parquet")
+    fails(done, 1, "z.parquet")
     assert contents(base / "state") == before
 
 
@@ -150,7 +150,7 @@ def test_a_state_made_with_other_settings_is_refused(
     before = contents(base / "state")
     done = graphtide_here("run", "log", "--state", "state", *flags, cwd=base)
     assert done.returncode in (1, 2)
-    told(done, done.returncode, *words)
+    fails(done, done.returncode, *words)
     assert contents(base / "state") == before
 
 
@@ -160,30 +160,30 @@ def test_a_file_that_changed_or_comes_before_is_refused(base: Path) -> None:
     early = base / "log" / "A.parquet"
     pq.write_table(pa.table(columns()), early)
     try:
-        told(graphtide_here(*run, cwd=base), 1, "A.parquet")
+        fails(graphtide_here(*run, cwd=base), 1, "A.parquet")
     finally:
         early.unlink()
     changed = base / "log" / "b.parquet"
     whole = changed.read_bytes()
     pq.write_table(pa.table(columns()), changed)
     try:
-        told(graphtide_here(*run, cwd=base), 1, "b.parquet")
+        fails(graphtide_here(*run, cwd=base), 1, "b.parquet")
     finally:
         changed.write_bytes(whole)
     assert contents(base / "state") == before
 
 
 def test_a_missing_or_empty_log_is_told_and_no_state_is_made(tmp_path: Path) -> None:
-    told(graphtide_here("run", "none", "--state", "state", cwd=tmp_path), 1, "none")
+    fails(graphtide_here("run", "none", "--state", "state", cwd=tmp_path), 1, "none")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "_notes.parquet").write_bytes(b"ignored")
-    told(graphtide_here("run", "empty", "--state", "state", cwd=tmp_path), 1, "empty", "Parquet")
+    fails(graphtide_here("run", "empty", "--state", "state", cwd=tmp_path), 1, "empty", "Parquet")
     assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.parametrize("command", ["status state", "export state --edges e.csv"])
 def test_a_missing_state_is_told(command: str, tmp_path: Path) -> None:
-    told(graphtide_here(*command.split(), cwd=tmp_path), 1, "state")
+    fails(graphtide_here(*command.split(), cwd=tmp_path), 1, "state")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -195,7 +195,7 @@ def test_an_arena_that_is_too_small_is_told_and_nothing_is_applied(
     edges = draw.integers(0, 5000, (2, 20_000)).tolist()
     write_log(tmp_path / "log", {"a.parquet": {"src": edges[0], "dst": edges[1]}})
     done = run("--set", "arena_bytes=64kiB")
-    told(done, 1, "arena_bytes")
+    fails(done, 1, "arena_bytes")
     done = run()
     assert done.returncode == 0, done.stderr
     pairs = {(s, d) for s, d in zip(*edges, strict=True) if s != d}

@@ -25,11 +25,11 @@ from commands import (
     contents,
     ctrl_c_is_heard,
     exported,
+    fails,
     graphtide,
     graphtide_here,
     replayed,
     run_first,
-    told,
     write_log,
 )
 from waiting import PATIENCE, wait_until
@@ -96,7 +96,7 @@ def test_an_export_is_the_replay_of_the_log(ran: tuple[Path, str]) -> None:
 
 def test_an_export_names_the_endings_that_it_knows(ran: tuple[Path, str]) -> None:
     folder, _ = ran
-    told(graphtide_here("export", "state", "--edges", "e.xyz", cwd=folder), 2, ".xyz", ".parquet")
+    fails(graphtide_here("export", "state", "--edges", "e.xyz", cwd=folder), 2, ".xyz", ".parquet")
     assert not (folder / "e.xyz").exists()
 
 
@@ -136,8 +136,8 @@ def test_a_search_from_sources_that_are_there_and_not(
     done = graphtide(*RUN_AGAIN, *search, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     expected = networkx.single_source_shortest_path_length(graph, source)
-    told = f"bfs {len(expected)} of 30 vertices reached from 1 source, the farthest after"
-    assert told in " ".join(done.stdout.split())
+    line = f"bfs {len(expected)} of 30 vertices reached from 1 source, the farthest after"
+    assert line in " ".join(done.stdout.split())
     # How long the paths of the two logs are, is the user's choice.
     shown = done.stdout.replace(str(tmp_path), "folder").replace(str(ran[0]), "folder")
     assert max(map(len, shown.splitlines())) <= 80
@@ -287,7 +287,7 @@ def test_a_second_run_on_the_same_state_is_refused_while_the_first_goes_on(tmp_p
     with on_a_terminal(*run, cwd=tmp_path) as (process, terminal):
         read_until(terminal, r"batch \d+/300")
         os.kill(process.pid, signal.SIGSTOP)  # held still, or it may be done too soon
-        told(graphtide_here(*run, cwd=tmp_path), 1, "state")
+        fails(graphtide_here(*run, cwd=tmp_path), 1, "state")
         os.kill(process.pid, signal.SIGTERM)
         os.kill(process.pid, signal.SIGCONT)
         read_until(terminal, None)
@@ -306,4 +306,4 @@ def test_the_demo_says_what_it_did_and_where(tmp_path: Path) -> None:
     assert graphtide_here(*next_line.group(1).split(), cwd=tmp_path).returncode == 0
     results = sorted(path.name for path in (tmp_path / "here/state/results").glob("batch=*"))
     assert results == [f"batch={number:012d}" for number in (3, 7, 11)]
-    told(graphtide_here("demo", "here", cwd=tmp_path), 2, "here", "not empty")
+    fails(graphtide_here("demo", "here", cwd=tmp_path), 2, "here", "not empty")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from commands import FIRST, RUN, exported, graphtide_here, replayed, run_first, told
+from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_first
 from graphtide.io.state.results import result_facts
 from old_state import change_rows
 
@@ -59,12 +59,12 @@ PLAN_CHANGES = {
 def test_a_changed_plan_is_refused(folder: Path, case: str) -> None:
     change(folder / "state/plan/000000000000.json", PLAN_CHANGES[case])
     for command in (RUN, ["status", "state"]):
-        told(graphtide_here(*command, cwd=folder), 1, "plan/000000000000.json is damaged")
+        fails(graphtide_here(*command, cwd=folder), 1, "plan/000000000000.json is damaged")
 
 
 def test_a_plan_whose_last_part_is_gone_is_refused(folder: Path) -> None:
     (folder / "state/plan/000000000000.json").unlink()
-    told(graphtide_here(*RUN, cwd=folder), 1, "the plan in", "batch=000000000004")
+    fails(graphtide_here(*RUN, cwd=folder), 1, "the plan in", "batch=000000000004")
     done = graphtide_here("status", "state", cwd=folder)
     assert done.returncode == 0
     assert "is not the one that checkpoint" in " ".join(done.stdout.split())
@@ -101,10 +101,10 @@ def test_a_state_hash_of_an_old_checkpoint_is_compared_with_its_graph(
     manifest = folder / "state/checkpoints/batch=000000000004/manifest.json"
     change(manifest, lambda values: {**values, "state_hash": "0" * 64})
     words = ["batch=000000000004 has the state hash", "manifest.json says 0000"]
-    told(graphtide_here("export", "state", "--edges", "e.csv", cwd=folder), 1, *words)
+    fails(graphtide_here("export", "state", "--edges", "e.csv", cwd=folder), 1, *words)
     assert not (folder / "e.csv").exists()
     shutil.rmtree(folder / "state/results")
-    told(run_again(), 1, *words)
+    fails(run_again(), 1, *words)
 
 
 # -- results and reports

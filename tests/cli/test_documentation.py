@@ -26,7 +26,7 @@ RUN = ("analytics", "layouts", "gpus", "recovery", "update-logs")
 NUMBERS = {"BATCH": "1", "N": "1"}
 
 
-def told_commands() -> Iterator[tuple[str, list[str]]]:
+def commands_of_pages() -> Iterator[tuple[str, list[str]]]:
     """Every command that a page has in its shell code, or within its text."""
     for page in PAGES:
         for words in shell_lines(page):
@@ -38,7 +38,7 @@ def told_commands() -> Iterator[tuple[str, list[str]]]:
 def test_every_command_and_flag_is_there() -> None:
     """Click takes all of them; a text may leave out what a command needs."""
     seen = set()
-    for page, words in told_commands():
+    for page, words in commands_of_pages():
         group: click.Command = cli
         rest = [NUMBERS.get(word, word) for word in words if word not in ("…", "--help")]
         while isinstance(group, click.Group) and rest and not rest[0].startswith("-"):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, run_here, told
+from commands import contents, fails, run_here
 from graphtide.io.state.directory import StateDirectory
 from small_log import results_below
 
@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_written_is_named_and_written_next_time(
     with no_file_larger_than(largest // 2):
         done = run_here(scheduler, *options(state, *flags), cwd=tmp_path)
     folder = written.split("/")[0]
-    told(done, 1, f"{state / folder}", "cannot be written (File too large); make room")
+    fails(done, 1, f"{state / folder}", "cannot be written (File too large); make room")
     assert not [*state.rglob("*.tmp")], "half a file is left"
     again = run_here(scheduler, *options(state, *flags), cwd=tmp_path)
     assert again.returncode == 0, again.stderr
@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_is_told_and_with_room_the_same_command_goes_on(
     command = [tmp_path / "log", "--state", state, "--analytics", "none"]
     filler.write_bytes(bytes((1 << 20) - left_bytes))
     done = run_here(scheduler, *command, cwd=tmp_path)
-    told(done, 1, str(state), "No space left on device")
+    fails(done, 1, str(state), "No space left on device")
     filler.unlink()
     assert run_here(scheduler, *command, cwd=tmp_path).returncode == 0
     undisturbed = tmp_path / "undisturbed"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphtide
-from commands import graphtide_here, run_here, told
+from commands import fails, graphtide_here, run_here
 from made_state import apply_log
 
 EDGES = [("ann", "bob"), ("bob", "eve, jr."), ("eve, jr.", "ann"), ("zoë", "ann")]
@@ -54,9 +54,9 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     assert ask(folder, "vertex bob")["results"]["parts"] == results["parts"]
     assert ask(folder, "vertex bob")["results"]["near"] == {"distance": 2}
     assert ask(folder, "top pagerank 1")["rows"][0]["vertex"] == "ann"
-    told(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
-    told(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
-    told(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
+    fails(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
+    fails(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
+    fails(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
 
 
 def test_names_are_no_orders_to_a_terminal(
@@ -128,18 +128,18 @@ def test_a_state_is_verified_and_compared_in_names(folder: Path) -> None:
 
 def test_a_log_of_names_says_how_it_is_taken(folder: Path, scheduler: str) -> None:
     done = run_here(scheduler, "log", "--state", "other", cwd=folder)
-    told(done, 1, "column src is of type string", "--ids string takes names as they are")
+    fails(done, 1, "column src is of type string", "--ids string takes names as they are")
     done = run_here(scheduler, "log", "--state", "state", "--ids", "uuid", cwd=folder)
-    told(done, 1, "ids")
+    fails(done, 1, "ids")
     done = run_here(
         scheduler, "log", "--state", "gpu", "--ids", "string", "--set", "convert=gpu", cwd=folder
     )
-    told(done, 2, "convert: gpu takes int64 ids", "convert: cpu")
+    fails(done, 2, "convert: gpu takes int64 ids", "convert: cpu")
 
 
 def test_an_edge_list_of_names_becomes_a_log_that_runs(tmp_path: Path, scheduler: str) -> None:
     (tmp_path / "friends.txt").write_text("ann bob\nbob zoë\n")
-    told(
+    fails(
         graphtide_here("import", "friends.txt", "log", cwd=tmp_path),
         1, "no src or no dst", "--columns src,dst",
     )  # fmt: skip

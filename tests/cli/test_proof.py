@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from commands import contents, graphtide_here, told
+from commands import contents, fails, graphtide_here
 from graphtide import DynamicGraph
 from made_state import apply_log, random_rows, write_rows
 from old_state import change_rows, flip
@@ -147,5 +147,5 @@ def test_damaged_files_of_the_state_are_told(folder: Path) -> None:
 
 def test_without_a_checkpoint_there_is_nothing_to_prove(folder: Path) -> None:
     shutil.rmtree(folder / "state/checkpoints")
-    told(graphtide_here("verify", "state", cwd=folder), 1, "has no checkpoint yet")
-    told(graphtide_here("verify", "log", cwd=folder), 1, "there is no graphtide state")
+    fails(graphtide_here("verify", "state", cwd=folder), 1, "has no checkpoint yet")
+    fails(graphtide_here("verify", "log", cwd=folder), 1, "there is no graphtide state")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import ResultFacts, read_reports, result_files, write_result
 from graphtide.pipeline.replay import PastGraphs
@@ -142,4 +142,4 @@ def test_people_read_lines_of_80_columns(folder: Path) -> None:
 def test_what_cannot_be_answered_is_told(
     folder: Path, question: str, status: int, words: list[str]
 ) -> None:
-    told(graphtide_here("query", "state", question, cwd=folder), status, *words)
+    fails(graphtide_here("query", "state", question, cwd=folder), status, *words)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphtide
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide.io.state.batch_summary import write_summary
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.result_changes import changes_between, write_changes
@@ -107,7 +107,7 @@ def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:
     assert done.stdout.startswith("edges ")
     for option in (("-n", 3), ("--by", "pagerank")):
         done = graphtide_here("diff", "state", "--from", 1, "--to", 2, *option, cwd=folder)
-        told(done, 2, "are about a result: name one behind STATE")
+        fails(done, 2, "are about a result: name one behind STATE")
 
 
 def test_a_result_is_exported_as_it_was(folder: Path) -> None:
@@ -151,8 +151,8 @@ def test_what_cannot_be_shown_is_refused(
         (["plot", "state", "--output", "a.gif"], 2, "use a name that ends with .png or .svg"),
     ]
     for words, status, text in cases:
-        told(graphtide_here(*words, cwd=folder), status, text)
+        fails(graphtide_here(*words, cwd=folder), status, text)
     with pytest.raises(graphtide.SettingsError, match="batch=1 and at=2 are two batches"):
         graphtide.read_results(folder / "state", "pagerank", 1, at=2)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    told(graphtide_here("plot", "state", cwd=folder), 2, "graphtide plot needs matplotlib; pip")
+    fails(graphtide_here("plot", "state", cwd=folder), 2, "graphtide plot needs matplotlib; pip")

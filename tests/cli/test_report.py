@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.flows.commands.report_plots import Plot, svg_of
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
@@ -142,15 +142,15 @@ def test_rows_and_files_that_were_left_out_are_told_with_reasons(tmp_path: Path)
 def test_what_is_missing_is_told_in_a_sentence(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told(graphtide_here("report", "none", cwd=folder), 1, "no graphtide state at none")
-    told(
+    fails(graphtide_here("report", "none", cwd=folder), 1, "no graphtide state at none")
+    fails(
         graphtide_here("report", "state", "--output", "state/graphtide.json/x", cwd=folder),
         1,
         "cannot be written",
     )
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = graphtide_here("report", "state", "--output", "unplotted.html", cwd=folder)
-    told(done, 2, "needs matplotlib", "pip install matplotlib")
+    fails(done, 2, "needs matplotlib", "pip install matplotlib")
     assert not (folder / "unplotted.html").exists()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from commands import FIRST, graphtide_here, run_here, told, write_log
+from commands import FIRST, fails, graphtide_here, run_here, write_log
 from graphtide import DynamicGraph, __version__
 from graphtide.flows.activity import Activity
 from graphtide.flows.commands import status as status_module
@@ -186,7 +186,7 @@ def test_a_run_that_waits_for_days_fills_no_log() -> None:
     clock, stream, events = Clock(), io.StringIO(), io.StringIO()
     reporters = LineReporter(stream, clock), JsonEvents(events, clock)
 
-    def told(stage: str, seconds: int) -> list[int]:
+    def fails(stage: str, seconds: int) -> list[int]:
         """Lines of both while a run is at this stage for so long."""
         before = [len(each.getvalue().splitlines()) for each in (stream, events)]
         for _ in range(seconds):
@@ -196,10 +196,10 @@ def test_a_run_that_waits_for_days_fills_no_log() -> None:
         after = [len(each.getvalue().splitlines()) for each in (stream, events)]
         return [now - then for now, then in zip(after, before, strict=True)]
 
-    assert told("apply", 30) == [3, 3]
+    assert fails("apply", 30) == [3, 3]
     # Once that it waits, then each ten minutes.
-    assert told("waiting", 3600) == [6, 6]
-    assert told("apply", 30) == [3, 3]
+    assert fails("waiting", 3600) == [6, 6]
+    assert fails("apply", 30) == [3, 3]
 
 
 def test_a_limit_that_is_near_is_told_once() -> None:
@@ -225,9 +225,9 @@ def test_a_graph_that_was_lost_is_told_once() -> None:
         with redirect_stdout(lines):
             for reporter in (events, people):
                 reporter.show(progress(done, picture=pictured(recoveries, troubles)))
-    told = [each["message"] for each in map(json.loads, stream.getvalue().splitlines())
+    warnings = [each["message"] for each in map(json.loads, stream.getvalue().splitlines())
             if each["event"] == "warning"]  # fmt: skip
-    assert told == [f"the graph was lost: worker {n} died; it is made again" for n in (0, 1)]
+    assert warnings == [f"the graph was lost: worker {n} died; it is made again" for n in (0, 1)]
     assert lines.getvalue().count("warning") == 2
 
 
@@ -268,7 +268,7 @@ def test_a_result_that_fails_is_told_at_the_end_with_status_1(
 
     sentence = "pagerank after 1 batch, at last after batch 6: PageRank did not converge"
     done = run_here(scheduler, *RUN, "--set", "pagerank.max_iter=1", cwd=tmp_path)
-    told(done, 1, "result pagerank after batch 6 failed: PageRank did not converge", "are kept")
+    fails(done, 1, "result pagerank after batch 6 failed: PageRank did not converge", "are kept")
     assert f"failed {sentence}" in words(done)
     assert "clustering" in done.stdout
     status = graphtide_here("status", "state", cwd=tmp_path)
@@ -303,8 +303,8 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
             Limit("arena", 19 * 10**8, 20 * 10**8, 30 * 10**8, 90 * 10**8, full_at_batch=13),
             Limit("disk", 0, 40 * 10**9, 10**9, 2 * 10**9),
         )
-        told = progress(12, dashboard="http://127.0.0.1:8787/status", limits=limits)
-        file.publish(told.values())
+        shown = progress(12, dashboard="http://127.0.0.1:8787/status", limits=limits)
+        file.publish(shown.values())
         text = graphtide_here("status", "state", cwd=tmp_path).stdout
         values = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
     for words in ("batch 13 of 40", "12,000,000 of 40,000,000 rows in this run", "1.25 M rows/s",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import ENVIRONMENT, PROGRAM, graphtide_here, told
+from commands import ENVIRONMENT, PROGRAM, fails, graphtide_here
 from graphtide.flows.commands import schedule
 from graphtide.flows.commands.schedule import Schedule
 from graphtide.gpu_core.errors import SettingsError
@@ -85,7 +85,7 @@ def test_a_run_follows_until_a_signal_and_others_wait_for_it(log: Path, tmp_path
     with subprocess.Popen([*run, "--follow"], cwd=tmp_path, env=ENVIRONMENT, **pipes) as first:
         checkpoints = tmp_path / "state" / "checkpoints"
         wait_until(lambda: checkpoints.exists() and len(list(checkpoints.iterdir())) > 0)
-        told(graphtide_here("run", "log", "--state", "state", cwd=tmp_path), 1, "is in use by")
+        fails(graphtide_here("run", "log", "--state", "state", cwd=tmp_path), 1, "is in use by")
         with subprocess.Popen([*run, "--wait"], cwd=tmp_path, env=ENVIRONMENT, **pipes) as third:
             assert third.stderr is not None
             assert "is in use by process" in third.stderr.readline()

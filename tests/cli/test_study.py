@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide import DynamicGraph, UpdateBatch
 from graphtide.flows.study import generation, memory, remapping
 from graphtide.flows.study.published import PUBLISHED, beside
@@ -305,4 +305,4 @@ def test_what_cannot_be_studied_is_said_before_it_begins(
     words: tuple[object, ...], sentence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    told(graphtide_here("study", *words, cwd=tmp_path), 2, sentence)
+    fails(graphtide_here("study", *words, cwd=tmp_path), 2, sentence)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, graphtide_here, told
+from commands import contents, fails, graphtide_here
 from graphtide.io.state.directory import StateDirectory
 from made_state import apply_log, model_after, random_rows, write_rows
 
@@ -112,11 +112,11 @@ def test_an_export_goes_on_from_the_nearest_whole_checkpoint(folder: Path) -> No
     for batch in (0, 3):
         done = graphtide_here("export", "state", "--at", batch, "--edges", "e.parquet", cwd=folder)
         words = ["0.parquet is gone", "are kept of batches 2, 5, 8", "--keep-checkpoints all"]
-        told(done, 1, f"the graph after batch {batch} needs the log", *words)
+        fails(done, 1, f"the graph after batch {batch} needs the log", *words)
     # The checkpoint of batch 5 is broken: what it stood for needs the log from batch 3 on.
     (folder / "state/checkpoints/batch=000000000005/edges.parquet").write_bytes(b"")
     done = graphtide_here("export", "state", "--at", 6, "--edges", "e.parquet", cwd=folder)
-    told(done, 1, "the graph after batch 6 needs the log from batch 3 on")
+    fails(done, 1, "the graph after batch 6 needs the log from batch 3 on")
     (folder / "kept.parquet").rename(folder / "log/0.parquet")
     done = graphtide_here("export", "state", "--at", 6, "--edges", "e.parquet", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -127,9 +127,9 @@ def test_an_export_goes_on_from_the_nearest_whole_checkpoint(folder: Path) -> No
 def test_a_batch_that_is_not_applied_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
     state = made["directed"] / "state"
     done = graphtide_here("export", state, "--at", BATCHES, "--edges", tmp_path / "e.parquet")
-    told(done, 2, f"batch {BATCHES} is not applied", f"batches 0 to {BATCHES - 1}")
+    fails(done, 2, f"batch {BATCHES} is not applied", f"batches 0 to {BATCHES - 1}")
     done = graphtide_here("diff", state, "--from", 0, "--to", BATCHES)
-    told(done, 2, f"batch {BATCHES} is not applied")
+    fails(done, 2, f"batch {BATCHES} is not applied")
 
 
 # -- replay
@@ -169,7 +169,7 @@ def test_a_replay_without_a_state_is_cut_as_a_first_run_would(
     assert done.returncode == 0, done.stderr
     expected = model_after(FILES, 70, 1, directed=False, records="weighted", on_repeat="max")
     assert rows_of(tmp_path / "e.parquet") == expected.canonical_edges()
-    told(graphtide_here("replay", log, "--to", 4, *options), 2, "batch 4", "batches 0 to 3")
+    fails(graphtide_here("replay", log, "--to", 4, *options), 2, "batch 4", "batches 0 to 3")
 
 
 def test_a_replay_that_contradicts_its_state_is_refused(made: dict[str, Path]) -> None:
@@ -181,14 +181,14 @@ def test_a_replay_that_contradicts_its_state_is_refused(made: dict[str, Path]) -
         (["--batch-rows", 10], "--batch-rows 10 contradicts"),
     ):
         done = graphtide_here("replay", log, "--to", 1, "--state", state, *options)
-        told(done, 2, words)
+        fails(done, 2, words)
 
 
 def test_a_replay_of_another_log_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
     write_rows(tmp_path / "other", "0.parquet", random_rows(99, 100))
     state = made["directed"] / "state"
     done = graphtide_here("replay", tmp_path / "other", "--to", 1, "--state", state)
-    told(done, 1, "0.parquet has changed since it was planned")
+    fails(done, 1, "0.parquet has changed since it was planned")
 
 
 # -- diff
@@ -240,7 +240,7 @@ def test_a_difference_is_that_of_two_replays(
 def test_a_difference_is_written_as_parquet_alone(made: dict[str, Path], tmp_path: Path) -> None:
     state = made["directed"] / "state"
     done = graphtide_here("diff", state, "--from", 0, "--to", 1, "--output", tmp_path / "d.csv")
-    told(done, 2, "end its name in .parquet")
+    fails(done, 2, "end its name in .parquet")
     assert not (tmp_path / "d.csv").exists()
 
 
@@ -317,4 +317,4 @@ def test_rows_in_the_order_of_a_column_are_those_of_the_run(tmp_path: Path) -> N
     expected = model_after([rows[: ROWS[0]]], ROWS[0], 0, directed=False)
     assert rows_of(tmp_path / "e.parquet") == expected.canonical_edges()
     (tmp_path / "log/1.parquet").unlink()
-    told(graphtide_here(*export, cwd=tmp_path), 1, "1.parquet is planned but gone from the log")
+    fails(graphtide_here(*export, cwd=tmp_path), 1, "1.parquet is planned but gone from the log")

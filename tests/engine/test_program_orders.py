@@ -57,7 +57,7 @@ def programs(graph: Any) -> dict[str, tuple[Program, Any, dict[str, Any]]]:
     }
 
 
-def told(found: ProgramResult) -> tuple[Any, ...]:
+def outcome(found: ProgramResult) -> tuple[Any, ...]:
     return found.value.tobytes(), found.supersteps, found.num_active
 
 
@@ -82,12 +82,12 @@ def test_no_mode_changes_a_bit_of_a_result(
     with graph.pin() as epoch:
         for reader, direction in ((graph, "auto"), (epoch, "pull")):
             for name, (program, values, options) in programs(reader).items():
-                told_plainly = told(reader.run_program(program, values, **options))
+                told_plainly = outcome(reader.run_program(program, values, **options))
                 for mode in MODES:
                     found = reader.run_program(
                         program, values, direction=direction, **options, **mode
                     )
-                    assert told(found) == told_plainly, (name, direction, mode)
+                    assert outcome(found) == told_plainly, (name, direction, mode)
 
 
 @pytest.mark.runs

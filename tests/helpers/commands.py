@@ -64,8 +64,8 @@ def graphtide_here(*arguments: object, cwd: Path | None = None) -> subprocess.Co
         main(words)
     status = ended.value.code
     assert isinstance(status, int)
-    told = _PROGRESS.sub("", errors.getvalue())
-    return subprocess.CompletedProcess(words, status, output.getvalue(), told)
+    rest = _PROGRESS.sub("", errors.getvalue())
+    return subprocess.CompletedProcess(words, status, output.getvalue(), rest)
 
 
 def run_here(scheduler: str, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -86,7 +86,7 @@ def ctrl_c_is_heard() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def told(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
+def fails(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
     """Check that a command ended with this status and one sentence that has these words."""
     assert done.returncode == status, done.stderr
     assert done.stderr.startswith("graphtide")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from emulated_device import EmulatedDevice
 from graphtide.flows.bench.measuring import report
 from graphtide.flows.study import distributions
@@ -177,9 +177,9 @@ def test_a_distribution_is_chosen_by_its_name(device: Any, monkeypatch: pytest.M
     done = graphtide_here(*words, "--distribution", "warp a row", "--distribution", "thread a page")
     head = "| graph | what | updates | warp a row | thread a page | chain (ours) |"
     assert head in done.stdout
-    told(graphtide_here(*words, "--distribution", "wrap"), 2, "distribution 'wrap' is unknown")
+    fails(graphtide_here(*words, "--distribution", "wrap"), 2, "distribution 'wrap' is unknown")
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "host")
-    told(graphtide_here("study", "distributions"), 1, "study distributions needs a GPU")
+    fails(graphtide_here("study", "distributions"), 1, "study distributions needs a GPU")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.flows.bench.measuring import report
 from graphtide.flows.study import pagerank
@@ -98,7 +98,7 @@ def test_ranks_that_are_not_ours_end_the_study(monkeypatch: pytest.MonkeyPatch) 
         self.ranks[:] = self.ranks * 1.001
 
     monkeypatch.setattr(AimGraphPageRank, "step", wrong)
-    told(
+    fails(
         graphtide_here("study", "pagerank", "G2", "--smaller", 12, "--form", "naive"), 1,
         "G2, naive: a step changes our ranks by",
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_ranks_that_are_not_ours_end_the_study(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("has_device")
 def test_an_unknown_form_is_refused() -> None:
-    told(
+    fails(
         graphtide_here("study", "pagerank", "--form", "pulled"), 2,
         "form 'pulled' is unknown; use one of naive, balanced, combined",
     )  # fmt: skip
@@ -114,4 +114,4 @@ def test_an_unknown_form_is_refused() -> None:
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pagerank, "resolve_engine", lambda _engine: "host")
-    told(graphtide_here("study", "pagerank"), 1, "study pagerank needs a GPU")
+    fails(graphtide_here("study", "pagerank"), 1, "study pagerank needs a GPU")

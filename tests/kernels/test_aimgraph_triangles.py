@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide.flows.bench.measuring import report
 from graphtide.flows.study import triangles
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import AimGraph
@@ -74,12 +74,12 @@ def test_the_study_prints_a_table() -> None:
 def test_triangles_that_are_not_ours_end_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AimGraphTriangles, "total", 7)
     words = "study", "triangles", "G2", "--smaller", 12, "--repeats", 1, "--form", "naive"
-    told(graphtide_here(*words), 1, "G2, naive: counts 7 triangles where we count 0")
-    told(
+    fails(graphtide_here(*words), 1, "G2, naive: counts 7 triangles where we count 0")
+    fails(
         graphtide_here(*words[:3], "--form", "fast"), 2, "form 'fast' is unknown; use one of naive"
     )
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triangles, "resolve_engine", lambda _engine: "host")
-    told(graphtide_here("study", "triangles"), 1, "study triangles needs a GPU")
+    fails(graphtide_here("study", "triangles"), 1, "study triangles needs a GPU")

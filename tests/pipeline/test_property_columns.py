@@ -14,7 +14,7 @@ import pytest
 
 import graphtide
 from actor_copies import copied
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings
 from graphtide.gpu_core.batch.rows import row_meaning
@@ -243,8 +243,8 @@ def test_memory_is_told_before(tmp_path: Path) -> None:
     plain = graphtide_here("inspect", tmp_path / "log")
     assert "properties" not in plain.stdout
     wrong = graphtide_here("inspect", tmp_path / "log", "--set", "properties.amuont=float64")
-    told(wrong, 1, "no file of the log has a column amuont")
+    fails(wrong, 1, "no file of the log has a column amuont")
     wrong = graphtide_here("inspect", tmp_path / "log", "--set", "properties.amount=text")
-    told(wrong, 2, "setting properties.amount: 'text' is not allowed; use bool, int8")
+    fails(wrong, 2, "setting properties.amount: 'text' is not allowed; use bool, int8")
     for text, word in [("amount", "'amount' is no NAME:TYPE"), ("a:bool,a:int8", "named twice")]:
-        told(graphtide_here("inspect", tmp_path / "log", "--vertex-properties", text), 2, word)
+        fails(graphtide_here("inspect", tmp_path / "log", "--vertex-properties", text), 2, word)

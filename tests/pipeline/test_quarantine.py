@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import graphtide_here, told
+from commands import fails, graphtide_here
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.io.log.log_writer import write_log_file
@@ -306,7 +306,7 @@ def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> Non
     done = graphtide_here("requeue", state)
     assert done.returncode == 1
     assert "--forget 'batch 0'" in done.stderr
-    told(graphtide_here("requeue", state, "--forget", "0.parquet"), 1, "0.parquet", "00.parquet")
+    fails(graphtide_here("requeue", state, "--forget", "0.parquet"), 1, "0.parquet", "00.parquet")
     options = ["--forget", "batch 0", "--forget", "batch 1", "--forget", "00.parquet"]
     done = graphtide_here("requeue", state, *options)
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
-from commands import graphtide_here, run_here, told
+from commands import fails, graphtide_here, run_here
 from documented import ROOT, shell_lines
 from graphtide import read_results
 from graphtide.config.settings import RunSettings, load_settings
@@ -200,7 +200,7 @@ def test_what_a_store_refuses_is_one_sentence(
     def refused(address: str, *words: str) -> None:
         # Each of these is another session of the library.
         file_system_of(log)[0].clear_instance_cache()
-        told(graphtide_here("inspect", address, cwd=tmp_path), 1, *words)
+        fails(graphtide_here("inspect", address, cwd=tmp_path), 1, *words)
 
     refused("s3://no-such-bucket/log", "there is no log s3://no-such-bucket/log")
     refused(f"{s3.address}/nothing", "there is no log s3://bucket/nothing")
@@ -225,12 +225,12 @@ def test_what_a_store_refuses_is_one_sentence(
 def test_what_cannot_be_there_is_refused_at_once(s3: S3, tmp_path: Path) -> None:
     before = s3.names()
     done = graphtide_here("run", "log", "--state", f"{s3.address}/state", cwd=tmp_path)
-    told(done, 1, "a state is kept on a local disk, not at s3://bucket/state", "no locks")
+    fails(done, 1, "a state is kept on a local disk, not at s3://bucket/state", "no locks")
     with pytest.raises(StateError, match="no locks"):
         StateDirectory(f"{s3.address}/state")
     for words in (["generate", "rmat", f"{s3.address}/made", "--scale", 6],
                   ["import", "edges.txt", f"{s3.address}/made"]):  # fmt: skip
-        told(graphtide_here(*words, cwd=tmp_path), 2, "is no folder of this machine")
+        fails(graphtide_here(*words, cwd=tmp_path), 2, "is no folder of this machine")
     assert s3.names() == before
     assert list(tmp_path.iterdir()) == []
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import graphtide_here, told, write_log
+from commands import fails, graphtide_here, write_log
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.schema import op_bytes
@@ -68,22 +68,22 @@ def test_a_log_is_shown_in_the_order_in_which_it_is_read(tmp_path: Path) -> None
 def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"payer": [1, 2], "dst": [2, 3]}})
     done = graphtide_here("inspect", "log", cwd=tmp_path)
-    told(done, 1, "no column src")
+    fails(done, 1, "no column src")
     assert "payer int64, dst int64" in done.stdout
     done = graphtide_here("inspect", "log", "--set", "columns.src=payer", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    told(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
+    fails(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
 
 
 def test_a_replay_refuses_what_cannot_be_meant(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
     files = ("--edges", "x.csv", "--vertices", "./x.csv")
     done = graphtide_here("replay", "log", "--to", 0, *files, cwd=tmp_path)
-    told(done, 2, "edges and vertices are both to be written to x.csv")
+    fails(done, 2, "edges and vertices are both to be written to x.csv")
     assert not (tmp_path / "x.csv").exists()
     empty = pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())})
     pq.write_table(empty, tmp_path / "log" / "a.parquet")
-    told(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 2, "log has no rows")
+    fails(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 2, "log has no rows")
 
 
 def test_a_replay_says_that_weights_are_rounded(tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_a_replay_says_that_weights_are_rounded(tmp_path: Path) -> None:
 
 def test_a_log_is_inspected_with_the_flags_of_its_run(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": ["ann", "bob"], "dst": ["bob", "eve"]}})
-    told(graphtide_here("inspect", "log", cwd=tmp_path), 1, "--ids string takes names")
+    fails(graphtide_here("inspect", "log", cwd=tmp_path), 1, "--ids string takes names")
     done = graphtide_here("inspect", "log", "--ids", "string", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     done = graphtide_here(
         "inspect", "log", "--ids", "string", "--records", "semantic", cwd=tmp_path
     )
-    told(done, 1, "no column ts, which semantic records need")
+    fails(done, 1, "no column ts, which semantic records need")
 
 
 def test_times_of_a_type_without_an_order_are_refused_and_not_unexpected(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_times_of_a_type_without_an_order_are_refused_and_not_unexpected(tmp_pat
         write_log(tmp_path / "log", {"a.parquet": {"src": [1, 2], "dst": [2, 3], "ts": times}})
         assert graphtide_here("inspect", "log", cwd=tmp_path).returncode == 0
         done = graphtide_here("inspect", "log", "--records", "semantic", cwd=tmp_path)
-        told(done, 1, "column ts is of type")
+        fails(done, 1, "column ts is of type")
 
 
 def test_versions_of_a_table_are_shown(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ NOTHING = dict.fromkeys(
 )
 
 
-def told(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[str, Any]:
+def sent(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[str, Any]:
     """A message of a run with 2 CPU workers and 100 rows a batch; ``others``: seconds by stage."""
     stage = others.pop("stage", "apply")
     findings = others.pop("findings", {})
@@ -64,14 +64,14 @@ def history_of(*messages: dict[str, Any]) -> RunHistory:
 def test_the_first_line_names_what_is_busiest(
     seconds: dict[str, float], limit: str | None, words: str
 ) -> None:
-    history = history_of(told(0, 0), told(10, 20, **seconds))
+    history = history_of(sent(0, 0), sent(10, 20, **seconds))
     assert history.limit()[0] == limit
     assert words in page_text.headline(history)
 
 
 def test_what_limited_the_run_long_ago_is_not_what_does_now() -> None:
     history = history_of(
-        told(0, 0), told(100, 20, apply=99.0), told(120, 40, apply=100.0, read=39.0)
+        sent(0, 0), sent(100, 20, apply=99.0), sent(120, 40, apply=100.0, read=39.0)
     )
     assert history.limit() == ("CPU workers", "reading")
     assert history.busy()["graph"] == pytest.approx(1 / 20)
@@ -86,7 +86,7 @@ def test_shares_are_of_all_cpu_workers() -> None:
 
 
 def test_a_rate_is_that_of_the_rows_between_two_points() -> None:
-    history = history_of(told(5, 0), told(6, 2, apply=0.5), told(10, 4, apply=0.7))
+    history = history_of(sent(5, 0), sent(6, 2, apply=0.5), sent(10, 4, apply=0.7))
     columns = series(history.samples)
     assert columns["seconds"] == [0, 1, 5]
     assert math.isnan(columns["rate"][0])
@@ -96,7 +96,7 @@ def test_a_rate_is_that_of_the_rows_between_two_points() -> None:
 
 def test_nothing_is_drawn_between_two_batches() -> None:
     """Else the rate would fall to 0 whenever a batch takes longer than a message."""
-    messages = [told(second, second // 4 * 2) for second in range(13)]
+    messages = [sent(second, second // 4 * 2) for second in range(13)]
     columns = series(history_of(*messages).samples)
     assert columns["seconds"] == [0, 4, 8, 12]
     assert columns["rate"][1:] == [50, 50, 50]
@@ -104,8 +104,8 @@ def test_nothing_is_drawn_between_two_batches() -> None:
 
 def test_a_graph_that_was_lost_leaves_a_gap() -> None:
     history = history_of(
-        told(0, 0), told(1, 10, apply=1), told(2, 5, recoveries=1, apply=1),
-        told(3, 9, recoveries=1, apply=2, troubles=[[2.0, "the graph was lost: <killed>"]]),
+        sent(0, 0), sent(1, 10, apply=1), sent(2, 5, recoveries=1, apply=1),
+        sent(3, 9, recoveries=1, apply=2, troubles=[[2.0, "the graph was lost: <killed>"]]),
     )  # fmt: skip
     rates = series(history.samples)["rate"]
     assert [math.isnan(rate) for rate in rates] == [True, False, True, False]
@@ -114,18 +114,18 @@ def test_a_graph_that_was_lost_leaves_a_gap() -> None:
 
 
 def test_what_happens_now_is_of_this_life_of_the_graph() -> None:
-    history = history_of(told(0, 0), told(20, 20, apply=20), told(21, 5, recoveries=1, apply=20))
+    history = history_of(sent(0, 0), sent(20, 20, apply=20), sent(21, 5, recoveries=1, apply=20))
     assert history.rows_per_second() == 0
     assert history.busy() == {}
-    history.add(told(23, 9, recoveries=1, apply=21))
+    history.add(sent(23, 9, recoveries=1, apply=21))
     assert history.rows_per_second() == 200
     assert history.busy()["graph"] == 0.5
 
 
 def test_a_run_of_weeks_keeps_its_beginning_and_its_sums() -> None:
-    history = RunHistory(told(0, 0))
+    history = RunHistory(sent(0, 0))
     for second in range(1, 20_000):
-        history.add(told(second, second, apply=second / 2))
+        history.add(sent(second, second, apply=second / 2))
     assert len(history.samples) <= 600
     columns = series(history.samples)
     assert columns["seconds"][0] == 0
@@ -141,8 +141,8 @@ def test_results_are_drawn_by_batch_and_the_later_of_two_counts() -> None:
         return {"batch": batch, "results": {"pagerank": result}}
 
     history = history_of(
-        told(0, 0), told(1, 4, findings=found(3, 9)), told(2, 9, findings=found(8, 7)),
-        told(3, 4, recoveries=1, findings=found(3, 5)),
+        sent(0, 0), sent(1, 4, findings=found(3, 9)), sent(2, 9, findings=found(8, 7)),
+        sent(3, 4, recoveries=1, findings=found(3, 5)),
     )  # fmt: skip
     assert history.over_batches("iterations") == ([3, 8], [5.0, 7.0])
     assert history.over_batches("triangles") == ([], [])
@@ -150,13 +150,13 @@ def test_results_are_drawn_by_batch_and_the_later_of_two_counts() -> None:
 
 
 def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    history = history_of(told(0, 0))
+    history = history_of(sent(0, 0))
     assert "Just begun" in page_text.headline(history)
-    history.add(told(1, 3, stage="recover"))
+    history.add(sent(1, 3, stage="recover"))
     assert "Recovering" in page_text.headline(history)
-    history.add({**told(2, 3, stage="failed"), "error": "no room on <disk>"})
+    history.add({**sent(2, 3, stage="failed"), "error": "no room on <disk>"})
     assert "no room on &lt;disk&gt;" in page_text.headline(history)
-    silent = history_of(told(0, 0))
+    silent = history_of(sent(0, 0))
     monkeypatch.setattr(run_history, "_SILENT_SECONDS", 0.0)
     assert "No word" in page_text.headline(silent)
     assert history.silent_seconds is None
@@ -164,16 +164,16 @@ def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPat
 
 def test_a_graph_counts_as_brought_back_when_it_is_there() -> None:
     lost = [(1.0, "the graph was lost: <why>")]
-    history = history_of(told(0, 3), told(1, 0, recoveries=1, stage="recover", troubles=lost))
+    history = history_of(sent(0, 3), sent(1, 0, recoveries=1, stage="recover", troubles=lost))
     assert "lost: &lt;why&gt;" in page_text.troubles(history)
     assert "brought back" not in page_text.troubles(history)
-    history = history_of(told(0, 3), told(2, 0, recoveries=1, troubles=lost))
+    history = history_of(sent(0, 3), sent(2, 0, recoveries=1, troubles=lost))
     assert "brought back 1 time" in page_text.troubles(history)
     assert "Just recovered" in page_text.headline(history)
 
 
 def test_waits_for_epochs_are_told_where_there_were_some() -> None:
-    message = told(1.0, 4)
+    message = sent(1.0, 4)
     assert "<td>1 of 2 kept for results and checkpoints</td>" in page_text.facts(
         history_of(message)
     )
@@ -185,7 +185,7 @@ def test_waits_for_epochs_are_told_where_there_were_some() -> None:
 
 
 def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
-    message = told(1.0, 4)
+    message = sent(1.0, 4)
     regions = {"header": 100, "adjacencies": 800, "unused": 100}
     picture = {**message["picture"], "regions": regions, "pinned_bytes": 50}
     bars = page_text.regions(history_of({**message, "picture": picture}))
@@ -208,10 +208,10 @@ def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
 
 
 def test_no_rate_of_now_is_told_where_nothing_is_applied() -> None:
-    history = history_of(told(0, 0), told(1, 3))
+    history = history_of(sent(0, 0), sent(1, 3))
     assert "300 rows/s now" in page_text.facts(history)
     for stage in ("waiting", "end"):
-        history.add(told(2, 3, stage=stage))
+        history.add(sent(2, 3, stage=stage))
         assert "now" not in page_text.facts(history)
         assert "rows/s in all" in page_text.facts(history)
 
@@ -222,11 +222,11 @@ def test_a_line_is_drawn_when_it_has_two_points() -> None:
 
     from graphtide.pipeline.monitoring import dashboard_page
 
-    history = history_of(told(0, 0))
+    history = history_of(sent(0, 0))
     page = dashboard_page._Page({"a": history})
     page.look()
     assert list(page.root.select({"type": figure})) == []
-    history.add(told(1, 0))
+    history.add(sent(1, 0))
     page.look()
     titles = {each.title.text for each in page.root.select({"type": figure})}
     assert titles == {"edges (left), vertices (right)", "batches under way"}
