@@ -37,7 +37,7 @@ _MOST_BUCKET_BITS = 10
 #: Words of a partitioned name before its bytes.
 _WORDS = 2
 #: A slot that is free, and those bits of one that is taken which tell the position of a name.
-_FREE, _PLACE = np.uint64((1 << 64) - 1), np.uint64((1 << 32) - 1)
+_FREE, _POSITION = np.uint64((1 << 64) - 1), np.uint64((1 << 32) - 1)
 #: Memory that a thread keeps for its next batch: pages that are fresh take as long as all of the
 #: dealing. What is larger is given back.
 _memory = threading.local()
@@ -179,7 +179,7 @@ def _numbers_of(
         count_names(keys[low:high], used[low:high], strings.starts, bucket_bits, counts, words)
     starts = np.zeros(words.size + 1, np.int64)
     np.cumsum(words, out=starts[1:])
-    if int(words.max()) >= int(_PLACE):
+    if int(words.max()) >= int(_POSITION):
         msg = "names of a batch take more than 32 GiB; lower batch_rows"
         raise BatchError(msg)
     partitioned, ends = _kept("partitioned", int(starts[-1])), starts.copy()
@@ -308,17 +308,17 @@ def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
             positions[i] = position
             key = np.int64(part[position])
             rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(bucket_bits)
-            tag = rest & ~_PLACE
+            tag = rest & ~_POSITION
             # A key's home is its position among all keys of the bucket.
             slot = np.int64(((rest >> np.uint64(32)) * slots) >> np.uint64(32))
             # Also ends at a free slot, the largest word.
             while table[slot] < tag:
                 slot += 1
             there = table[slot]
-            while _has_tag(there, tag) and np.int64(part[np.int64(there & _PLACE)]) < key:
+            while _has_tag(there, tag) and np.int64(part[np.int64(there & _POSITION)]) < key:
                 slot += 1
                 there = table[slot]
-            first = np.int64(there & _PLACE)
+            first = np.int64(there & _POSITION)
             if _has_tag(there, tag) and np.int64(part[first]) == key:
                 if not _same_name(part, position, first):
                     if found < others.size:
@@ -342,7 +342,7 @@ def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
             table[kept] = table[slot]
             kept += table[slot] != _FREE
         for slot in range(kept):
-            first = np.int64(table[slot] & _PLACE)
+            first = np.int64(table[slot] & _POSITION)
             distinct[count] = np.int64(part[first])
             # In place of its key, for the entries of this name.
             part[first] = np.uint64(count)
@@ -360,4 +360,4 @@ def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
 @inlined
 def _has_tag(word, tag):
     """Whether a slot is taken, by a key of these upper bits."""
-    return word & ~_PLACE == tag and word != _FREE
+    return word & ~_POSITION == tag and word != _FREE

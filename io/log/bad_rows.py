@@ -107,7 +107,7 @@ class PlannedRows:
         """
         batch, table = self.planned, found.table
         #: Of the rows that remain; None: all do.
-        places: npt.NDArray[np.int64] | None = None
+        positions: npt.NDArray[np.int64] | None = None
         bad: list[npt.NDArray[np.int64]] = []
         reasons: list[str] = []
         while True:
@@ -127,11 +127,11 @@ class PlannedRows:
                 rule = error.__cause__
                 if not self.quarantine or not isinstance(rule, BadRowsError):
                     raise
-                if places is None:
-                    places = np.arange(table.num_rows)
-                bad.append(places[rule.bad])
+                if positions is None:
+                    positions = np.arange(table.num_rows)
+                bad.append(positions[rule.bad])
                 reasons += [rule.reason(int(at)) for at in np.flatnonzero(rule.bad)]
-                places = places[~rule.bad]
+                positions = positions[~rule.bad]
                 table = table.filter(pa.array(~rule.bad))
         if not bad:
             return made, None
@@ -141,8 +141,8 @@ class PlannedRows:
         """Rows that were taken out, in their order."""
         order = np.argsort(bad)
         name, first_row = self.planned.file, self.planned.first_row
-        place = found.place or (lambda offset: (name, first_row + offset))
-        table = _table([place(int(at)) for at in bad[order]], [reasons[n] for n in order])
+        origin = found.origin or (lambda offset: (name, first_row + offset))
+        table = _table([origin(int(at)) for at in bad[order]], [reasons[n] for n in order])
         rows = found.table.take(pa.array(bad[order])).replace_schema_metadata()
         for field in rows.schema:
             column = rows[field.name]
@@ -153,6 +153,6 @@ class PlannedRows:
         return LeftOut(bad.size, table)
 
 
-def _table(places: list[tuple[str, int]], reasons: list[str]) -> pa.Table:
-    files, rows = zip(*places, strict=True)
+def _table(origins: list[tuple[str, int]], reasons: list[str]) -> pa.Table:
+    files, rows = zip(*origins, strict=True)
     return pa.table([files, rows, reasons], pa.schema(ORIGIN_FIELDS))

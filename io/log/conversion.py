@@ -128,7 +128,7 @@ _PROPERTY_TYPES = {
 
 
 class _Columns:
-    """Columns of one table as NumPy arrays, and the place of each row."""
+    """Columns of one table as NumPy arrays, and the origin of each row."""
 
     def __init__(
         self,

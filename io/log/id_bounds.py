@@ -14,12 +14,12 @@ from ...gpu_core.batch.rows import Bounds
 _KEY = b"graphtide.id_bounds"
 
 #: Bounds of two columns, one after the other; None where one is not known.
-Said = list[tuple[int, int] | None]
+ColumnBounds = list[tuple[int, int] | None]
 
 
-def with_bounds(table: pa.Table, said: Said) -> pa.Table:
+def with_bounds(table: pa.Table, columns: ColumnBounds) -> pa.Table:
     """Attach the bounds of ``src`` and ``dst``; no other metadata of the schema stays."""
-    numbers = [number for bounds in said if bounds is not None for number in bounds]
+    numbers = [number for bounds in columns if bounds is not None for number in bounds]
     # What lies beyond int64 is no id, and may stand on rows about vertices.
     if len(numbers) < 4 or max(numbers) >= 1 << 63:
         return table.replace_schema_metadata(None)

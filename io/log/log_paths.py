@@ -116,10 +116,10 @@ def _each_once(found: Sequence[LogPath], planned: Collection[str]) -> list[LogPa
     Where columns stand in the paths, with other values there, their rows are others.
     """
     folders: dict[str, str] = {}
-    by_place: dict[object, list[LogPath]] = {}
-    places: list[object] = []
+    by_location: dict[object, list[LogPath]] = {}
+    locations: list[object] = []
     for each in found:
-        place: object = each.name
+        location: object = each.name
         if is_local(each.filesystem) and not each.change:
             folder, name = os.path.split(each.path)
             if os.path.islink(each.path):
@@ -128,9 +128,9 @@ def _each_once(found: Sequence[LogPath], planned: Collection[str]) -> list[LogPa
                 if folder not in folders:
                     folders[folder] = os.path.realpath(folder)
                 real = os.path.join(folders[folder], name)
-            place = real, *each.partitions.items()
-            by_place.setdefault(place, []).append(each)
-        places.append(place)
+            location = real, *each.partitions.items()
+            by_location.setdefault(location, []).append(each)
+        locations.append(location)
 
     def is_later(each: LogPath) -> tuple[bool, int]:
         """Whether another path is rather the one that it is known by."""
@@ -139,8 +139,8 @@ def _each_once(found: Sequence[LogPath], planned: Collection[str]) -> list[LogPa
         return each.name not in planned, sum(map(os.path.islink, tops))
 
     kept: list[LogPath] = []
-    for place, each in zip(places, found, strict=True):
-        twins = by_place.get(place, [each])
+    for location, each in zip(locations, found, strict=True):
+        twins = by_location.get(location, [each])
         known = twins[0] if len(twins) == 1 else min(twins, key=is_later)
         if each is known:
             links = tuple(twin.name for twin in twins if twin is not each)
@@ -154,11 +154,11 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
     """Find a file by its name within the log; whether it is there is not looked at."""
     number = _number_of(name)
     address, within = addresses[number], name.rpartition("//")[2]
-    place = _place(address)
-    filesystem, root = place.filesystem, place.root
+    location = _location(address)
+    filesystem, root = location.filesystem, location.root
     change = ""
     if file := TableFile.of_name(within):
-        base, shown, within, change = root, place.shown, file.path, file.change
+        base, shown, within, change = root, location.shown, file.path, file.change
     elif _is_pattern(filesystem, root):
         base, shown = _base(root), _base(address)
     elif _last(root) == within and filesystem.isfile(root):
@@ -171,10 +171,10 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
 
 def reads(address: str, path: Path) -> bool:
     """Whether a log at an absolute address, if that is a folder, takes a local path for its own."""
-    place = path.resolve()
-    if not place.is_relative_to(address):
+    location = path.resolve()
+    if not location.is_relative_to(address):
         return False
-    return not any(map(_is_ignored, place.relative_to(address).parts))
+    return not any(map(_is_ignored, location.relative_to(address).parts))
 
 
 def order_key(name: str) -> tuple[object, ...]:
@@ -184,12 +184,12 @@ def order_key(name: str) -> tuple[object, ...]:
 
 def _list_address(addresses: Sequence[str], number: int, planned: Collection[str]) -> list[LogPath]:
     address = addresses[number]
-    place = _place(address)
+    location = _location(address)
     prefix = f"{number + 1}//" if number else ""
     known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
     try:
-        with as_storage_errors(place.filesystem), one_look(place.filesystem):
-            table, within = _list_place(place, address, known)
+        with as_storage_errors(location.filesystem), one_look(location.filesystem):
+            table, within = _list_location(location, address, known)
             names = [prefix + name for name in sorted(within, key=natural_key)]
             found = [log_path(addresses, name) for name in names]
     except OSError as error:
@@ -203,22 +203,27 @@ def _list_address(addresses: Sequence[str], number: int, planned: Collection[str
     return found
 
 
-def _list_place(
-    place: "_Place", address: str, known: Sequence[str]
+def _list_location(
+    location: "_Location", address: str, known: Sequence[str]
 ) -> tuple[str | None, list[str]]:
     """Format of the table at an address, if it is one, and names of the files there."""
-    reach(place.filesystem, _base(place.root) if _PATTERN.search(place.root) else place.root)
-    table = format_of(place.filesystem, place.root)
+    reach(
+        location.filesystem,
+        _base(location.root) if _PATTERN.search(location.root) else location.root,
+    )
+    table = format_of(location.filesystem, location.root)
     if table is None:
-        return None, _list_files(place, address)
+        return None, _list_files(location, address)
     files = [file for file in map(TableFile.of_name, known) if file is not None]
-    found = files_of_table(table, place.filesystem, place.root, place.shown, place.version, files)
+    found = files_of_table(
+        table, location.filesystem, location.root, location.shown, location.version, files
+    )
     return table, [file.name for file in found]
 
 
-def _list_files(place: "_Place", address: str) -> list[str]:
+def _list_files(location: "_Location", address: str) -> list[str]:
     """Names of the files at an address that is no table."""
-    filesystem, root = place.filesystem, place.root
+    filesystem, root = location.filesystem, location.root
     if filesystem.isfile(root):
         names = [_last(root)]
     else:
@@ -226,8 +231,10 @@ def _list_files(place: "_Place", address: str) -> list[str]:
         if not is_pattern and not filesystem.exists(root):
             msg = f"there is no log {address}; give a folder of Parquet files, or a file"
             raise UpdateLogError(msg)
-        if place.version is not None:
-            msg = f"{place.shown} is no table, and has no version {place.version}; leave @v out"
+        if location.version is not None:
+            msg = (
+                f"{location.shown} is no table, and has no version {location.version}; leave @v out"
+            )
             raise UpdateLogError(msg)
         base = _base(root) if is_pattern else root
         tops = filesystem.glob(root, detail=True) if is_pattern else {root: {}}
@@ -310,7 +317,7 @@ def _is_ignored(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Location:
     """Location of an address."""
 
     filesystem: Any
@@ -322,7 +329,7 @@ class _Place:
     version: int | None = None
 
 
-def _place(address: str) -> _Place:
+def _location(address: str) -> _Location:
     if not address:
         raise UpdateLogError(EMPTY_ADDRESS)
     try:
@@ -330,11 +337,11 @@ def _place(address: str) -> _Place:
         match = _VERSION.fullmatch(address)
         if match and not filesystem.exists(root):
             filesystem, root = file_system_of(match[1])
-            return _Place(filesystem, root, match[1], int(match[2]))
+            return _Location(filesystem, root, match[1], int(match[2]))
     except OSError as error:
         msg = f"log {address} cannot be opened: {one_line(error)}"
         raise UpdateLogError(msg) from error
-    return _Place(filesystem, root, address)
+    return _Location(filesystem, root, address)
 
 
 def _is_pattern(filesystem: Any, root: str) -> bool:

@@ -46,8 +46,8 @@ class Operations:
         """Each word as 1 or -1; 0 where it is null or unknown."""
         known = self.words
         small = pc.utf8_lower(words.cast(pa.string()))
-        places = pc.index_in(small, pa.array(known, pa.string()))
-        kinds = pa.array(known.values(), pa.int8()).take(places)
+        indexes = pc.index_in(small, pa.array(known, pa.string()))
+        kinds = pa.array(known.values(), pa.int8()).take(indexes)
         return pc.fill_null(kinds, 0).to_numpy(zero_copy_only=False)
 
     @property

@@ -5,10 +5,11 @@ of a higher value is *late*, by the difference; one that is late by more than th
 with its file and row. With a bound of 0 the rows must be in order, and are read as they stand.
 
 Batches are runs of the ordered rows, cut as those of the files would be: a batch of rows 100 to 199
-of a file of a log has the ordered rows in these places of the log. They are found without reading
-the log before: each row group (block of text) has a lowest and a highest value, so its rows have
-places from one number to another. A batch reads the groups that can have rows in its places, sorts
-them, and leaves out what comes before and after. So it is the same whoever reads it, and whenever.
+of a file of a log has the ordered rows at these positions of the log. They are found without
+reading the log before: each row group (block of text) has a lowest and a highest value, so its rows
+have places from one number to another. A batch reads the groups that can have rows in its places,
+sorts them, and leaves out what comes before and after. So it is the same whoever reads it, and
+whenever.
 
 A file that is added later must not begin before the highest value of those that are planned: their
 batches are what they are.
@@ -107,24 +108,24 @@ class OrderedBatch:
             table = table.take(pa.array(order)).combine_chunks()
         else:
             table = table.slice(self.skip, self.rows)
-        place = self._place(order)
+        origin = self._origin(order)
 
         def row_name(offset: int) -> str:
-            name, row = place(offset)
+            name, row = origin(offset)
             return f"{log.shown(name)}, row {row}"
 
-        return ReadRows(table, sums, row_name, place)
+        return ReadRows(table, sums, row_name, origin)
 
-    def _place(self, order: npt.NDArray[np.int64]) -> Callable[[int], tuple[str, int]]:
+    def _origin(self, order: npt.NDArray[np.int64]) -> Callable[[int], tuple[str, int]]:
         starts = [0, *accumulate(piece.rows for piece in self.pieces)]
 
-        def place(offset: int) -> tuple[str, int]:
+        def origin(offset: int) -> tuple[str, int]:
             at = int(order[offset])
             number = bisect_right(starts, at) - 1
             piece = self.pieces[number]
             return piece.file, piece.first_row + at - starts[number]
 
-        return place
+        return origin
 
 
 class RowOrder:
@@ -136,10 +137,10 @@ class RowOrder:
         self.within = within
         self._column = column
         self._groups = groups
-        #: File -> its first place.
-        self._places = files
+        #: File -> the position of its first row.
+        self._positions = files
         total = sum(group.rows for group in groups)
-        # Places of the rows of each group: from the rows that are surely before all of them, to
+        # Positions of the rows of each group: from the rows that are surely before all of them, to
         # those that are surely after. A group that stands before another also does at equal values.
         highs = sorted((group.high, number) for number, group in enumerate(groups))
         lows = sorted((group.low, number) for number, group in enumerate(groups))
@@ -155,7 +156,7 @@ class RowOrder:
 
     def batch(self, file: str, first_row: int, rows: int) -> OrderedBatch:
         """Source of the batch of these rows of a file."""
-        start = self._places[file] + first_row
+        start = self._positions[file] + first_row
         if not self.within:
             return OrderedBatch(
                 self._column, 0, *self._as_they_stand(file, first_row, rows), rows=rows
@@ -230,8 +231,8 @@ def row_order(
     """
     column = log.columns.get(order_by, order_by)
     groups: list[KeyedGroup] = []
-    places: dict[str, int] = {}
-    place, kind, bound = 0, None, 0
+    positions: dict[str, int] = {}
+    position, kind, bound = 0, None, 0
     paths = {path.name: path for path in log.paths()}
     gone = fingerprints.keys() - paths.keys()
     if gone:
@@ -248,8 +249,8 @@ def row_order(
                     f"write it alike in all, to order rows by it"
                 )
                 raise UpdateLogError(msg)
-            places[path.name] = place
-            place += file.rows
+            positions[path.name] = position
+            position += file.rows
             first_row = 0
             for rows, (low, high) in zip(
                 file.group_rows, _group_bounds(file, column, path.shown), strict=True
@@ -263,7 +264,7 @@ def row_order(
                         row = _first_below(log, group, column, before - bound)
                         raise _late(path.shown, row, column, bound)
                 first_row += rows
-    return RowOrder(column, bound, groups, places)
+    return RowOrder(column, bound, groups, positions)
 
 
 def _check_column(file: LogFileReader, column: str, shown: str) -> pa.DataType:
@@ -307,14 +308,14 @@ def _group_bounds(file: LogFileReader, column: str, shown: str) -> Iterator[tupl
     kind = file.schema.field(column).type
     first_row = 0
     for rows in file.group_rows:
-        said = file.bounds([column], first_row, rows)[0] if rows else (0, 0)
+        bounds = file.bounds([column], first_row, rows)[0] if rows else (0, 0)
         # Statistics of nanoseconds have lost some of them.
-        if said is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
+        if bounds is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
             keys = _keys(
                 file.read([column], first_row, rows).table[column], column, shown, first_row
             )
-            said = int(keys.min()), int(keys.max())
-        yield _number(said[0], kind), _number(said[1], kind)
+            bounds = int(keys.min()), int(keys.max())
+        yield _number(bounds[0], kind), _number(bounds[1], kind)
         first_row += rows
 
 

@@ -79,9 +79,9 @@ class PlannedBatches(Sequence[PlannedBatch]):
             raise IndexError(msg)
         batch_id %= len(self)
         # Files without rows have the same first batch as the one after them, and come before it.
-        place = bisect_right(self._firsts, batch_id) - 1
-        file = self._files[place]
-        first_row = (batch_id - self._firsts[place]) * file.batch_rows
+        number = bisect_right(self._firsts, batch_id) - 1
+        file = self._files[number]
+        first_row = (batch_id - self._firsts[number]) * file.batch_rows
         rows = min(file.batch_rows, file.rows - first_row)
         return PlannedBatch(batch_id, file.name, first_row, rows)
 
@@ -141,9 +141,9 @@ class BatchPlan:
         self._check_planned(files)
         there = {file.name for file in self.files}
         known = {*there, *planned_anew}
-        planned = [place for place, file in enumerate(files) if file.name in there]
-        for place, file in enumerate(files):
-            after = bisect_right(planned, place)
+        planned = [number for number, file in enumerate(files) if file.name in there]
+        for number, file in enumerate(files):
+            after = bisect_right(planned, number)
             if file.name not in known and after < len(planned):
                 msg = (
                     f"{file.name} is new in the log but comes before {files[planned[after]].name}, "
@@ -160,9 +160,9 @@ class BatchPlan:
 
     def out_of_order(self, names: Sequence[str]) -> tuple[str, str] | None:
         """Return the first two files that follow each other otherwise than in ``names``, if any."""
-        place = {name: number for number, name in enumerate(names)}
+        number = {name: number for number, name in enumerate(names)}
         ours = [file.name for file in self.files]
-        return next((pair for pair in pairwise(ours) if place[pair[0]] > place[pair[1]]), None)
+        return next((pair for pair in pairwise(ours) if number[pair[0]] > number[pair[1]]), None)
 
     def up_to(self, boundary: int) -> "BatchPlan":
         """Return the plan without trailing files none of whose batches is below ``boundary``."""

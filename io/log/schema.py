@@ -276,10 +276,10 @@ def time_unit_of(kind: pa.DataType) -> TimeUnit:
 
 def dates_as_stamps(table: pa.Table) -> pa.Table:
     """Rows whose dates of the column ``ts`` are the times at which those days begin."""
-    place = table.schema.get_field_index("ts")
-    if place < 0 or not pa.types.is_date(table.schema.field(place).type):
+    column = table.schema.get_field_index("ts")
+    if column < 0 or not pa.types.is_date(table.schema.field(column).type):
         return table
-    return table.set_column(place, "ts", table["ts"].cast(_STAMPS_OF_DATES))
+    return table.set_column(column, "ts", table["ts"].cast(_STAMPS_OF_DATES))
 
 
 def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:

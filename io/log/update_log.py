@@ -37,7 +37,7 @@ from ..file_systems import is_local
 from ..parquet.parquet_files import RESTORE, ReadRows
 from ..text.text_files import TextIndex, stamp_of
 from .file_errors import UnusableFileError
-from .id_bounds import Said, with_bounds
+from .id_bounds import ColumnBounds, with_bounds
 from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
 from .operation_folders import refuse_operations_apart
@@ -376,7 +376,7 @@ class UpdateLog:
             keys = [] if key is None else [key]
             found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
             ends = [self.columns.get(column, column) for column in ("src", "dst")]
-            bounds: Said = [None, None]
+            bounds: ColumnBounds = [None, None]
             if not are_names(self.ids):
                 bounds = file.bounds(ends, first_row, rows)
         for group, crc in (known or {}).items():
@@ -392,10 +392,10 @@ class UpdateLog:
             table = table.append_column(ORDER_KEY, found.table[key])
         if pa.types.is_null(table.schema.field("dst").type):
             # Vertex updates alone: nulls without a type become null ids.
-            place = table.schema.get_field_index("dst")
+            column = table.schema.get_field_index("dst")
             kind = table.schema.field("src").type if are_names(self.ids) else pa.int64()
             nulls = pa.nulls(table.num_rows, kind)
-            table = table.set_column(place, "dst", nulls)
+            table = table.set_column(column, "dst", nulls)
         return replace(found, table=table)
 
     def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:

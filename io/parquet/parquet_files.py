@@ -27,7 +27,7 @@ from ..log.schema import OP_BYTES, is_text
 from .file_bytes import FileBytes, bytes_of
 from .footer_checks import FooterError, check_footer
 from .page_checks import ChunkSum, PageError, check_chunk, read_header
-from .plain_columns import place_of, plain_column
+from .plain_columns import column_index, plain_column
 
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start over with another --state"
@@ -113,10 +113,10 @@ def _check_names(metadata: Any) -> None:
     A column of another name would not be missed where it may be absent, as ``op`` may.
     """
     metadata.schema.to_arrow_schema()
-    for place in range(metadata.num_columns if metadata.num_row_groups else 0):
-        of_group, of_all = metadata.row_group(0).column(place), metadata.schema.column(place)
+    for index in range(metadata.num_columns if metadata.num_row_groups else 0):
+        of_group, of_all = metadata.row_group(0).column(index), metadata.schema.column(index)
         if of_group.path_in_schema != of_all.path:
-            msg = f"it calls column {place} {of_all.path} and {of_group.path_in_schema}"
+            msg = f"it calls column {index} {of_all.path} and {of_group.path_in_schema}"
             raise FooterError(msg)
 
 
@@ -149,7 +149,7 @@ class ReadRows:
     #: How messages name a row of the table, where its rows are no run of one file.
     row_name: Callable[[int], str] | None = None
     #: Name of the file and position in it of a row of the table, likewise.
-    place: Callable[[int], tuple[str, int]] | None = None
+    origin: Callable[[int], tuple[str, int]] | None = None
 
 
 class ParquetLogFile:
@@ -216,8 +216,8 @@ class ParquetLogFile:
 
     def _is_wide_time(self, name: str) -> bool:
         """Whether a column is of INT96, as Spark and Impala write timestamps by default."""
-        place = place_of(self._metadata.schema, name)
-        return place is not None and self._metadata.schema.column(place).physical_type == "INT96"
+        index = column_index(self._metadata.schema, name)
+        return index is not None and self._metadata.schema.column(index).physical_type == "INT96"
 
     def _refuse_wrapped(self, name: str, times: pa.ChunkedArray, first_row: int) -> None:
         """Refuse times that nanoseconds within int64 cannot say: Arrow gives others for them."""
@@ -321,9 +321,9 @@ def _check_group(
     """
     chunks = metadata.row_group(group)
     end, crc, has_checksums = 0, 0, True
-    places = {name: place_of(metadata.schema, name) for name in names}
-    for start, length, name in sorted((*_extent(chunks.column(places[n])), n) for n in names):
-        chunk = chunks.column(places[name])
+    indexes = {name: column_index(metadata.schema, name) for name in names}
+    for start, length, name in sorted((*_extent(chunks.column(indexes[n])), n) for n in names):
+        chunk = chunks.column(indexes[name])
         if (
             chunk.path_in_schema != name
             or chunk.num_values != chunks.num_rows
@@ -335,7 +335,7 @@ def _check_group(
     numbered: set[str] = set()
     for name in names:
         try:
-            found = _check_chunk(data, chunks.column(places[name]))
+            found = _check_chunk(data, chunks.column(indexes[name]))
         except PageError as error:
             msg = f"column {name}, row group {group}: {error}"
             raise PageError(msg) from error
@@ -370,8 +370,10 @@ def _extent(chunk: Any) -> tuple[int, int]:
 
 def _extents(metadata: Any, groups: Sequence[int], names: Sequence[str]) -> list[tuple[int, int]]:
     """First byte and bytes of some column chunks."""
-    places = [place for name in names if (place := place_of(metadata.schema, name)) is not None]
-    return [_extent(metadata.row_group(group).column(each)) for group in groups for each in places]
+    indexes = [
+        index for name in names if (index := column_index(metadata.schema, name)) is not None
+    ]
+    return [_extent(metadata.row_group(group).column(each)) for group in groups for each in indexes]
 
 
 def _decoded_rows(
@@ -416,10 +418,12 @@ def bounds_of_rows(
     groups = [metadata.row_group(group) for group in groups_of_rows(metadata, first_row, rows)]
     bounds: list[tuple[int, int] | None] = []
     for name in names:
-        place = place_of(metadata.schema, name)
-        said = [group.column(place).statistics for group in groups]
-        if said and all(each is not None and each.has_min_max for each in said):
-            bounds.append((min(each.min for each in said), max(each.max for each in said)))
+        index = column_index(metadata.schema, name)
+        statistics = [group.column(index).statistics for group in groups]
+        if statistics and all(each is not None and each.has_min_max for each in statistics):
+            bounds.append(
+                (min(each.min for each in statistics), max(each.max for each in statistics))
+            )
         else:
             bounds.append(None)
     return bounds

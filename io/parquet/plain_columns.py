@@ -42,12 +42,12 @@ def plain_column(
     name, kind
         Name and Arrow type of the column; columns within others have no view.
     """
-    width, place = _WIDTHS.get(kind), place_of(metadata.schema, name)
-    if width is None or place is None or metadata.schema.column(place).max_definition_level:
+    width, index = _WIDTHS.get(kind), column_index(metadata.schema, name)
+    if width is None or index is None or metadata.schema.column(index).max_definition_level:
         return None
     chunks = []
     for group in groups:
-        chunk = metadata.row_group(group).column(place)
+        chunk = metadata.row_group(group).column(index)
         nbytes = chunk.num_values * width
         values = _plain_values(data, chunk, nbytes)
         if values is None:
@@ -56,13 +56,13 @@ def plain_column(
     return pa.chunked_array(chunks, kind)
 
 
-def place_of(schema: Any, name: str) -> int | None:
+def column_index(schema: Any, name: str) -> int | None:
     """Number of a column among those of the file; None where it is a column of others."""
-    for place in range(len(schema)):
-        column = schema.column(place)
+    for index in range(len(schema)):
+        column = schema.column(index)
         # A path is names with dots between, and so may be the name of another column.
         if column.path == column.name == name:
-            return place
+            return index
     return None
 
 

@@ -29,7 +29,7 @@ from ...gpu_core.names.text_pages import (
 from ...gpu_core.names.words import SLACK
 from .file_bytes import FileBytes
 from .page_checks import DATA, DICTIONARY, PageError, PageHeader, read_header
-from .plain_columns import place_of
+from .plain_columns import column_index
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -80,14 +80,14 @@ def text_column(
     name, kind
         Name and Arrow type of the column.
     """
-    place = place_of(metadata.schema, name)
-    if kind not in _OFFSETS or place is None:
+    index = column_index(metadata.schema, name)
+    if kind not in _OFFSETS or index is None:
         return None
-    column = metadata.schema.column(place)
+    column = metadata.schema.column(index)
     if column.physical_type != "BYTE_ARRAY" or column.max_definition_level > 1:
         return None
     is_nullable = column.max_definition_level == 1
-    chunks = [metadata.row_group(group).column(place) for group in groups]
+    chunks = [metadata.row_group(group).column(index) for group in groups]
     try:
         return pa.chunked_array(
             [_decoded(data, chunk, kind, is_nullable=is_nullable) for chunk in chunks], kind
@@ -108,20 +108,20 @@ def _decoded(data: FileBytes, chunk: Any, kind: pa.DataType, *, is_nullable: boo
         raise _OddPageError
     starts = np.zeros(chunk.num_values + 1, offset_type)
     text = np.empty(nbytes + SLACK, np.uint8)
-    at = place = 0
+    at = end = 0
     for page in pages:
         count = page.header.num_values
         of_page = starts[at : at + count + 1]
         if page.numbers is None:
             content = _unpacked(page.header, page.payload, codec)
             first = _skip_levels(content, count) if is_nullable else 0
-            place = read_strings(content, first, count, of_page, text)
+            end = read_strings(content, first, count, of_page, text)
         else:
-            place = put_strings(page.numbers, *words, of_page, text)
-        if place == DAMAGED:
+            end = put_strings(page.numbers, *words, of_page, text)
+        if end == DAMAGED:
             raise _OddPageError
         at += count
-    buffers = [None, pa.py_buffer(starts), pa.py_buffer(text[:place])]
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(text[:end])]
     return pa.Array.from_buffers(kind, chunk.num_values, buffers)
 
 

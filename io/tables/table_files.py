@@ -123,13 +123,13 @@ class ChangedRows:
         self._sign = -1 if change in (DELETE, FEED_DELETE) else 1
         self.size = file.size
         #: Positions in the file; None: all rows.
-        self._places: npt.NDArray[np.int64] | None = None
+        self._positions: npt.NDArray[np.int64] | None = None
         self.rows = file.rows
         fields = [field for field in file.schema if field.name != _CHANGE_TYPE]
         self.schema = pa.schema([*fields, (op, pa.int8())] if self._sign < 0 else fields)
         if change in _KINDS:
-            self._places = self._find(_KINDS[change])
-            self.rows = self._places.size
+            self._positions = self._find(_KINDS[change])
+            self.rows = self._positions.size
 
     @property
     def fingerprint(self) -> str:
@@ -139,9 +139,9 @@ class ChangedRows:
     @property
     def group_rows(self) -> tuple[int, ...]:
         """Rows of each row group."""
-        if self._places is None:
+        if self._positions is None:
             return self._file.group_rows
-        ends = np.searchsorted(self._places, list(accumulate(self._file.group_rows)))
+        ends = np.searchsorted(self._positions, list(accumulate(self._file.group_rows)))
         return tuple(map(int, np.diff(ends, prepend=0)))
 
     @property
@@ -152,10 +152,10 @@ class ChangedRows:
     def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
         """Read columns of a run of rows."""
         own = [name for name in names if name != self._op]
-        if self._places is None:
+        if self._positions is None:
             found = self._file.read(own, first_row, rows)
         else:
-            found = self._read_places(own, first_row, rows)
+            found = self._read_positions(own, first_row, rows)
         columns: Mapping[str, pa.ChunkedArray] = {
             name: pa.repeat(pa.scalar(self._sign, pa.int8()), rows)
             if name == self._op
@@ -170,26 +170,26 @@ class ChangedRows:
         """As of the rows of the file that these lie between."""
         return self._file.bounds(names, *self._span(first_row, rows))
 
-    def _read_places(self, names: list[str], first_row: int, rows: int) -> ReadRows:
-        assert self._places is not None
+    def _read_positions(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        assert self._positions is not None
         begin, span = self._span(first_row, rows)
-        places = self._places[first_row : first_row + rows]
+        positions = self._positions[first_row : first_row + rows]
         # The column of kinds with them: it decides which rows these are, so its bytes count.
         found = self._file.read([*names, _CHANGE_TYPE], begin, span)
-        table = found.table.take(pa.array(places - begin))
+        table = found.table.take(pa.array(positions - begin))
 
         def row_name(offset: int) -> str:
-            return f"{self._shown}, row {places[offset]}"
+            return f"{self._shown}, row {positions[offset]}"
 
         return ReadRows(table, found.sums, row_name)
 
     def _span(self, first_row: int, rows: int) -> tuple[int, int]:
         """First row in the file, and rows from there, that these rows lie in."""
-        if self._places is None:
+        if self._positions is None:
             return first_row, rows
         if rows == 0:
             return 0, 0
-        first, last = (int(self._places[at]) for at in (first_row, first_row + rows - 1))
+        first, last = (int(self._positions[at]) for at in (first_row, first_row + rows - 1))
         return first, last + 1 - first
 
     def _find(self, kinds: Sequence[str]) -> npt.NDArray[np.int64]:

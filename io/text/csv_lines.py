@@ -42,8 +42,8 @@ def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, s
         delimiter,
         is_padded,
         [
-            (name, str(type_of_fields([fields[place].strip() for fields in rows])))
-            for place, name in enumerate(names)
+            (name, str(type_of_fields([fields[index].strip() for fields in rows])))
+            for index, name in enumerate(names)
         ],
     )
 

@@ -102,8 +102,8 @@ def reading_of(
         )
         raise UpdateLogError(msg)
     fields = {
-        name: [each[place].strip() for each in sample]
-        for place, name in enumerate(chosen)
+        name: [each[index].strip() for each in sample]
+        for index, name in enumerate(chosen)
         if name is not None
     }
     types, is_decimal = dict(TYPES), False
@@ -214,7 +214,7 @@ def _of_values(
         raise UpdateLogError(msg)
     if count == 2:
         return chosen
-    like_time = [_looks_like([fields[place].strip() for fields in sample]) for place in (2, -1)]
+    like_time = [_looks_like([fields[index].strip() for fields in sample]) for index in (2, -1)]
     if like_time[0] and (count == 3 or not like_time[1]):
         other = ",".join(chosen)
         chosen = ("src", "dst", "ts", "weight")[:count]

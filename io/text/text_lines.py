@@ -87,7 +87,7 @@ class Form:
     @property
     def field_names(self) -> list[str]:
         """A name for each field of a line."""
-        return [name or f"unused {place}" for place, name in enumerate(self.columns)]
+        return [name or f"unused {index}" for index, name in enumerate(self.columns)]
 
 
 def parse_lines(content: bytes, first_line: int, form: Form) -> pa.Table:
@@ -135,8 +135,8 @@ def _parsed(lines: bytes, form: Form, *, is_trimmed: bool) -> pa.Table:
     if is_trimmed:
         for name, kind in form.parsed.items():
             if name not in form.as_written:
-                place = table.schema.get_field_index(name)
-                table = table.set_column(place, name, _trimmed(table[name]).cast(kind))
+                index = table.schema.get_field_index(name)
+                table = table.set_column(index, name, _trimmed(table[name]).cast(kind))
     columns = {name: _values(table[name], form.types[name]) for name in table.column_names}
     for name in ("src", "dst"):
         is_name = name in columns and pa.types.is_string(columns[name].type)
