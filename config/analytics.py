@@ -31,7 +31,7 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
         "type": "string",
         "pattern": f"^([a-z][a-z0-9_]*=)?({names})(:[1-9][0-9]{{0,8}})?$",
         "description": f"{', '.join(ANALYTICS)}, or one of them under another name: NAME=ANALYTIC; "
-        f"with :N behind it after every N batches",
+        f"with :N after it: every N batches",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
     properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow()}}

@@ -41,7 +41,7 @@ class Failure(click.ClickException):
         self._is_event = _wants_events()
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the sentence to standard error, behind the command's name, or as an event."""
+        """Print the sentence to standard error, after the command's name, or as an event."""
         message = self.format_message()
         text = f"{self.command}: {message}"
         if self._is_event:
@@ -190,7 +190,7 @@ def _wants_events() -> bool:
 
 
 def debugging() -> bool:
-    """Whether ``--debug`` was given, before the command's name or behind it."""
+    """Whether ``--debug`` was given, before the command's name or after it."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(_DEBUG))
 

@@ -205,7 +205,7 @@ def diff(
     """
     if result is None:
         if count is not None or by is not None:
-            msg = "-n and --by are about a result: name one behind STATE, such as pagerank"
+            msg = "-n and --by are about a result: name one after STATE, such as pagerank"
             raise click.UsageError(msg, click.get_current_context())
         from .commands.diff import show_difference
 

@@ -9,7 +9,7 @@ A file that is renamed into place is whole when it appears, and is taken at once
 file, as soon as it has its footer, which is written last. What cannot be used yet is *waited for*
 while it grows, and then for `PATIENCE_SECONDS`: only then is it what it looks like, and its error
 that of the run. Text files have no footer: they are taken when they have not changed between two
-looks. Files come in the order of the log, so those behind one that is waited for wait, too.
+looks. Files come in the order of the log, so those after one that is waited for wait, too.
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 

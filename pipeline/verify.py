@@ -79,7 +79,7 @@ def verify_state(
     engine, layout
         Of the rebuilt graph; None: the host, and another layout than the newest checkpoint's.
     on_batch
-        Called with the number of batches behind it, and of all.
+        Called with the number of batches after it, and of all.
 
     Raises
     ------

@@ -28,7 +28,7 @@ class Writer:
         self._thread.submit(pa.array, [0])
 
     def write(self, job: Callable[[], None]) -> None:
-        """Do this behind all that was asked for before."""
+        """Do this after all that was asked for before."""
         self._thread.submit(self._do, job)
 
     def _do(self, job: Callable[[], None]) -> None:

@@ -58,7 +58,7 @@ class Question:
 def read_question(*asked: str) -> Question:
     """Understand a question; `SettingsError` says what can be asked.
 
-    It is one text, with names that have spaces in double quotes, or several words, behind whose
+    It is one text, with names that have spaces in double quotes, or several words, after whose
     first one a name with spaces is a word of its own: the shell took its quotes away.
     """
     text = " ".join([*asked[:1], *map(_as_word, asked[1:])])

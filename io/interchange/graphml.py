@@ -92,7 +92,7 @@ def _escaped(ids: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _lines(piece: pa.RecordBatch, marks: list[str]) -> list[str]:
-    """A line for each row: its values, with ``marks`` before, between and behind them."""
+    """A line for each row: its values, with ``marks`` before, between and after them."""
     parts: list[pa.Array | str] = []
     for mark, column in zip(marks, piece.columns, strict=False):
         parts += [mark, column.cast(pa.string())]

@@ -93,7 +93,7 @@ class LogListing:
     found: set[str] = field(default_factory=set)
 
     def joined(self, later: "LogListing") -> "LogListing":
-        """Return these files, and behind them others that came later."""
+        """Return these files, and after them others that came later."""
         return LogListing(
             files=self.files + later.files,
             time_unit=self.time_unit or later.time_unit,

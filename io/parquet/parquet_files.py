@@ -382,7 +382,7 @@ def _decoded_rows(
     """Read rows from the row groups that hold them, and drop the rows around them.
 
     Parquet is decoded from the start of a row group, so a batch within a long one costs what lies
-    before it too; what lies behind it is left out, and neither is held: unless ``is_whole``, where
+    before it too; what lies after it is left out, and neither is held: unless ``is_whole``, where
     that is not much.
     """
     starts = _group_starts(file.metadata)

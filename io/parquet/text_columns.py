@@ -179,7 +179,7 @@ def _unpacked(header: PageHeader, payload: memoryview, codec: str | None) -> Byt
     """Bytes of a page, decompressed."""
     content: Any = payload
     if codec == "snappy" and _number_at(payload, 0)[0] != header.unpacked_bytes:
-        # It would be read, with anything behind it.
+        # It would be read, with anything after it.
         raise _OddPageError
     if codec is not None:
         content = pa.Codec(codec).decompress(payload, header.unpacked_bytes)

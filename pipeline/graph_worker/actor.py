@@ -294,7 +294,7 @@ class GraphActor:
         )
 
     def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
-        """Keep the graph as it is after all batches before ``boundary``, behind those kept already.
+        """Keep the graph as of ``boundary``, beside those kept already.
 
         Waits until the graph stands there; no batch may have been asked for that is beyond it.
 

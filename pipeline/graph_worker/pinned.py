@@ -121,7 +121,7 @@ class PinnedQueue:
         return len(self._graphs)
 
     def append(self, pinned: Pinned) -> None:
-        """Add one behind the others."""
+        """Add one after the others."""
         with self._changed:
             self._graphs.append(pinned)
 

@@ -38,7 +38,7 @@ only the values in the summary are kept may be any number.
 
 Two numbers bound the loads: the *window* those that are not applied, which is memory, and
 ``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
-and all batches behind them for their turn, while other workers have nothing to do.
+and all batches after them for their turn, while other workers have nothing to do.
 
 A run that *follows* its log does not end there: when all that is planned is applied and kept, it
 waits for more, with the graph in memory, until it is asked to stop. Being up to date is the end of

@@ -107,7 +107,7 @@ def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:
     assert done.stdout.startswith("edges ")
     for option in (("-n", 3), ("--by", "pagerank")):
         done = graphtide_here("diff", "state", "--from", 1, "--to", 2, *option, cwd=folder)
-        fails(done, 2, "are about a result: name one behind STATE")
+        fails(done, 2, "are about a result: name one after STATE")
 
 
 def test_a_result_is_exported_as_it_was(folder: Path) -> None:

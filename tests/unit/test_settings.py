@@ -216,7 +216,7 @@ def test_checkpoints_by_time_or_by_batches(
             "setting analytics: 'rank' is not allowed; use .*bfs, .*pagerank, .*or one of them",
         ),
         ({"analytics": ["pagerank", "pagerank"]}, "name each once"),
-        ({"analytics": ["pagerank:0"]}, "'pagerank:0' is not allowed; use .*with :N behind it"),
+        ({"analytics": ["pagerank:0"]}, "'pagerank:0' is not allowed; use .*with :N after it"),
         ({"analytics": ["pagerank:1", "pagerank:2"]}, "analytics: pagerank is there twice"),
         ({"changes_beyond": 0}, "between whole columns.*; give columns_every too"),
         ({"changes_beyond": float("nan"), "columns_every": 2}, "changes_beyond: nan is not"),

@@ -1,16 +1,16 @@
 """The yardstick: a plain Numba loop over a CSR batch and contiguous adjacencies that never grow.
 
-What any engine has to do at least: find the row of a vertex, put its new neighbors behind or
+What any engine has to do at least: find the row of a vertex, put its new neighbors after or
 between those that are there, count. What it leaves out: growth, page queues, atomicity, reports,
 any check that the memory suffices. Every row has spare room for the largest batch, and begins on a
 cache line. It runs on the same threads as the engine.
 
 Two variants:
 
-* ``append``: rows in no order; an insert is written behind the last entry, with no look whether the
+* ``append``: rows in no order; an insert is written after the last entry, with no look whether the
   edge is there; a delete scans the row and moves the last entry into the gap;
 * ``sorted``: rows sorted, as the engine keeps them; an insert is found its place from the end, and
-  an edge that is there already is left alone; entries behind it move by one, a delete likewise.
+  an edge that is there already is left alone; entries after it move by one, a delete likewise.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ LINE_ENTRIES = 16
 
 @compiled
 def append(low, high, rows, indptr, indices, starts, degrees, entries):
-    """Write the neighbors of rows ``low … high - 1`` of the batch behind those that are there."""
+    """Write the neighbors of rows ``low … high - 1`` of the batch after those that are there."""
     count = 0
     for row in range(low, high):
         vertex = rows[row]
@@ -89,7 +89,7 @@ def insert_sorted(low, high, rows, indptr, indices, starts, degrees, entries):
 
 @compiled
 def remove_sorted(low, high, rows, indptr, indices, starts, degrees, entries):
-    """Take the neighbors out; what is behind them moves up."""
+    """Take the neighbors out; what is after them moves up."""
     count = 0
     for row in range(low, high):
         vertex = rows[row]

@@ -4,7 +4,7 @@
 
 Needs a GPU and ``ncu`` (Nsight Compute), which runs this script again and watches the kernels of
 one insert and one delete of each size: batches of uniform new entries, as CSR on the device, into a
-workload of ``graphtide bench updates`` (dense ids, one direction), each behind one of its kind that
+workload of ``graphtide bench updates`` (dense ids, one direction), each after one of its kind that
 warms up. Kernels run one at a time with clocks and caches as they are, so what one leaves in L2 the
 next one finds there. Bytes written are those that left L2 while a kernel ran; what
 stays in L2 until a later one needs the room is that one's.
