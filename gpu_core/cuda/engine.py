@@ -27,6 +27,7 @@ from ..batch.mean_degree import mean_degree
 from ..batch.update_batch import UpdateBatch
 from ..engine import HostTwin
 from ..errors import ArenaFullError, CorruptImageError, EngineError
+from ..image import detail
 from ..image.accounts import Outcome
 from ..image.fields import BatchField, Table
 from ..image.memory import MemoryReport
@@ -141,6 +142,7 @@ class CudaEngine(UpdatableGraph):
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
         for rehearse in (assisted.rehearse, device_reader.rehearse):
             self.device.rehearse(rehearse)
+        self.device.rehearse(lambda _: detail.rehearse(self.arena))
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))
 

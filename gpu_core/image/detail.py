@@ -34,9 +34,23 @@ def detail_of(arena: ImageView) -> MemoryDetail:
     return MemoryDetail(classes, dict(sorted(free.items())), page_bytes, trees)
 
 
+def rehearse(arena: ImageView) -> None:
+    """Have CuPy compile the kernels of its own that `detail_of` needs, with nothing locked."""
+    record = arena.xp.zeros((1, arena.vertex_table().shape[1]), np.uint32)
+    for direction in arena.directions():
+        shape = arena.shape(direction)
+        _counts(arena, shape, record, _page_entries(arena, shape))
+
+
+def _page_entries(arena: ImageView, shape: Shape) -> int:
+    """Entries of a page, of layouts of pages; 0: adjacencies are runs."""
+    layout = arena.layout
+    return layout.page_entries(shape.page_words, shape.entry_words) if layout.is_paged else 0
+
+
 def _classes(arena: ImageView, direction: str) -> list[SizeClass]:
     shape, layout = arena.shape(direction), arena.layout
-    on_page = layout.page_entries(shape.page_words, shape.entry_words) if layout.is_paged else 0
+    on_page = _page_entries(arena, shape)
     table = arena.vertex_table()
     counts = sum(
         (
