@@ -17,13 +17,12 @@ from functools import partial
 
 import click
 
-from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError, GraphtideError, SettingsError
+from ...gpu_core.errors import GraphtideError, SettingsError
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .aimgraphs import aimgraph_of
+from .aimgraphs import aimgraph_of, check_gpu
 from .plots import check_plot, draw_bars
 
 _DEFAULT = ("G1", "G2", "G4")
@@ -58,9 +57,7 @@ def study_triangles(
         A form counts other triangles than ours.
     """
     check_plot(plot)
-    if resolve_engine("auto") != "cuda":
-        msg = "graphtide study triangles needs a GPU: what it compares are CUDA kernels"
-        raise EngineError(msg)
+    check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS
 
     for name in set(forms) - FORMS.keys():

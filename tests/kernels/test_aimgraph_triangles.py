@@ -7,7 +7,7 @@ import pytest
 
 from commands import graphtide_here, told
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import triangles
+from graphtide.flows.study import aimgraphs
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import AimGraph
 from graphtide.gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS, AimGraphTriangles
 from graphtide.gpu_core.cuda.device.compile import variants
@@ -56,7 +56,7 @@ def test_each_form_has_its_kernels() -> None:
 @pytest.fixture
 def has_device(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The CUDA engine of commands works on the device."""
-    monkeypatch.setattr(triangles, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "cuda")
     monkeypatch.setattr(report, "machine", lambda _arm: "a device")
 
 
@@ -81,5 +81,5 @@ def test_triangles_that_are_not_ours_end_the_study(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triangles, "resolve_engine", lambda _engine: "host")
-    told(graphtide_here("study", "triangles"), 1, "study triangles needs a GPU")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "host")
+    told(graphtide_here("study", "triangles"), 1, "study triangles: this study needs a GPU")
