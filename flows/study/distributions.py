@@ -74,11 +74,12 @@ def study_distributions(
     for name in set(chosen) - DISTRIBUTIONS.keys():
         msg = f"distribution {name!r} is unknown; use one of {', '.join(DISTRIBUTIONS)}"
         raise SettingsError(msg)
+    options = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
+    options += [f'--distribution "{name}"' for name in chosen]
     chosen = [name for name in DISTRIBUTIONS if name in chosen] or list(DISTRIBUTIONS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    options = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
     selection.begin("study distributions", arm, *options)
     click.echo(
         f"Here they are given as millions of updates in a second; deletes "

@@ -74,11 +74,12 @@ def study_pagerank(
     for name in set(forms) - FORMS.keys():
         msg = f"form {name!r} is unknown; use one of {', '.join(FORMS)}"
         raise SettingsError(msg)
+    options = [f"--page-bytes {page_bytes}", *(f"--form {name}" for name in forms)]
     forms = [name for name in FORMS if name in forms] or list(FORMS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    selection.begin("study pagerank", arm, f"--page-bytes {page_bytes}")
+    selection.begin("study pagerank", arm, *options)
     click.echo(
         "Figure 7.4 of the thesis (GTX 780) prints no numbers; its lists of pages take 0.5 to 3.0 "
         "(figure 7.1)."

@@ -112,6 +112,9 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
+    # Markdown takes a line right behind a table as a row of it.
+    lines = done.stdout.splitlines()
+    assert all(row[:1] != "|" or line[:1] in ("", "|") for row, line in pairwise(lines))
 
 
 #: Of both warps together.

@@ -177,6 +177,7 @@ def test_a_distribution_is_chosen_by_its_name(device: Any, monkeypatch: pytest.M
     done = graphtide_here(*words, "--distribution", "warp a row", "--distribution", "thread a page")
     head = "| graph | what | updates | warp a row | thread a page | chain (ours) |"
     assert head in done.stdout
+    assert '--distribution "warp a row" --distribution "thread a page"' in done.stdout
     told(graphtide_here(*words, "--distribution", "wrap"), 2, "distribution 'wrap' is unknown")
 
 
