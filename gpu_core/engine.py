@@ -288,8 +288,11 @@ class Engine(Reader, Protocol):
         See `batch.mean_degree`.
         """
 
-    def size_pages(self, mean: float) -> None:
-        """Replace an image without a vertex by one with pages for rows of so many entries."""
+    def size_pages(self, mean: float | None) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries.
+
+        None: with pages as the kind alone asks for.
+        """
 
     def apply(self, batch: Any) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...gpu_core.errors import GraphtideError
+from ...gpu_core.engines import resolve_engine
+from ...gpu_core.errors import EngineError, GraphtideError
 from ...gpu_core.image.fields import WORD_BYTES
 from ..bench.measuring import draws
 from ..bench.measuring.arm import Bench
@@ -20,6 +21,19 @@ if TYPE_CHECKING:
 
 #: Whichever part writes rows here, pages come to the same.
 _DISTRIBUTION = "warp a row"
+
+
+def check_gpu() -> None:
+    """Refuse to compare CUDA kernels where there is no GPU.
+
+    Raises
+    ------
+    EngineError
+        There is none.
+    """
+    if resolve_engine("auto") != "cuda":
+        msg = "this study needs a GPU: what it compares are CUDA kernels"
+        raise EngineError(msg)
 
 
 def aimgraph_of(bench: Bench, page_bytes: int, room: int, *, compacts: bool = True) -> AimGraph:

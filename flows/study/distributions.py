@@ -19,15 +19,14 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError, SettingsError
+from ...gpu_core.errors import SettingsError
 from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import Keys, unpack
-from .aimgraphs import PageTable, aimgraph_of, check_edges, pages_of_inserts
+from .aimgraphs import PageTable, aimgraph_of, check_edges, check_gpu, pages_of_inserts
 from .plots import check_plot, draw
 from .published import thesis_rates
 
@@ -69,19 +68,18 @@ def study_distributions(
         A graph has other edges than it must have.
     """
     check_plot(plot)
-    if resolve_engine("auto") != "cuda":
-        msg = "graphtide study distributions needs a GPU: what it compares are CUDA kernels"
-        raise EngineError(msg)
+    check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
 
     for name in set(chosen) - DISTRIBUTIONS.keys():
         msg = f"distribution {name!r} is unknown; use one of {', '.join(DISTRIBUTIONS)}"
         raise SettingsError(msg)
+    options = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
+    options += [f'--distribution "{name}"' for name in chosen]
     chosen = [name for name in DISTRIBUTIONS if name in chosen] or list(DISTRIBUTIONS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    options = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
     selection.begin("study distributions", arm, *options)
     click.echo(
         f"Here they are given as millions of updates in a second; deletes "

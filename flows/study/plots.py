@@ -1,6 +1,7 @@
 """The option ``--plot`` of a study: its lines or bars, drawn into a file."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ...gpu_core.errors import SettingsError
 from ..plots import pyplot
@@ -15,6 +16,9 @@ def check_plot(file: str | None) -> None:
         return
     if not file.endswith((".png", ".svg", ".pdf")):
         msg = f"--plot {file}: use a name that ends with .png, .svg or .pdf"
+        raise SettingsError(msg)
+    if not Path(file).absolute().parent.is_dir():
+        msg = f"--plot {file}: there is no such folder"
         raise SettingsError(msg)
     pyplot("--plot")
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import click
 import numpy as np
 
 from ...gpu_core.errors import GraphtideError
@@ -45,6 +46,7 @@ def study_queries(
     names = names or _DEFAULT
     selection = Selection(names, _DEFAULT, repeats, smaller)
     layouts.bench_layouts(engine, names, repeats=repeats, smaller=smaller)
+    click.echo()
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")
     table = Table(

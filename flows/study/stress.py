@@ -75,6 +75,9 @@ class Stress:
                 f"least 1"
             )
             raise SettingsError(msg)
+        if self.seed < 0:
+            msg = f"--seed {self.seed} is negative"
+            raise SettingsError(msg)
 
     def command(self) -> str:
         """The words that repeat it."""
@@ -199,12 +202,16 @@ def study_stress(engine: str, layouts: Sequence[str], stress: Stress) -> None:
         A graph is not what it must be.
     """
     stress.check()
+    for name in set(layouts) - LAYOUTS.keys():
+        msg = f"--layout {name} is unknown; use one of {', '.join(LAYOUTS)}"
+        raise SettingsError(msg)
     engines = ["host"] if engine == "auto" else []
     engines += [each for each in [resolve_engine(engine)] if each not in engines]
     arms = [Arm(each) for each in engines]
     graphs = [StressedGraph(stress, each, name) for each in engines for name in layouts or LAYOUTS]
     click.echo(
-        f"{stress.command()}, {'; '.join(map(machine, arms))}.\n"
+        f"{' '.join([stress.command(), *(f'--layout {name}' for name in layouts)])}, "
+        f"{'; '.join(map(machine, arms))}.\n"
         f"{1 << stress.scale:,} vertices. The same batches for each, compared with a graph of "
         f"dictionaries, row by row."
     )

@@ -17,19 +17,18 @@ from functools import partial
 
 import click
 
-from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError, GraphtideError, SettingsError
+from ...gpu_core.errors import GraphtideError, SettingsError
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .aimgraphs import aimgraph_of
+from .aimgraphs import aimgraph_of, check_gpu
 from .plots import check_plot, draw_bars
 
 _DEFAULT = ("G1", "G2", "G4")
 _OURS = "chain (ours)"
-#: Whether searches end early.
-_USES = {False: "not used", True: "used"}
+#: Whether a search may end early -> what is said of the rows.
+_ROWS = {False: "in any order", True: "sorted"}
 
 
 def study_triangles(
@@ -58,30 +57,27 @@ def study_triangles(
         A form counts other triangles than ours.
     """
     check_plot(plot)
-    if resolve_engine("auto") != "cuda":
-        msg = "graphtide study triangles needs a GPU: what it compares are CUDA kernels"
-        raise EngineError(msg)
+    check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS
 
     for name in set(forms) - FORMS.keys():
         msg = f"form {name!r} is unknown; use one of {', '.join(FORMS)}"
         raise SettingsError(msg)
+    options = [f"--page-bytes {page_bytes}", *(f"--form {name}" for name in forms)]
     forms = [name for name in FORMS if name in forms] or list(FORMS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    selection.begin("study triangles", arm, f"--page-bytes {page_bytes}", clock="caller's")
+    selection.begin("study triangles", arm, *options, clock="caller's")
     click.echo("Figures 7.2 and 7.3 of the thesis (GTX 780) print no numbers.")
     table = Table(["graph", "rows"], ["triangles", *forms, _OURS, "lists of pages"])
-    graphs = [
-        f"{name}, {rows}" for name in names or _DEFAULT for rows in ("in any order", "sorted")
-    ]
+    graphs = [f"{name}, {rows}" for name in names or _DEFAULT for rows in _ROWS.values()]
     bars: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
     for bench in selection.benches(Bench, arm):
-        for is_sorted in _USES:
+        for is_sorted in _ROWS:
             row, total = measured(bench, forms, page_bytes, is_sorted=is_sorted)
             table.row(
-                bench.name, _USES[is_sorted], f"{total:,}",
+                bench.name, _ROWS[is_sorted], f"{total:,}",
                 *(row.caller(name) for name in (*bars, "lists")),
             )  # fmt: skip
             for name, taken in bars.items():

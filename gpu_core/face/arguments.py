@@ -104,9 +104,11 @@ def checked_kind(
 
 
 def _checked_mean_degree(value: float | str | None) -> float | str | None:
-    if value is None or value == FIRST_BATCH:
-        return value
+    if value is None:
+        return None
     if isinstance(value, str):
+        if value == FIRST_BATCH:
+            return FIRST_BATCH
         msg = f"mean_degree={value!r} is unknown; use a number, or {FIRST_BATCH!r}"
         raise SettingsError(msg)
     return number_of("mean_degree", value, least=1)

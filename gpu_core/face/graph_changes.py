@@ -258,12 +258,13 @@ class ChangingGraph(MaintainingGraph):
     def _begun(self, mean: float | None) -> GraphKind:
         """What the graph is once its first edges, of this mean degree, have decided on its pages.
 
-        As before where there are no edges yet, or vertices already.
+        As before where there are no edges yet (None), or vertices already. Without edges pages are
+        of the default size, also behind a batch that decided on others, and was refused.
         """
-        if mean is None or self._engine.vertex_count:
+        if self._engine.vertex_count:
             return self._kind
         self._engine.size_pages(mean)
-        return replace(self._kind, mean_degree=mean)
+        return self._kind if mean is None else replace(self._kind, mean_degree=mean)
 
     def _in_own_terms(self, batch: UpdateBatch) -> UpdateBatch:
         """The batch with times in the graph's unit, and ids that are its keys of them."""

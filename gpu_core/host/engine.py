@@ -122,8 +122,11 @@ class HostEngine(HostReader):
         batch.ensure_valid()
         return mean_degree(self.kind, batch.put_rows, batch.put_indices)
 
-    def size_pages(self, mean: float) -> None:
-        """Replace an image without a vertex by one with pages for rows of so many entries."""
+    def size_pages(self, mean: float | None) -> None:
+        """Replace an image without a vertex by one with pages for rows of so many entries.
+
+        None: with pages as the kind alone asks for.
+        """
         with self.lock:
             self.check_whole()
             self.forget_rows()

@@ -155,8 +155,8 @@ class BaseArena(GrowingTables):
         """Make an empty image with this header and its table of free runs."""
         self._put_image(*arena_size.open_header(header, room))
 
-    def size_pages(self, kind: GraphKind, mean_degree: float) -> None:
-        """Replace an image without a vertex by one with pages that suit a mean degree."""
+    def size_pages(self, kind: GraphKind, mean_degree: float | None) -> None:
+        """Replace an image without a vertex by one with pages that suit a mean degree, if any."""
         page_bytes = arena_size.page_size_of(self.header, kind, mean_degree)
         if page_bytes == self[Field.PAGE_WORDS] * WORD_BYTES:
             return

@@ -90,8 +90,8 @@ def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
     return page_bytes
 
 
-def page_size_of(header: Int64s, kind: GraphKind, mean_degree: float) -> int:
-    """Bytes of a page for this mean degree, in an image as large as ``header`` says.
+def page_size_of(header: Int64s, kind: GraphKind, mean_degree: float | None) -> int:
+    """Bytes of a page for this mean degree, if any, in an image as large as ``header`` says.
 
     Larger ones where indices of such pages would not reach its end.
     """

@@ -266,11 +266,20 @@ def _graph(
 ) -> DynamicGraph:
     """A graph with these vertices and edges, in two batches at most."""
     graph = DynamicGraph(**settings)
-    if vertices is not None and vertices.size:
-        graph.insert_vertices(vertices, **of_vertices)
-    if src.size:
-        times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
-        graph.insert_edges(src, dst, weight=weight, ts=times, **own)
+
+    def put_vertices() -> None:
+        if vertices is not None and vertices.size:
+            graph.insert_vertices(vertices, **of_vertices)
+
+    def put_edges() -> None:
+        if src.size:
+            times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
+            graph.insert_edges(src, dst, weight=weight, ts=times, **own)
+
+    # Edges first, where they may be: the first batch may decide on the size of pages.
+    steps = (put_edges, put_vertices) if graph.kind.create_vertices else (put_vertices, put_edges)
+    for step in steps:
+        step()
     return graph
 
 

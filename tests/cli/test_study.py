@@ -112,6 +112,9 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
+    # Markdown takes a line right behind a table as a row of it.
+    lines = done.stdout.splitlines()
+    assert all(row[:1] != "|" or line[:1] in ("", "|") for row, line in pairwise(lines))
 
 
 #: Of both warps together.
@@ -298,6 +301,10 @@ def test_the_papers_figures_stand_beside_batches_of_their_size() -> None:
         (("memory", "--scale", 40), "--scale is from 8 to 22"),
         (("updates", "G9"), "workload 'G9' is unknown"),
         (("updates", "--plot", "a.txt"), "use a name that ends with .png, .svg or .pdf"),
+        (("updates", "--plot", "away/a.png"), "--plot away/a.png: there is no such folder"),
+        (("stress", "--layout", "heap"), "--layout heap is unknown; use one of runs, chain, tree"),
+        (("stress", "--seed", -1), "--seed -1 is negative"),
+        (("memory", "--page-bytes", 100), "--page-bytes 100 is not a power of two"),
         (("queries", "--plot", "a.png"), "pip install matplotlib, or leave --plot out"),
     ],
 )
@@ -305,4 +312,6 @@ def test_what_cannot_be_studied_is_said_before_it_begins(
     words: tuple[object, ...], sentence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    fails(graphtide_here("study", *words, cwd=tmp_path), 2, sentence)
+    done = graphtide_here("study", *words, cwd=tmp_path)
+    fails(done, 2, sentence)
+    assert not done.stdout

@@ -145,6 +145,22 @@ def test_scipy_with_ids_and_symmetry():
     np.testing.assert_array_equal(back, expected)
 
 
+@pytest.mark.parametrize("create", [True, False])
+def test_edges_are_the_first_batch_of_what_is_built(create):
+    """Which decides on the size of pages, unless end points must be there before."""
+    star = nx.star_graph(40)
+    star.add_node(99)
+    settings = {"layout": "tree", "mean_degree": "first_batch", "create_vertices": create}
+    expected = (40 * 2 / 41, 16) if create else ("first_batch", 128)
+    for graph in (
+        from_networkx(star, **settings),
+        from_scipy(nx.to_scipy_sparse_array(star), directed=False, **settings),
+    ):
+        assert (graph.kind.mean_degree, graph.memory().page_bytes) == expected
+        assert (graph.num_vertices, graph.num_edges) == (42, 40)
+        graph.verify("full")
+
+
 def test_scipy_that_is_refused():
     with pytest.raises(SettingsError, match="2 by 3"):
         from_scipy(scipy.sparse.csr_array((2, 3)))

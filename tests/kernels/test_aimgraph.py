@@ -8,7 +8,7 @@ import pytest
 from commands import fails, graphtide_here
 from emulated_device import EmulatedDevice
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import distributions
+from graphtide.flows.study import aimgraphs, distributions
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, AimGraph, Updates
 from graphtide.gpu_core.cuda.device.compile import variants
 from graphtide.gpu_core.errors import ArenaFullError
@@ -156,7 +156,7 @@ def test_the_study_prints_tables_of_exact_graphs(
     device: Any, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     del device  # the CUDA engine works on it
-    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "cuda")
     monkeypatch.setattr(distributions, "_SIZES", (40,))
     monkeypatch.setattr(report, "machine", lambda _arm: "a device")
     done = graphtide_here("study", "distributions", "G2", "--smaller", 11, "--repeats", 1, *options)
@@ -170,16 +170,19 @@ def test_the_study_prints_tables_of_exact_graphs(
 
 def test_a_distribution_is_chosen_by_its_name(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     del device  # the CUDA engine works on it
-    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "cuda")
     monkeypatch.setattr(distributions, "_SIZES", (40,))
     monkeypatch.setattr(report, "machine", lambda _arm: "a device")
     words = "study", "distributions", "G2", "--smaller", 11, "--repeats", 1
     done = graphtide_here(*words, "--distribution", "warp a row", "--distribution", "thread a page")
     head = "| graph | what | updates | warp a row | thread a page | chain (ours) |"
     assert head in done.stdout
+    assert '--distribution "warp a row" --distribution "thread a page"' in done.stdout
     fails(graphtide_here(*words, "--distribution", "wrap"), 2, "distribution 'wrap' is unknown")
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "host")
-    fails(graphtide_here("study", "distributions"), 1, "study distributions needs a GPU")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "host")
+    fails(
+        graphtide_here("study", "distributions"), 1, "study distributions: this study needs a GPU"
+    )

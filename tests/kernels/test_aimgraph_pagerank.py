@@ -8,7 +8,7 @@ import pytest
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import pagerank
+from graphtide.flows.study import aimgraphs, pagerank
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import AimGraph
 from graphtide.gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS, AimGraphPageRank
 from graphtide.gpu_core.cuda.device.compile import variants
@@ -70,7 +70,7 @@ def test_each_form_has_its_kernels() -> None:
 @pytest.fixture
 def has_device(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The CUDA engine of commands works on the device."""
-    monkeypatch.setattr(pagerank, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "cuda")
     monkeypatch.setattr(pagerank, "_STEPS", 1)
     monkeypatch.setattr(report, "machine", lambda _arm: "a device")
 
@@ -113,5 +113,5 @@ def test_an_unknown_form_is_refused() -> None:
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pagerank, "resolve_engine", lambda _engine: "host")
-    fails(graphtide_here("study", "pagerank"), 1, "study pagerank needs a GPU")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "host")
+    fails(graphtide_here("study", "pagerank"), 1, "study pagerank: this study needs a GPU")

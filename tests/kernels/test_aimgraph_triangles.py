@@ -7,7 +7,7 @@ import pytest
 
 from commands import fails, graphtide_here
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import triangles
+from graphtide.flows.study import aimgraphs
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import AimGraph
 from graphtide.gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS, AimGraphTriangles
 from graphtide.gpu_core.cuda.device.compile import variants
@@ -56,7 +56,7 @@ def test_each_form_has_its_kernels() -> None:
 @pytest.fixture
 def has_device(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The CUDA engine of commands works on the device."""
-    monkeypatch.setattr(triangles, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "cuda")
     monkeypatch.setattr(report, "machine", lambda _arm: "a device")
 
 
@@ -66,7 +66,7 @@ def test_the_study_prints_a_table() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     head, _, *rows = [line.split(" | ") for line in done.stdout.splitlines() if line[:1] == "|"]
     assert head[2:8] == ["triangles", *FORMS, "chain (ours)"]
-    assert [row[:2] for row in rows] == [["| G1", "not used"], ["| G1", "used"]]
+    assert [row[:2] for row in rows] == [["| G1", "in any order"], ["| G1", "sorted"]]
     assert rows[0][2] == rows[1][2] != "0"
 
 
@@ -81,5 +81,5 @@ def test_triangles_that_are_not_ours_end_the_study(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triangles, "resolve_engine", lambda _engine: "host")
-    fails(graphtide_here("study", "triangles"), 1, "study triangles needs a GPU")
+    monkeypatch.setattr(aimgraphs, "resolve_engine", lambda _engine: "host")
+    fails(graphtide_here("study", "triangles"), 1, "study triangles: this study needs a GPU")

@@ -173,6 +173,12 @@ def test_a_first_batch_that_is_refused_decides_nothing(layout: str) -> None:
     with pytest.raises(ArenaFullError):
         graph.insert_edges(np.arange(20_000), np.arange(20_000) + 1)
     assert graph.kind.mean_degree == FIRST_BATCH
+    # Nor does it leave its pages to a graph that begins with vertices alone.
+    with pytest.raises(ArenaFullError):
+        graph.insert_edges(np.zeros(20_000, int), np.arange(20_000) + 1)
+    default = DynamicGraph(layout=layout).memory().page_bytes
+    graph.delete_vertices([7])
+    assert graph.memory().page_bytes == default
     graph.insert_edges(np.zeros(60, int), np.arange(60) + 1)
     assert graph.kind.mean_degree == 60
     graph.verify("full")
