@@ -26,8 +26,8 @@ def requeue_rows(state: str, forget: Collection[str] = ()) -> None:
         name = shlex.quote(left[0].what.removeprefix("file "))
         msg = (
             f"{counted(len(left), 'thing')} of {len(found):,} in {directory.path}/quarantine "
-            f"cannot be taken in yet; correct what is there, then graphtide requeue {state}; or, to "
-            f"leave {left[0].what} out for good, graphtide requeue {state} --forget {name}"
+            f"cannot be taken in yet; correct what is there, then graphtide requeue {state}; or, "
+            f"to leave {left[0].what} out for good, graphtide requeue {state} --forget {name}"
         )
         raise StateError(msg)
 
