@@ -4,6 +4,7 @@ First what the schema refuses, key by key; then what only several keys together 
 """
 
 import difflib
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,12 +29,23 @@ def check_settings(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> No
     error = min(validator.iter_errors(settings), key=lambda e: list(map(str, e.path)), default=None)
     if error is not None:
         raise SettingsError(_explain(error))
+    _check_magnitudes(settings)
     _check_graph(settings)
     if settings["convert"] == "gpu":
         _check_conversion_on_gpu(settings)
     check_analytics(settings)
     _check_log(settings)
     _check_cluster(settings)
+
+
+def _check_magnitudes(settings: Mapping[str, Any], within: str = "") -> None:
+    """Refuse whole numbers that no float holds: arithmetic with them fails."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            _check_magnitudes(value, f"{within}{name}.")
+        elif isinstance(value, int) and value.bit_length() >= sys.float_info.max_exp:
+            msg = f"setting {within}{name}: a number beyond {sys.float_info.max:.1e} is not allowed"
+            raise SettingsError(msg)
 
 
 def _check_graph(settings: Mapping[str, Any]) -> None:

@@ -220,6 +220,8 @@ def test_checkpoints_by_time_or_by_batches(
         ({"analytics": ["pagerank:1", "pagerank:2"]}, "analytics: pagerank is there twice"),
         ({"changes_beyond": 0}, "between whole columns.*; give columns_every too"),
         ({"changes_beyond": float("nan"), "columns_every": 2}, "changes_beyond: nan is not"),
+        ({"changes_beyond": 10**400, "columns_every": 2}, "changes_beyond: a number beyond 1.8e"),
+        ({"katz_centrality": {"alpha": 10**400}}, "katz_centrality.alpha: a number beyond"),
         ({"columns_every": 0}, "setting columns_every: 0 is not allowed; use 1 or more"),
         ({"result_floats": "float16"}, "'float16' is not allowed; use float64 or float32"),
         ({"batch_rows": 0}, "setting batch_rows: 0 is not allowed; use 1 or more"),
