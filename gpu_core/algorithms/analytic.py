@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,9 @@ class Parameter:
         kinds = {kinds} if isinstance(kinds, str) else set(kinds)
         if not kinds or not kinds <= _SCALARS.keys():
             return
+        if isinstance(value, int) and value.bit_length() >= sys.float_info.max_exp:
+            msg = f"{self.name} is beyond {sys.float_info.max:.1e}, the largest number that counts"
+            raise SettingsError(msg)
         if any(_SCALARS[kind](value) for kind in kinds):
             return
         shown = f"{self.name}={' '.join(reprlib.repr(value).split())}"

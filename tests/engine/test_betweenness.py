@@ -115,6 +115,8 @@ def test_epochs_pickles_words_and_parameters(engine: str) -> None:
         [(name, value)] = wrong.items()
         with pytest.raises(SettingsError, match=f"{name}={value} is not a whole number"):
             graph.betweenness_centrality(**wrong)
+    with pytest.raises(SettingsError, match="k is beyond"):
+        graph.betweenness_centrality(k=10**400)  # fails as a float
     with pytest.raises(SettingsError, match="endpoints='no' is neither"):
         graph.betweenness_centrality(endpoints="no")
 
