@@ -63,7 +63,7 @@ def _crash(bench: Bench, kind: Kind, name: str, draw: random.Random, operations:
     if done.status not in (0, CRASHED):
         raise Failure(f"operation {fault['at']}, {name}: {done.status}, {done.stderr[-2000:]}")
     if name == "power" and done.status == CRASHED:
-        shutil.rmtree(bench.state)
+        shutil.rmtree(bench.state, ignore_errors=True)  # it may not be there yet
         if bench.folder.joinpath("after").exists():
             bench.folder.joinpath("after").rename(bench.state)
     shutil.rmtree(bench.folder / "state.kept", ignore_errors=True)
