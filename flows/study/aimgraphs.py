@@ -9,15 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError, GraphtideError
+from ...gpu_core.errors import EngineError, GraphtideError, SettingsError
 from ...gpu_core.image.fields import WORD_BYTES
 from ..bench.measuring import draws
-from ..bench.measuring.arm import Bench
+from ..bench.measuring.arm import PLAIN, Arm, Bench
 from ..bench.measuring.report import Table
 from ..bench.measuring.workloads import Keys
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from ...gpu_core.cuda.aimgraph.aimgraph import AimGraph
+    from ..bench.measuring.selection import Selection
 
 #: Whichever part writes rows here, pages come to the same.
 _DISTRIBUTION = "warp a row"
@@ -34,6 +37,38 @@ def check_gpu() -> None:
     if resolve_engine("auto") != "cuda":
         msg = "this study needs a GPU: what it compares are CUDA kernels"
         raise EngineError(msg)
+
+
+def begin_forms(
+    study: str,
+    selection: Selection,
+    given: Sequence[str],
+    known: Collection[str],
+    *,
+    page_bytes: int,
+    clock: str = "device's",
+) -> tuple[Arm, list[str]]:
+    """Print the first line of a study that compares forms; the engine, and the forms of it.
+
+    Parameters
+    ----------
+    given
+        Names of forms; none: all that are ``known``.
+
+    Raises
+    ------
+    SettingsError
+        A form is unknown, or ``page_bytes`` is no size of a page.
+    """
+    for name in given:
+        if name not in known:
+            msg = f"form {name!r} is unknown; use one of {', '.join(known)}"
+            raise SettingsError(msg)
+    options = [f"--page-bytes {page_bytes}", *(f"--form {name}" for name in given)]
+    arm = Arm("cuda", "chain")
+    arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
+    selection.begin(study, arm, *options, clock=clock)
+    return arm, [name for name in known if name in given] or list(known)
 
 
 def aimgraph_of(bench: Bench, page_bytes: int, room: int, *, compacts: bool = True) -> AimGraph:

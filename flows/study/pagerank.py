@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from ...gpu_core.errors import GraphtideError, SettingsError
+from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
-from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
+from ..bench.measuring.arm import Bench, Row
 from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .aimgraphs import aimgraph_of, check_gpu
+from .aimgraphs import aimgraph_of, begin_forms, check_gpu
 from .plots import check_plot, draw
 
 if TYPE_CHECKING:
@@ -71,15 +71,8 @@ def study_pagerank(
     check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS
 
-    for name in set(forms) - FORMS.keys():
-        msg = f"form {name!r} is unknown; use one of {', '.join(FORMS)}"
-        raise SettingsError(msg)
-    options = [f"--page-bytes {page_bytes}", *(f"--form {name}" for name in forms)]
-    forms = [name for name in FORMS if name in forms] or list(FORMS)
-    arm = Arm("cuda", "chain")
-    arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    selection.begin("study pagerank", arm, *options)
+    arm, forms = begin_forms("study pagerank", selection, forms, FORMS, page_bytes=page_bytes)
     click.echo(
         "Figure 7.4 of the thesis (GTX 780) prints no numbers; its lists of pages take 0.5 to 3.0 "
         "(figure 7.1)."

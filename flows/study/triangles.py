@@ -17,12 +17,12 @@ from functools import partial
 
 import click
 
-from ...gpu_core.errors import GraphtideError, SettingsError
-from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
+from ...gpu_core.errors import GraphtideError
+from ..bench.measuring.arm import Bench, Row
 from ..bench.measuring.report import Table
 from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .aimgraphs import aimgraph_of, check_gpu
+from .aimgraphs import aimgraph_of, begin_forms, check_gpu
 from .plots import check_plot, draw_bars
 
 _DEFAULT = ("G1", "G2", "G4")
@@ -60,15 +60,10 @@ def study_triangles(
     check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS
 
-    for name in set(forms) - FORMS.keys():
-        msg = f"form {name!r} is unknown; use one of {', '.join(FORMS)}"
-        raise SettingsError(msg)
-    options = [f"--page-bytes {page_bytes}", *(f"--form {name}" for name in forms)]
-    forms = [name for name in FORMS if name in forms] or list(FORMS)
-    arm = Arm("cuda", "chain")
-    arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
     selection = Selection(names, _DEFAULT, repeats, smaller)
-    selection.begin("study triangles", arm, *options, clock="caller's")
+    arm, forms = begin_forms(
+        "study triangles", selection, forms, FORMS, page_bytes=page_bytes, clock="caller's"
+    )
     click.echo("Figures 7.2 and 7.3 of the thesis (GTX 780) print no numbers.")
     table = Table(["graph", "rows"], ["triangles", *forms, _OURS, "lists of pages"])
     graphs = [f"{name}, {rows}" for name in names or _DEFAULT for rows in _ROWS.values()]
