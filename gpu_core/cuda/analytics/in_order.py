@@ -15,17 +15,29 @@ from ..memory.workspace import Workspace
 from .parts.largest import largest
 
 
-class KeptValues:
-    """Columns of a `ValuesResult` on the device; both are in increasing order of users' ids."""
+def ids_to_host(device: Device, vertices: Array | None, count: int) -> npt.NDArray[np.int64]:
+    """int64[count] in host memory: users' ids of a result; None: they are 0, 1, 2 and so on."""
+    if vertices is None:
+        # Made there: new memory of the host costs more than the bytes on the bus.
+        with device.current(), device.errors_named("making a column"):
+            vertices = device.xp.arange(count, dtype=np.int64)
+    return device.to_locked_host(vertices)
 
-    def __init__(self, device: Device, vertices: Array, values: Array) -> None:
+
+class KeptValues:
+    """Columns of a `ValuesResult` on the device, in increasing order of users' ids.
+
+    ``vertices``: these ids; None: 0, 1, 2 …
+    """
+
+    def __init__(self, device: Device, vertices: Array | None, values: Array) -> None:
         self._device = device
         self._vertices, self._values = vertices, values
 
     @cached_property
     def vertices(self) -> npt.NDArray[np.int64]:
         """int64[n] in host memory."""
-        return self._device.to_locked_host(self._vertices)
+        return ids_to_host(self._device, self._vertices, int(self._values.size))
 
     @cached_property
     def values(self) -> npt.NDArray[Any]:
@@ -38,7 +50,7 @@ class KeptValues:
 
 
 def values_in_order(
-    workspace: Workspace, values: Array, order: Array | None, vertices: Array
+    workspace: Workspace, values: Array, order: Array | None, vertices: Array | None
 ) -> KeptValues:
     """Columns of a `ValuesResult`; new arrays on the device, waits for nothing.
 
@@ -49,6 +61,6 @@ def values_in_order(
     order
         uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
     vertices
-        int64[n], those ids.
+        int64[n], those ids; None: 0, 1, 2 …
     """
     return KeptValues(workspace.device, vertices, values if order is None else values.take(order))

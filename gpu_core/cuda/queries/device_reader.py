@@ -131,8 +131,8 @@ class DeviceReader(DeviceGraph):
         """uint32, on the device: as `sorted_order`; None: the indices themselves."""
         return order_by_id(self.device, self.arena)
 
-    def ids_in_order(self, order: Array | None) -> Array:
-        """int64[num_vertices], on the device: users' ids in that order."""
+    def ids_in_order(self, order: Array | None) -> Array | None:
+        """int64[num_vertices], on the device: users' ids in that order; None: 0, 1, 2 and so on."""
         return ids_in_order(self.device, self.arena, order)
 
     def id_table(self) -> Array | None:

@@ -60,20 +60,19 @@ def _present(device: Device, arena: ImageView) -> Array:
     return order
 
 
-def ids_in_order(device: Device, arena: ImageView, order: Array | None) -> Array:
+def ids_in_order(device: Device, arena: ImageView, order: Array | None) -> Array | None:
     """int64[num_vertices], users' ids in increasing order; a new array on the device.
+
+    None where these are 0, 1, 2 …: most callers do without the array.
 
     Parameters
     ----------
     order
         Of `order_by_id`, for the graph as it is.
     """
-    xp = device.xp
     with device.errors_named("putting vertices in order"):
         if arena[Field.DENSE_IDS]:
-            if order is None:
-                return xp.arange(arena[Field.VERTEX_COUNT], dtype=np.int64)
-            return order.astype(np.int64)
+            return None if order is None else order.astype(np.int64)
         return id_table(arena).copy() if order is None else id_table(arena)[order]
 
 

@@ -57,8 +57,8 @@ def iterate(
     the device. Waits for it.
     """
     device, count = workspace.device, adjacencies.out.count
-    values = device.empty(count, np.float64)
     if not adjacencies.out.num_vertices:
+        values = device.empty(count, np.float64)
         values.fill(0)
         return values, 0, 0.0
     measuring, words = blocks_for(count, _MEASURED), words_of(_STATE)
@@ -111,11 +111,13 @@ def iterate(
                 pack(x, following, count) + cache + measured,
             )  # fmt: skip
 
-        last = min(ahead, max_iter)
+        last, values = min(ahead, max_iter), None
         while True:
             for step in range(launched + 1, last + 1):
                 launch(step)
             launched = last
+            if values is None:  # the device has steps to make meanwhile
+                values = device.empty(count, np.float64)
             device.launch_packed(
                 _SOURCE, "end_values", blocks_for(count), THREADS,
                 pack(

@@ -23,6 +23,7 @@ Source: see ``pagerank.cu``.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -234,7 +235,7 @@ def iterate(
         read = surfer._replace(strengths=degrees)
         iteration = Iteration(device, scratch, adjacencies.out, rows, hubs, read, start)
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
-        found = iteration.rounding(adjacencies.out.degree if weighted else None)
+        found = iteration.rounding
         kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
 
     def rounding() -> Rounding:
@@ -299,9 +300,21 @@ class Iteration:
             + pack(self._shares[0], hub_values[0], address(state)),
             rows.weight_form,
         )  # fmt: skip
-        #: float64[vertex_count], after `run`; negative: the vertex is absent.
-        self.ranks = self._device.empty(rows.rows, np.float64)
-        self._end = ranks + pack(*self._shares) + self._after + pack(address(self.ranks))
+        # By weight, weights were added up for the strength of each vertex.
+        added = pack(rows.lengths, rows.rows, address(out.degree) if rows.weight else 0, weighted)
+        #: Arguments of the kernels at the end before those of what they write.
+        self._ending = ranks + pack(*self._shares) + self._after, added
+
+    # Made while the device has steps to make.
+    @cached_property
+    def ranks(self) -> Array:
+        """float64[vertex_count], after `run`; negative: the vertex is absent."""
+        return self._device.empty(self._rows.rows, np.float64)
+
+    @cached_property
+    def rounding(self) -> Array:
+        """uint64[2], after `run`: entries times rank of all vertices; is a strength extreme."""
+        return self._device.empty(2, np.uint64)
 
     def run(self, most_radius: float, threshold: float, max_iter: int) -> tuple[int, float]:
         """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
@@ -347,22 +360,6 @@ class Iteration:
             is_end = steps <= _MOST_STEPS
             aim = min(max(made + min(steps, _MOST_STEPS), aim + 1), max_iter)
 
-    def rounding(self, out_degree: Array | None) -> Array:
-        """uint64[2]: entries times rank over all vertices, and whether a strength is extreme.
-
-        ``out_degree``: weights that were added up for the strength of each vertex; None: none.
-        """
-        found = self._device.xp.zeros(2, np.uint64)
-        rows = self._rows
-        strengths = self._held[0] if rows.weight else None
-        self._device.launch_packed(
-            _SOURCE, "add_roundings", blocks_for(rows.rows), THREADS,
-            pack(rows.lengths, rows.rows, address(out_degree), address(strengths))
-            + pack(address(self.ranks), EXTREME, address(found)),
-            rows.weight_form,
-        )  # fmt: skip
-        return found
-
     def _choose_kernel(self) -> None:
         """Find out whether there are hubs, and take the kernel that is made for that."""
         hubs, rows = self._hubs, self._rows
@@ -392,9 +389,16 @@ class Iteration:
         )  # fmt: skip
 
     def _launch_end(self) -> None:
-        self._device.launch_packed(
-            _SOURCE, "end_ranks", blocks_for(self._rows.rows), THREADS, self._end,
-            self._rows.weight_form,
+        """Find the ranks and their rounding; of no use where a step is still to be made."""
+        device, form = self._device, self._rows.weight_form
+        blocks, (end, added) = blocks_for(self._rows.rows), self._ending
+        device.launch_packed(
+            _SOURCE, "end_ranks", blocks, THREADS, end + pack(address(self.ranks)), form
+        )
+        self.rounding.fill(0)
+        device.launch_packed(
+            _SOURCE, "add_roundings", blocks, THREADS,
+            added + pack(address(self.ranks), EXTREME, address(self.rounding)), form,
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ....algorithms.triangles.clustering import Totals, sums_of
 from ...device.device import Array, Device
 from ...memory.workspace import Workspace
+from ..in_order import ids_to_host
 from ..parts.compact_rows import THREADS, blocks_for
 from .triangles import DeviceCounts
 
@@ -33,7 +34,7 @@ class KeptColumns:
     device
         Whose arrays these are; all are in increasing order of users' ids.
     vertices
-        int64[n]
+        int64[n]; None: 0, 1, 2 …
     degree
         uint32[n]
     triangles
@@ -43,7 +44,12 @@ class KeptColumns:
     """
 
     def __init__(
-        self, device: Device, vertices: Array, degree: Array, triangles: Array, clustering: Array
+        self,
+        device: Device,
+        vertices: Array | None,
+        degree: Array,
+        triangles: Array,
+        clustering: Array,
     ) -> None:
         self._device = device
         self._vertices, self._degree = vertices, degree
@@ -52,7 +58,7 @@ class KeptColumns:
     @cached_property
     def vertices(self) -> Int64s:
         """int64[n] in host memory."""
-        return self._device.to_locked_host(self._vertices)
+        return ids_to_host(self._device, self._vertices, int(self._degree.size))
 
     @cached_property
     def degree(self) -> Int64s:
@@ -77,17 +83,18 @@ class KeptColumns:
         with device.current(), device.errors_named("adding up columns"):
             sums = sums_of(self._degree, self._triangles, self._clustering)
             triangles, pairs, clustering = (device.read_words(each).item() for each in sums)
-        return Totals(int(self._vertices.size), triangles, pairs, clustering)
+        return Totals(int(self._degree.size), triangles, pairs, clustering)
 
 
 def columns_in_order(
-    workspace: Workspace, counts: DeviceCounts, order: Array | None, vertices: Array
+    workspace: Workspace, counts: DeviceCounts, order: Array | None, vertices: Array | None
 ) -> KeptColumns:
     """Columns of a `ClusteringResult`; new arrays on the device, waits for nothing.
 
-    ``order``, ``vertices``: indices in increasing order of users' ids (None: 0, 1, 2 …), and those.
+    ``order``, ``vertices``: indices in increasing order of users' ids, and those; either may be
+    None: 0, 1, 2 …
     """
-    device, n = workspace.device, int(vertices.size)
+    device, n = workspace.device, int(counts.degree.size if order is None else order.size)
     coefficients = device.empty(n, np.float64)
     degree, triangles = counts.degree, counts.triangles
     if order is not None:
