@@ -31,7 +31,7 @@ from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
 from .graph_worker.findings import Findings
 from .graph_worker.notice import GraphStoppedError, Notice
-from .graph_worker.pinned import Arrays, Copy
+from .graph_worker.pinned import Arrays, Copy, PinAsked
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .graph_worker.shared_arrays import ArraysAddress, open_arrays
 from .log_watch import Follow, LogWatch
@@ -198,7 +198,7 @@ class RunLoop:
             if kind is Load:
                 self._load([each.batch_id for each in group if isinstance(each, Load)])
             elif kind is Apply:
-                self._apply([each.batch_id for each in group if isinstance(each, Apply)])
+                self._apply([each for each in group if isinstance(each, Apply)])
             else:
                 for instruction in group:
                     if isinstance(instruction, Finish):
@@ -210,14 +210,12 @@ class RunLoop:
         match instruction:
             case StartGraph(generation):
                 self._report(self._start_graph(generation))
-            case Pin(_, boundary, results, checkpoint, epoch):
-                pin = partial(
-                    tasks.pin_graph, results=bool(results), checkpoint=checkpoint, epoch=epoch
-                )
-                self._ask("pin", pin, boundary, executor="default")
+            case Pin(_, boundary):
+                asked = _pin_asked(instruction)
+                self._ask("pin", tasks.pin_graph, boundary, asked, executor="default")
             case Analyse(_, boundary, results):
-                asked = self._files.asked(results, boundary)
-                self._read("analytics", tasks.analyse_pinned, boundary, asked)
+                wanted = self._files.asked(results, boundary)
+                self._read("analytics", tasks.analyse_pinned, boundary, wanted)
             case Capture(_, boundary):
                 share = self._settings.handover != "dask"
                 self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
@@ -297,10 +295,12 @@ class RunLoop:
         for batch_id, load in zip(batches, loads, strict=True):
             self._loads.watch(load, events.BatchLoaded(generation.number, batch_id))
 
-    def _apply(self, batches: list[int]) -> None:
+    def _apply(self, applies: list[Apply]) -> None:
         assert self._tasks is not None
         generation = self._tasks.generation.number
-        for batch_id, task in zip(batches, self._tasks.apply(batches), strict=True):
+        batches = [each.batch_id for each in applies]
+        behind = [_pin_asked(each.behind) if each.behind else None for each in applies]
+        for batch_id, task in zip(batches, self._tasks.apply(batches, behind), strict=True):
             ended = partial(self._apply_ended, generation, batch_id)
             task.add_done_callback(lambda task, ended=ended: self._ended.put(partial(ended, task)))
 
@@ -383,12 +383,10 @@ class RunLoop:
                 self._findings[number] = answer
                 self._painter.failed(answer.failures(number - 1))
                 return events.Analysed(generation, number, answer.has_columns)
-            case "pin" if answer == "refused":
-                return events.PinRefused(generation, number)
-            case "pin" if answer == "missed":
+            case "pin" if answer.kept == "missed":
                 return None
             case "pin":
-                return events.Pinned(generation, number, answer == "epoch")
+                return events.Pinned(generation, number, answer.kept == "epoch", answer.room)
             case "checkpoint":
                 self._copy = answer
                 if answer.notice is not None:
@@ -453,3 +451,8 @@ class RunLoop:
                 picture=self._painter.picture(self._files.results.newest),
             )
         )
+
+
+def _pin_asked(pin: Pin) -> PinAsked:
+    """A pin as the graph worker takes it."""
+    return PinAsked(pin.boundary, bool(pin.results), pin.checkpoint, pin.epoch)

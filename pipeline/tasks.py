@@ -31,12 +31,12 @@ from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import PlannedRows
 from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
-from .graph_worker.actor import GraphActor, PinnedAs
+from .graph_worker.actor import GraphActor
 from .graph_worker.batches import LoadedBatch
 from .graph_worker.findings import Asked, Findings
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
-from .graph_worker.pinned import Arrays, Copy
+from .graph_worker.pinned import Arrays, Copy, PinAnswer, PinAsked
 from .graph_worker.ring import Batch, RingAddress, is_reachable
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
@@ -87,8 +87,14 @@ def convert(
     return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
 
 
-def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:
-    """Hand a batch to the graph.
+def apply_batch(
+    actor_key: str,
+    load_key: str,
+    batch_id: int,
+    loaded: LoadedBatch,
+    behind: PinAsked | None = None,
+) -> Notice:
+    """Hand a batch to the graph; a pin that it comes ``behind`` is made before.
 
     Raises
     ------
@@ -99,19 +105,17 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
-        notice = local_actor(actor_key).apply(batch_id, replace(loaded, seconds=seconds))
+        timed = replace(loaded, seconds=seconds)
+        notice = local_actor(actor_key).apply(batch_id, timed, behind)
     if notice.failed_batch is not None:
         raise GraphStoppedError(notice)
     return notice
 
 
-def pin_graph(
-    actor_key: str, boundary: int, *, results: bool, checkpoint: bool, epoch: bool
-) -> PinnedAs:
+def pin_graph(actor_key: str, boundary: int, asked: PinAsked) -> PinAnswer:
     """Keep the graph when it stands at a boundary; as what."""
     with _errors_forget_the_graph():
-        actor = _actor_beside(actor_key)
-        return actor.pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
+        return _actor_beside(actor_key).pin(asked)
 
 
 def analyse_pinned(actor_key: str, boundary: int, asked: Mapping[str, Asked]) -> Findings:
@@ -155,6 +159,12 @@ def first_look(actor_key: str, dask_worker: Worker) -> tuple[str, Notice]:
     """Engine of a graph, ``host`` or ``cuda``, and how it begins; called outside of tasks."""
     actor = local_actor(actor_key, dask_worker)
     return actor.engine, actor.notice()
+
+
+def stop_graph(actor_key: str) -> None:
+    """Have batches and pins that wait for a graph give up; it is to be closed."""
+    with _errors_forget_the_graph(), suppress(GraphGoneError):
+        _actor_beside(actor_key).stop()
 
 
 def close_graph(actor_key: str, actor: Any) -> None:

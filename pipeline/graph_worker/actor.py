@@ -17,11 +17,13 @@ graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that 
 lost, the process ends itself (`exit_reasons.py`).
 
 Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
-another thread before any method, and `pin`, `analyse` and `copy_pinned`, which run on threads of
-their own. `pin` is asked for early, and waits until the graph stands at its boundary, between two
-batches: one lock is held by it and by the thread that applies a batch. The other two touch the
-oldest graph that was pinned, one after the other: who comes early waits until its graph is the
-oldest.
+another thread before any method, and `pin`, `analyse`, `copy_pinned` and `stop`, which run on
+threads of their own. `pin` is asked for early, and waits until the graph stands at its boundary,
+between two batches: one lock is held by it and by the thread that applies a batch. Batches beyond
+are not held back for that: the next one names the pin, and whichever thread is there first makes
+it. Where there is no room, both wait until another graph is let go of. `analyse` and `copy_pinned`
+touch the oldest graph that was pinned, one after the other: who comes early waits until its graph
+is the oldest.
 
 An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
@@ -37,7 +39,7 @@ from contextlib import suppress
 from dataclasses import replace
 from threading import Condition
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from ...gpu_core.errors import (
     ArenaFullError,
@@ -59,7 +61,16 @@ from .exit_reasons import ends_with_its_device
 from .findings import Asked, Findings, finding
 from .handover import Inbox, RingSize
 from .notice import Memory, Notice, forget_frames, pickled_error
-from .pinned import Arrays, CopiedGraph, Copy, Pinned, PinnedQueue, is_copied_at_once
+from .pinned import (
+    Arrays,
+    CopiedGraph,
+    Copy,
+    PinAnswer,
+    PinAsked,
+    Pinned,
+    PinnedQueue,
+    is_copied_at_once,
+)
 from .ring import RingAddress
 from .shared_arrays import ArraysAddress, SharedArrays
 
@@ -68,10 +79,6 @@ _REFUSALS = (BatchError, ArenaFullError)
 
 #: Errors of analytics after which nothing is known of the graph that they were to read.
 _NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
-
-#: What `GraphActor.pin` has kept: a copy, beside which batches are applied; the graph itself; or
-#: nothing, for there is no room beside the epochs that are kept, or the graph never stood there.
-PinnedAs = Literal["epoch", "graph", "refused", "missed"]
 
 #: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
 _LOOK_SECONDS = 1.0
@@ -146,10 +153,19 @@ class GraphActor:
         self._boundary = boundary
         #: Held where the graph goes on or is pinned; notified when the boundary changes.
         self._stands = Condition()
-        self._is_closed = False
+        self._is_stopped = False
+        #: Pins that are made, until their askers are told; those where the graph stands, and those
+        #: that have failed.
+        self._made: dict[PinAsked, PinAnswer] = {}
+        self._here: set[PinAsked] = set()
+        self._broken: dict[PinAsked, Exception] = {}
+        #: Graphs beside which there was no room for one.
+        self._room: dict[PinAsked, int] = {}
         self._window = window or TimeWindow()
         #: Batches that came out of order, by number.
         self._early: dict[int, LoadedBatch] = {}
+        #: What they come behind.
+        self._behind: dict[int, PinAsked | None] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
@@ -180,17 +196,37 @@ class GraphActor:
         """Engine of the graph: ``host`` or ``cuda``."""
         return self._graph.engine
 
-    def apply(self, batch_id: int, loaded: LoadedBatch) -> Notice:
-        """Take in a batch, and apply all batches that are due now."""
+    def apply(self, batch_id: int, loaded: LoadedBatch, behind: PinAsked | None = None) -> Notice:
+        """Take in a batch, and apply all batches that are due now.
+
+        Waits where the graph is to be pinned first, and there is no room for that.
+
+        Parameters
+        ----------
+        batch_id
+            Its number.
+        loaded
+            The batch.
+        behind
+            Pin of the boundary before it, which it must not overtake.
+        """
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
             self._inbox.check(loaded.parcel)
+            self._behind.setdefault(batch_id, behind)
             self._early.setdefault(batch_id, loaded)
-        while self._failure is None and self._boundary in self._early:
+        while self._failure is None and self._boundary in self._early and not self._is_stopped:
+            released = self._pinned.released
             with self._stands:
-                self._apply_next()
-                self._stands.notify_all()
+                behind = self._behind[self._boundary]
+                is_due = behind is None or self._is_made(behind)
+                if is_due and not self._pinned.has(self._graph):
+                    del self._behind[self._boundary]
+                    self._apply_next()
+                    self._stands.notify_all()
+                    continue
+            self._pinned.wait_for_release(released)
         if self._failure is None:
             with ends_with_its_device():
                 self._open_ahead()
@@ -226,6 +262,7 @@ class GraphActor:
         self._applied.append(AppliedBatch(report, done.reader, done.sums, done.left_out))
         monitoring.count_batch(report, done.reader)
         self._boundary += 1
+        self._here.clear()
         self._inbox.advance(self._boundary, done.parcel)
 
     def _open(self, batch_id: int) -> None:
@@ -275,7 +312,7 @@ class GraphActor:
         if not self._stands.acquire(blocking=False):
             return None
         try:
-            if self._is_closed:
+            if self._is_stopped:
                 return None
             self._look()
             self._publish()
@@ -285,6 +322,7 @@ class GraphActor:
 
     def _fail(self, error: Exception) -> None:
         self._early.clear()
+        self._behind.clear()
         self._opened.clear()
         self._failure = replace(
             self.notice(),
@@ -293,51 +331,72 @@ class GraphActor:
             is_broken=not isinstance(error, _REFUSALS),
         )
 
-    def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
-        """Keep the graph as of ``boundary``, beside those kept already.
+    def pin(self, asked: PinAsked) -> PinAnswer:
+        """Keep the graph of a boundary, beside those kept already.
 
-        Waits until the graph stands there; no batch may have been asked for that is beyond it.
-
-        Parameters
-        ----------
-        boundary
-            First batch that the graph does not have.
-        results, checkpoint
-            What it is for: `analyse`, then `copy_pinned`. With the last of them it is let go of.
-        epoch
-            Whether batches are to go on meanwhile, if there is room for that.
+        Waits until the graph stands there, and until there is room.
         """
+        boundary = asked.boundary
         with self._stands:
             self._stands.wait_for(
-                lambda: self._boundary >= boundary or self._failure is not None or self._is_closed
+                lambda: self._boundary >= boundary or self._failure is not None or self._is_stopped
             )
-            if self._boundary < boundary or self._is_closed:
-                return "missed"
-            if self._boundary > boundary:
-                msg = f"the graph stands before batch {self._boundary}, not {boundary}"
-                raise AssertionError(msg)
-            return self._pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
+            if asked not in self._made:
+                # One that was alike is told, and read, by now.
+                self._here.discard(asked)
+        while True:
+            released = self._pinned.released
+            with self._stands:
+                is_there = self._boundary >= boundary and not self._is_stopped
+                if asked in self._made or (is_there and self._is_made(asked)):
+                    return self._made.pop(asked)
+                if asked in self._broken:
+                    raise self._broken[asked]
+            if not is_there:
+                return PinAnswer("missed")
+            self._pinned.wait_for_release(released)
 
-    def _pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
+    def _is_made(self, asked: PinAsked) -> bool:
+        """Whether a pin of the boundary where the graph stands is made; else try to.
+
+        False where there is no room for it, or it has failed, which its asker is told.
+        """
+        if asked in self._here or asked in self._broken:
+            return asked in self._here
+        try:
+            with ends_with_its_device():
+                return self._make(asked)
+        except Exception as error:
+            self._broken[asked] = error
+            return False
+
+    def _make(self, asked: PinAsked) -> bool:
+        """Pin the graph; returns whether there is room."""
+        if asked.boundary != self._boundary:
+            msg = f"the graph stands before batch {self._boundary}, not {asked.boundary}"
+            raise AssertionError(msg)
+        others = len(self._pinned)
         kept: GraphReader | CopiedGraph = self._graph
-        are_others = bool(self._pinned)
-        with ends_with_its_device(), suppress(ArenaFullError):
-            if epoch and not results and is_copied_at_once(self._graph):
+        with suppress(ArenaFullError):
+            if asked.epoch and not asked.results and is_copied_at_once(self._graph):
                 kept = CopiedGraph.of(self._graph)
-            elif epoch:
+            elif asked.epoch:
                 # Analytics take up to as much again for themselves.
-                spare = self._graph.memory().graph_bytes if results else 0
+                spare = self._graph.memory().graph_bytes if asked.results else 0
                 # Checkpoints come by the clock, and must not show in the bits of results.
-                kept = self._graph.pin(spare_bytes=spare, settles=results)
+                kept = self._graph.pin(spare_bytes=spare, settles=asked.results)
         is_epoch = kept is not self._graph
-        if epoch and not is_epoch and are_others:
-            return "refused"
-        pinned = Pinned(boundary, kept, checkpoint, self._source, self._window.kept())
-        if checkpoint:
+        if asked.epoch and not is_epoch and others:
+            self._room[asked] = others
+            return False
+        pinned = Pinned(asked.boundary, kept, asked.checkpoint, self._source, self._window.kept())
+        if asked.checkpoint:
             pinned = replace(pinned, batches=self._applied, routes=self._inbox.routes())
             self._applied = []
         self._pinned.append(pinned)
-        return "epoch" if is_epoch else "graph"
+        self._here.add(asked)
+        self._made[asked] = PinAnswer("epoch" if is_epoch else "graph", self._room.pop(asked, None))
+        return True
 
     def analyse(self, boundary: int, asked: Mapping[str, Asked]) -> Findings:
         """Compute results of what is pinned, one by one, and reduce each to what is asked for.
@@ -392,16 +451,22 @@ class GraphActor:
         """The client has a copy: processes that have mapped its memory keep it."""
         self._shared.pop(boundary, None)
 
+    def stop(self) -> None:
+        """Have all who wait for the graph give up: no batch is applied any more."""
+        with self._stands:
+            self._is_stopped = True
+            self._stands.notify_all()
+        self._pinned.give_up()
+
     def close(self) -> None:
         """Release the graph and its ring, even while this is referred to; it is of no more use.
 
         Something may: the frames of an error that lies in a cycle, until the garbage collector
         looks, which in an idle worker may be never.
         """
-        with self._stands:
-            self._is_closed = True
-            self._stands.notify_all()
+        self.stop()
         self._early.clear()
+        self._broken.clear()
         self._opened.clear()
         self._shared.clear()
         self._pinned.clear()

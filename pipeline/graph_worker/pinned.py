@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -84,6 +84,38 @@ def is_copied_at_once(graph: DynamicGraph) -> bool:
 
 
 @dataclass(frozen=True)
+class PinAsked:
+    """What the graph of a boundary is to be pinned for.
+
+    No two of a boundary are alike: results and a checkpoint are asked for once.
+    """
+
+    #: First batch that the graph does not have.
+    boundary: int
+    #: Whether results are computed of it, and whether it is copied for a checkpoint then. With the
+    #: last of them it is let go of.
+    results: bool
+    checkpoint: bool
+    #: Whether batches are to go on meanwhile, if there is room for that.
+    epoch: bool
+
+
+#: What was kept: a copy, beside which batches are applied; the graph itself; or nothing, for the
+#: graph never stood there.
+PinnedAs = Literal["epoch", "graph", "missed"]
+
+
+@dataclass(frozen=True)
+class PinAnswer:
+    """What has become of a `PinAsked`."""
+
+    kept: PinnedAs
+    #: Graphs beside which there was no room for it, so that it waited for the oldest of them; None:
+    #: there was room at once.
+    room: int | None = None
+
+
+@dataclass(frozen=True)
 class Pinned:
     """The graph of a boundary, and the facts that its copy has."""
 
@@ -115,6 +147,9 @@ class PinnedQueue:
         self._graphs: deque[Pinned] = deque()
         #: Whether the oldest is being read.
         self._is_read = False
+        self._is_given_up = False
+        #: How many were let go of.
+        self.released = 0
         self._changed = Condition()
 
     def __len__(self) -> int:
@@ -124,6 +159,22 @@ class PinnedQueue:
         """Add one after the others."""
         with self._changed:
             self._graphs.append(pinned)
+
+    def has(self, graph: DynamicGraph) -> bool:
+        """Whether this graph itself is among them, so that no batch may be applied to it."""
+        with self._changed:
+            return any(each.graph is graph for each in self._graphs)
+
+    def wait_for_release(self, before: int) -> None:
+        """Wait until more than ``before`` were let go of, or nobody is to wait any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.released > before or self._is_given_up)
+
+    def give_up(self) -> None:
+        """Have nobody wait for a release any more."""
+        with self._changed:
+            self._is_given_up = True
+            self._changed.notify_all()
 
     def clear(self) -> None:
         """Release all; none is to be read any more."""
@@ -161,6 +212,7 @@ class PinnedQueue:
                 # Not before `close`: who pins the next one asks whether there is one that has room.
                 if is_last and self._graphs:  # `clear` may have been called meanwhile
                     self._graphs.popleft()
+                    self.released += 1
                 self._changed.notify_all()
 
     def _is_turn_of(self, boundary: int) -> bool:

@@ -97,14 +97,9 @@ class Pinned:
     boundary: int
     #: Whether as an epoch, beside which batches can be applied.
     is_epoch: bool
-
-
-@dataclass(frozen=True)
-class PinRefused:
-    """There is no room for an epoch of this boundary, beside those that are kept."""
-
-    generation: int
-    boundary: int
+    #: Graphs beside which there was no room for it, so that it waited for the oldest of them to be
+    #: let go of; None: there was room at once.
+    room: int | None = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +140,6 @@ Event = (
     | GraphFailed
     | Analysed
     | Pinned
-    | PinRefused
     | Captured
     | Written
     | WriteFailed

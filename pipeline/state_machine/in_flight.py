@@ -29,6 +29,7 @@ from ...io.log.bad_rows import PlannedRows
 from .. import tasks
 from ..answers import Answer, Answers
 from ..graph_worker.handover import Form, RingSlot
+from ..graph_worker.pinned import PinAsked
 from ..graph_worker.recovery import Generation
 
 #: Keyword arguments of ``dask.annotate``.
@@ -109,11 +110,14 @@ class TasksInFlight:
             )
         return self._hold("load", numbers, loads)
 
-    def apply(self, numbers: Sequence[int]) -> list[Future]:
-        """Hand batches to the graph. A load lives on as long as the apply that depends on it."""
+    def apply(self, numbers: Sequence[int], behind: Sequence[PinAsked | None]) -> list[Future]:
+        """Hand batches to the graph, each behind a pin or none.
+
+        A load lives on as long as the apply that depends on it.
+        """
         loads = [self._futures.pop(("load", number)) for number in numbers]
         keys = [load.key for load in loads]
-        return self._submit("apply", numbers, tasks.apply_batch, keys, numbers, loads)
+        return self._submit("apply", numbers, tasks.apply_batch, keys, numbers, loads, behind)
 
     def submit(
         self,

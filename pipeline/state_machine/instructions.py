@@ -22,16 +22,8 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Apply:
-    """Hand a loaded batch to the graph; answered by BatchesApplied or BatchFailed."""
-
-    generation: int
-    batch_id: int
-
-
-@dataclass(frozen=True)
 class Pin:
-    """Keep the graph as it is when it stands at a boundary; answered by Pinned, or PinRefused.
+    """Keep the graph as it is when it stands at a boundary; answered by Pinned.
 
     Where a batch before it cannot be applied it is not answered. What it is for says until when.
     """
@@ -44,6 +36,16 @@ class Pin:
     checkpoint: bool
     #: Whether batches follow, or may, so that an epoch is wanted.
     epoch: bool
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Hand a loaded batch to the graph; answered by BatchesApplied or BatchFailed."""
+
+    generation: int
+    batch_id: int
+    #: Pin of the boundary before it that was asked for and not answered: it comes first.
+    behind: Pin | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,8 @@ class Finish:
 Instruction = (
     StartGraph
     | Load
-    | Apply
     | Pin
+    | Apply
     | Analyse
     | Capture
     | WriteResults

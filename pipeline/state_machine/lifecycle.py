@@ -7,9 +7,9 @@ reports what became of them::
     event                             instruction
     RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
     GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
-    BatchLoaded                       Apply             hand a batch to the graph
-    BatchesApplied  BatchFailed       Pin               keep the graph of a boundary as it is
-    Pinned          GraphFailed       Analyse, Capture  compute results of it, copy it
+    BatchLoaded                       Pin               keep the graph of a boundary as it is
+    BatchesApplied  BatchFailed       Apply             hand a batch to the graph
+    Pinned          GraphFailed       Analyse, Capture  compute results of a pinned graph, copy it
     Analysed        Captured          WriteResults, WriteCheckpoint
     Written         WriteFailed       Discard           forget what a lost generation was asked for
                                       Finish            the run is over, with or without an error
@@ -22,13 +22,15 @@ may go: applies are held back at the next boundary where something is due betwee
 a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end.
 
 At such a boundary the graph is *pinned*: an epoch (`gpu_core.epoch`) keeps it as it is, and batches
-go on. That is asked for together with the last batch before it, so that the graph worker does it
-when the graph stands there, without another question. Epochs are read one after the other, in the
-order of their boundaries: results are computed from each, then it is copied for the checkpoint,
-whichever of them are due, and then it is let go of. There are at most ``epochs`` of them. While
-there are so many, batches wait at the next boundary where something is due. They also wait while
-the graph itself is pinned, which it is at the end of the log, or if there is no room for any epoch.
-Where there is room for fewer epochs than are allowed, that is how many there are from then on.
+go on. A question and its answer take longer than a batch, so none is waited for: a pin is asked for
+together with the last batch before it, and the batches behind it, which name it, at once. The graph
+worker makes it when the graph stands there, before it goes on. Epochs are read one after the other,
+in the order of their boundaries: results are computed from each, then it is copied for the
+checkpoint, whichever of them are due, and then it is let go of. There are at most ``epochs`` of
+them, made or about to be. While there are so many, batches wait at the next boundary where
+something is due. They also wait while the graph itself is pinned, which it is at the end of the
+log, or if there is no room for any epoch. Where there is room for fewer epochs than are allowed,
+the graph worker waits until one is let go of, and that is how many there are from then on.
 
 Writes happen in the order in which they were asked for, which is that of the boundaries. So a
 checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
@@ -54,7 +56,7 @@ Invariants
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
-* at most one of StartGraph and Pin is being performed; a Pin after all batches before its boundary
+* a Pin is asked for after all batches before its boundary, and before any behind it
 * at most one Capture is being performed, of the oldest pin, or two Analyse, of the two oldest;
   batches are applied only beside these, if there are epochs
 * no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes of arrays wait
@@ -86,7 +88,6 @@ from .events import (
     GraphStarted,
     LogFailed,
     Pinned,
-    PinRefused,
     RunStarted,
     StopAsked,
     WriteFailed,
@@ -106,10 +107,10 @@ from .instructions import (
 from .pin_queue import PinQueue
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
-#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``pinning``: waits for Pinned.
-#: ``holding``: the graph itself is pinned, and batches wait. ``ending``: all is done but the last
-#: writes. ``finished``.
-State = Literal["idle", "down", "starting", "applying", "pinning", "holding", "ending", "finished"]
+#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``holding``: the graph itself
+#: is pinned, or about to be, and no more batches are asked for. ``ending``: all is done but the
+#: last writes. ``finished``.
+State = Literal["idle", "down", "starting", "applying", "holding", "ending", "finished"]
 
 #: Writes of arrays that may wait for the disk, beyond which no epoch is read.
 MOST_WRITES = 4
@@ -257,9 +258,9 @@ class Lifecycle:
     @property
     def _is_held(self) -> bool:
         """Whether all batches are applied that may be before something is done at a boundary."""
+        held = self.pins.held_boundary if self.state == "holding" else None
         at_barrier = self.state == "applying" and self.applied == self.barrier
-        at_pin = self.state == "pinning" and self.applied == self.pins.newest_boundary
-        return at_barrier or at_pin or self.state == "holding"
+        return at_barrier or (held is not None and self.applied >= held)
 
     @property
     def _may_read(self) -> bool:
@@ -352,21 +353,13 @@ class Lifecycle:
                 if self._failed_batch is None or event.batch_id < self._failed_batch:
                     self._failed_batch = event.batch_id
                     self._error = event.error
-                    if self.state == "pinning" and self.pins.newest_boundary > event.batch_id:
-                        # The graph never stands there.
-                        self.pins.missed()
-                        self.state = "applying"
+                    self.pins.missed(event.batch_id)
             case GraphFailed():
                 # No checkpoint: it would say that results are there that are not, or keep a wreck.
                 self._error = event.error
                 self.state = "ending"
             case Pinned():
-                self.pins.pinned()
-                self.state = "applying" if event.is_epoch else "holding"
-            case PinRefused():
-                # Tried again when another one is let go of.
-                self.pins.refused()
-                self.state = "applying"
+                self.pins.pinned(event)
             case Analysed():
                 for each in self.pins.analysed(event):
                     self.analysed = each.boundary
@@ -378,8 +371,8 @@ class Lifecycle:
                 self.checkpointed = event.boundary
                 self._lost_in_a_row = 0
                 self._writes.append(True)
-        if self.state == "holding" and not self.pins:
-            self.state = "applying"
+        if self.state in ("applying", "holding"):
+            self.state = "applying" if self.pins.held_boundary is None else "holding"
         return instructions + self._proceed(now)
 
     def _lose(self, event: GraphLost) -> list[Instruction]:
@@ -412,19 +405,22 @@ class Lifecycle:
         if self.state == "ending" and self.writing == 0:
             self.state = "finished"
             return [Finish(self._error)]
-        if self.state not in ("applying", "pinning", "holding"):
+        if self.state not in ("applying", "holding"):
             return []
         instructions = self._loads()
         while self._may_read and (read := self.pins.read()):
             instructions.append(read)
-        if self.state != "applying":
-            return instructions
-        self._look_at_the_clock(now)
-        while self.apply_next < min(self.barrier, self.load_next):
-            instructions.append(Apply(self.generation, self.apply_next))
-            self.apply_next += 1
-        if self.apply_next >= self.barrier:
-            instructions += self._between_batches(now)
+        if self.state == "applying":
+            self._look_at_the_clock(now)
+        while self.state == "applying":
+            while self.apply_next < min(self.barrier, self.load_next):
+                behind = self.pins.unanswered(self.apply_next)
+                instructions.append(Apply(self.generation, self.apply_next, behind))
+                self.apply_next += 1
+            more = self._between_batches(now) if self.apply_next >= self.barrier else []
+            if not more:
+                break
+            instructions += more
         return instructions
 
     def _loads(self) -> list[Instruction]:
@@ -455,7 +451,7 @@ class Lifecycle:
                 return []
             self.state = "ending"
             return self._proceed(now)
-        if self.pins.is_full:
+        if self.pins.is_full or self.pins.unanswered(boundary):
             return []
         if checkpoint:
             self._clock_boundary = None
@@ -463,5 +459,6 @@ class Lifecycle:
         follow = boundary < self.end or self._follows
         pin = Pin(self.generation, boundary, results, checkpoint, epoch=follow)
         self.pins.ask(pin)
-        self.state = "pinning"
+        if not follow:
+            self.state = "holding"
         return [pin]

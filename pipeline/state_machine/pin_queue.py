@@ -1,10 +1,11 @@
 """Pinned graphs in the order in which they are read, and the purpose of each.
 
-Batches go on beside an epoch, but each takes memory, so there is a most of them. They are read one
-after the other, the oldest first: its results are computed, then it is copied, and then let go of.
+Batches go on beside an epoch, but each takes memory, so there is a most of them. They are asked for
+ahead, as many as there may be, and made in the order of their boundaries. They are read one after
+the other, the oldest first: its results are computed, then it is copied, and then let go of.
 Results of the second are asked for while those of the first are computed, so that the graph worker
-need not wait for the next question; it computes them in that order, but answers may overtake one
-another on their way here.
+need not wait for the next question; it computes them in that order. Answers of either kind may
+overtake one another on their way here.
 
 Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 """
@@ -12,7 +13,7 @@ Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 from collections import deque
 from itertools import islice
 
-from .events import Analysed
+from .events import Analysed, Pinned
 from .instructions import Analyse, Capture, Pin
 
 #: Boundaries whose results may be asked for at once.
@@ -33,8 +34,10 @@ class PinQueue:
         #: As far as there is room for them.
         self.most = most
         self._pins: deque[Pin] = deque()
-        #: Whether the newest is about to be pinned, and no more.
-        self._is_pinning = False
+        #: How many of them, from the oldest on, are known to be made.
+        self._made = 0
+        #: Boundary of the newest that is the graph itself, for lack of room; None: there was room.
+        self._held: int | None = None
         #: Newest boundary whose results were asked for; -1: none was of this generation.
         self._newest_asked = -1
         #: Boundaries whose results were asked for and are not at hand in their order, and what came
@@ -71,6 +74,17 @@ class PinQueue:
         return bool(pin.results) and pin.boundary > self._newest_asked
 
     @property
+    def held_boundary(self) -> int | None:
+        """Where the graph itself is pinned, or is to be, so that batches wait; None: nowhere."""
+        held = (pin.boundary for pin in self._pins if not pin.epoch or pin.boundary == self._held)
+        return next(held, None)
+
+    def unanswered(self, boundary: int) -> Pin | None:
+        """The pin of a boundary that is not known to be made, if there is one."""
+        unmade = islice(self._pins, self._made, None)
+        return next((pin for pin in unmade if pin.boundary == boundary), None)
+
+    @property
     def newest_boundary(self) -> int:
         """Boundary of the newest; -1: there is none."""
         return self._pins[-1].boundary if self._pins else -1
@@ -86,30 +100,36 @@ class PinQueue:
     # -- what happens to them
 
     def ask(self, pin: Pin) -> None:
-        """A graph is about to be pinned."""
+        """A graph is to be pinned."""
         assert not self.is_full, "too many graphs are pinned"
         self._pins.append(pin)
-        self._is_pinning = True
 
-    def pinned(self) -> None:
-        """It is pinned."""
-        self._is_pinning = False
+    def pinned(self, answer: Pinned) -> None:
+        """A graph is pinned, and so are all that were asked for before it."""
+        for number in range(self._made, len(self._pins)):
+            if self._pins[number].boundary == answer.boundary:
+                self._made = number + 1
+                break
+        if not answer.is_epoch:
+            self._held = answer.boundary
+        if answer.room is not None:
+            self.most = max(answer.room, 1)
 
-    def missed(self) -> None:
-        """The graph never stands at its boundary, for a batch before it cannot be applied."""
-        self._is_pinning = False
-        self._pins.pop()
+    def missed(self, batch_id: int) -> None:
+        """The graph never stands behind this batch, which cannot be applied."""
+        while len(self._pins) > self._made and self._pins[-1].boundary > batch_id:
+            self._pins.pop()
 
-    def refused(self) -> None:
-        """There is no room for it beside the others: there will not be more than those."""
-        self.missed()
-        self.most = max(len(self._pins), 1)
+    def _let_go(self) -> None:
+        """All that the oldest is for is at hand."""
+        self._pins.popleft()
+        self._made -= 1
 
     def read(self) -> Analyse | Capture | None:
         """The next request; None: there is none, or enough are pending."""
         if self._is_capturing or len(self._analysing) >= _MOST_ASKED:
             return None
-        for pin in islice(self._pins, len(self._pins) - self._is_pinning):
+        for pin in islice(self._pins, self._made):
             if pin.boundary in self._analysing:
                 if pin.checkpoint:
                     return None  # it is copied before the next one is read
@@ -131,18 +151,18 @@ class PinQueue:
         while self._analysing and self._analysing[0] in self._answers:
             at_hand.append(self._answers.pop(self._analysing.popleft()))
             if not self._pins[0].checkpoint:
-                self._pins.popleft()
+                self._let_go()
         return at_hand
 
     def captured(self) -> None:
         """The copy of the oldest is at hand."""
         self._is_capturing = False
-        self._pins.popleft()
+        self._let_go()
 
     def forget(self) -> None:
         """The generation is lost; another may have room again."""
         self._pins.clear()
         self._analysing.clear()
         self._answers.clear()
-        self._is_capturing = self._is_pinning = False
-        self.most, self._newest_asked = self._asked_most, -1
+        self._is_capturing, self._held = False, None
+        self.most, self._made, self._newest_asked = self._asked_most, 0, -1

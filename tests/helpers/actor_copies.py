@@ -5,12 +5,17 @@ from typing import Any
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.findings import Asked, Findings
-from graphtide.pipeline.graph_worker.pinned import Copy
+from graphtide.pipeline.graph_worker.pinned import Copy, PinAsked, PinnedAs
+
+
+def pin(actor: GraphActor, boundary: int, **purpose: bool) -> PinnedAs:
+    """Pin the graph of a boundary; returns as what."""
+    return actor.pin(PinAsked(boundary, **purpose)).kept
 
 
 def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:
     """Pin the graph of a boundary, and copy what was pinned."""
-    actor.pin(boundary, results=False, checkpoint=True, epoch=True)
+    pin(actor, boundary, results=False, checkpoint=True, epoch=True)
     return actor.copy_pinned(boundary, share=share)
 
 

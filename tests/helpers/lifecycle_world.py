@@ -10,7 +10,6 @@ from graphtide.pipeline.state_machine.events import (
     GraphLost,
     GraphStarted,
     Pinned,
-    PinRefused,
     Written,
 )
 from graphtide.pipeline.state_machine.instructions import (
@@ -39,6 +38,7 @@ class World:
         self.lifecycle = lifecycle
         self.epochs = lifecycle.pins.most
         self.bad = bad or set()
+        self.has_failed = False
         #: Whether loads end by themselves before anything is applied.
         self.loads_end = True
         self.now = 0.0
@@ -55,12 +55,18 @@ class World:
         self.loaded: set[int] = set()
         self.waiting: set[int] = set()
         self.writes: list[WriteResults | WriteCheckpoint] = []
-        self.asked: StartGraph | Pin | None = None
+        self.starting: StartGraph | None = None
+        #: Pins that are not made, the oldest first, and by batch the one that it comes behind.
+        self.asked_pins: list[Pin] = []
+        self.behind: dict[int, Pin | None] = {}
+        #: Answers of those that are made, and graphs beside which there was no room for one.
+        self.made: list[Pinned] = []
+        self.room: int | None = None
         #: Whether there is room for another epoch.
         self.has_room = True
-        #: What is pinned, the oldest first, and whether batches can be applied meanwhile.
+        #: What is pinned, the oldest first, and the one that is the graph itself.
         self.pinned: list[Pin] = []
-        self.is_epoch = True
+        self.held: Pin | None = None
         #: What reads the oldest ones, in this order, and an answer that the next one overtakes.
         self.reads: list[Analyse | Capture] = []
         self.late: Analysed | None = None
@@ -74,9 +80,9 @@ class World:
 
     def tell(self, event: object) -> None:
         assert self.finish is None or isinstance(event, Written), "an event after the end"
-        if isinstance(event, BatchFailed) and isinstance(self.asked, Pin):
-            if self.asked.boundary > event.batch_id:
-                self.asked = None  # the graph never stands there
+        if isinstance(event, BatchFailed):  # the graph never stands behind it
+            self.has_failed = True
+            self.asked_pins = [p for p in self.asked_pins if p.boundary <= event.batch_id]
         for instruction in self.lifecycle.handle(event, self.now):
             self._perform(instruction)
         self._check()
@@ -88,25 +94,30 @@ class World:
                 assert not self.writes, "a graph was started while something was being written"
                 self.generation = instruction.generation
                 self._forget()
-                self._ask(instruction)
+                assert self.asked is None, "two things are done with the graph at once"
+                self.starting = instruction
             case Load(generation, batch_id):
                 assert generation == self.generation
                 assert batch_id not in self.asked_for, "a batch was loaded twice in a generation"
                 self.asked_for.add(batch_id)
-            case Apply(generation, batch_id):
+            case Apply(generation, batch_id, behind):
                 assert generation == self.generation
                 assert batch_id in self.asked_for, "a batch was applied that nobody loads"
                 assert batch_id not in self.waiting
                 self.waiting.add(batch_id)
+                self.behind[batch_id] = behind
             case Pin(_, boundary):
                 before = set(range(len(self.graph), boundary))
                 assert before <= self.waiting | self.bad, "not all before it are to be applied"
+                # Where a batch has failed, those behind it are refused.
+                is_first = max(self.waiting, default=-1) < boundary or self.has_failed
+                assert is_first, "a batch behind it is to be applied already"
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
-                assert len(self.pinned) < self.epochs, "too many graphs are pinned"
-                assert self.is_epoch, "a graph is pinned while another one is read itself"
+                number = len(self.pinned) + len(self.asked_pins)
+                assert number < self.epochs, "too many graphs are pinned"
                 if instruction.results:
                     self.due[boundary] = instruction.results
-                self._ask(instruction)
+                self.asked_pins.append(instruction)
             case Analyse(_, boundary, _) | Capture(_, boundary):
                 behind = [pin.boundary for pin in self.pinned][len(self.reads)]
                 assert behind == boundary, "read out of order"
@@ -124,13 +135,18 @@ class World:
                 self.most_writes = max(self.most_writes, len(arrays))
             case Discard():
                 self._forget()
-                self.asked = self.late = None
-                self.reads, self.pinned, self.is_epoch = [], [], True
+                self.starting = self.late = self.held = self.room = None
+                self.reads, self.pinned, self.asked_pins, self.made = [], [], [], []
             case Finish():
                 self.finish = instruction
 
     def _forget(self) -> None:
         self.graph, self.asked_for, self.loaded, self.waiting = [], set(), set(), set()
+
+    @property
+    def asked(self) -> StartGraph | Pin | None:
+        """What is to be done with the graph next."""
+        return self.starting or (self.asked_pins[0] if self.asked_pins else None)
 
     @property
     def reading(self) -> Analyse | Capture | None:
@@ -141,14 +157,10 @@ class World:
     def loading(self) -> list[int]:
         return sorted(self.asked_for - self.loaded)
 
-    def _ask(self, instruction: StartGraph | Pin) -> None:
-        assert self.asked is None, "two things are done with the graph at once"
-        self.asked = instruction
-
     def _check(self) -> None:
         machine = self.lifecycle
         ahead = len([batch for batch in self.asked_for if batch >= len(self.graph)])
-        if machine.state in ("applying", "pinning", "holding"):
+        if machine.state in ("applying", "holding"):
             assert ahead <= machine.rules.window, "the window is wider than the credits"
             assert len(self.loading) <= (machine.rules.max_loads or machine.rules.window), (
                 "too many loads"
@@ -166,12 +178,20 @@ class World:
 
     def apply_ready(self, count: int = 1_000_000) -> None:
         """The graph takes up to ``count`` batches that are there, in order; then it says so."""
-        if not self.is_epoch or isinstance(self.asked, StartGraph):
+        if self.starting:
             return
         if self.loads_end:
             self.load()
         applied = len(self.graph)
         while applied in self.waiting & self.loaded and count > 0:
+            # What comes behind a pin has it made first.
+            behind = self.behind[applied]
+            if behind in self.asked_pins and not self._make(behind):
+                break
+            if self.held in self.pinned:
+                break
+            unmade = [pin.boundary for pin in self.asked_pins]
+            assert applied not in unmade, "a batch overtakes a pin"
             self.waiting.discard(applied)
             if applied in self.bad:
                 self.tell(BatchesApplied(self.generation, applied))
@@ -182,23 +202,32 @@ class World:
             count -= 1
         self.tell(BatchesApplied(self.generation, applied))
 
-    def answer(self) -> None:
-        """What is being done with the graph ends."""
-        asked, self.asked = self.asked, None
-        match asked:
-            case StartGraph(generation):
-                self.graph = list(range(self.disk))
-                self.tell(GraphStarted(generation, self.disk))
-            case Pin(generation, boundary) if boundary > len(self.graph):
-                self.asked = asked  # it waits until the graph stands there
-            case Pin(generation, boundary):
-                if asked.epoch and not self.has_room and self.pinned:
-                    self.tell(PinRefused(generation, boundary))
-                    return
-                self.pinned.append(asked)
-                self.most_pinned = max(self.most_pinned, len(self.pinned))
-                self.is_epoch = asked.epoch and self.has_room
-                self.tell(Pinned(generation, boundary, self.is_epoch))
+    def _make(self, pin: Pin) -> bool:
+        """Pin the graph, which stands there, if there is room beside the others."""
+        if pin.epoch and not self.has_room and self.pinned:
+            self.room = len(self.pinned)
+            return False
+        self.asked_pins.remove(pin)
+        self.pinned.append(pin)
+        self.most_pinned = max(self.most_pinned, len(self.pinned))
+        is_epoch = pin.epoch and self.has_room
+        if not is_epoch:
+            self.held = pin
+        self.made.append(Pinned(pin.generation, pin.boundary, is_epoch, self.room))
+        self.room = None
+        return True
+
+    def answer(self, *, is_late: bool = False) -> None:
+        """What is being done with the graph ends; ``is_late``: a later answer comes first."""
+        if (starting := self.starting) is not None:
+            self.starting = None
+            self.graph = list(range(self.disk))
+            self.tell(GraphStarted(starting.generation, self.disk))
+            return
+        if self.asked_pins and self.asked_pins[0].boundary == len(self.graph):
+            self._make(self.asked_pins[0])
+        if self.made:
+            self.tell(self.made.pop(-1 if is_late else 0))
 
     def read(self, *, is_late: bool = False) -> None:
         """What is made of the oldest pinned graph is there; ``is_late``: told behind the next."""
@@ -221,7 +250,6 @@ class World:
 
     def _let_go(self) -> None:
         del self.pinned[0]
-        self.is_epoch = self.is_epoch or not self.pinned
 
     def write(self) -> None:
         """The oldest write ends."""

@@ -3,11 +3,12 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
 
-from actor_copies import analysed, batch_ids, copied, findings, hash_of
+from actor_copies import analysed, batch_ids, copied, findings, hash_of, pin
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosedError
 from graphtide.gpu_core.face.graph_reader import GraphReader
@@ -17,6 +18,7 @@ from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError
+from graphtide.pipeline.graph_worker.pinned import PinAnswer, PinAsked
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.monitoring import worker_metrics as monitoring
 from graphtide.pipeline.time_window import TimeWindow
@@ -65,7 +67,7 @@ def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
 def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "epoch"
+    assert pin(actor, 1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, LoadedBatch(one_edge(1)))
     results = analysed(actor, 1, pagerank={}, clustering={})
     assert [result["vertex"].tolist() for result in results.values()] == [[1, 100], [1, 100]]
@@ -92,7 +94,7 @@ def test_a_checkpoint_is_of_its_boundary_while_vertices_and_edges_come_and_go(id
     for batch_id in range(4):
         apply(batch_id)
     expected = {name: each.copy() for name, each in actor._graph.checkpoint_arrays().items()}
-    assert actor.pin(4, results=False, checkpoint=True, epoch=True) == "epoch"
+    assert pin(actor, 4, results=False, checkpoint=True, epoch=True) == "epoch"
     assert actor._graph.memory().pinned_bytes == 0
     for batch_id in range(4, 24):
         apply(batch_id)
@@ -111,7 +113,7 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
         checkpoint = batch_id != 1
         given = {"results": True, "checkpoint": checkpoint, "epoch": batch_id < 2}
-        assert actor.pin(batch_id + 1, **given) == ("epoch" if batch_id < 2 else "graph")
+        assert pin(actor, batch_id + 1, **given) == ("epoch" if batch_id < 2 else "graph")
     vertices, reports = [], []
     for boundary in (1, 2, 3):
         found = findings(actor, boundary, clustering={})
@@ -133,7 +135,7 @@ def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None
     actor = GraphActor({}, 0, None)
     asked = {"results": True, "checkpoint": False, "epoch": True}
     with ThreadPoolExecutor(1) as pool:
-        pinned = pool.submit(actor.pin, 3, **asked)
+        pinned = pool.submit(pin, actor, 3, **asked)
         actor.apply(2, LoadedBatch(one_edge(2)))
         actor.apply(0, LoadedBatch(one_edge(0)))
         assert not pinned.done(), "the graph does not stand there yet"
@@ -146,7 +148,7 @@ def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None
 def test_a_pin_at_a_boundary_where_the_graph_never_stands_is_missed(ends: str) -> None:
     actor = GraphActor({"ids": "dense"}, 0, None)
     with ThreadPoolExecutor(1) as pool:
-        pinned = pool.submit(actor.pin, 2, results=True, checkpoint=False, epoch=True)
+        pinned = pool.submit(pin, actor, 2, results=True, checkpoint=False, epoch=True)
         actor.apply(0, LoadedBatch(one_edge(0)))
         if ends == "close":
             actor.close()
@@ -160,7 +162,7 @@ def test_who_asks_for_results_early_waits_until_its_graph_is_the_oldest() -> Non
     actor = GraphActor({}, 0, None)
     for batch_id in range(3):
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
-        actor.pin(batch_id + 1, results=True, checkpoint=False, epoch=True)
+        pin(actor, batch_id + 1, results=True, checkpoint=False, epoch=True)
     with ThreadPoolExecutor(2) as pool:
         third = pool.submit(findings, actor, 3, clustering={})
         second = pool.submit(findings, actor, 2, clustering={})
@@ -173,7 +175,7 @@ def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
     actor = GraphActor({}, 0, None)
     for batch_id in range(2):
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
-        actor.pin(batch_id + 1, results=True, checkpoint=False, epoch=True)
+        pin(actor, batch_id + 1, results=True, checkpoint=False, epoch=True)
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(findings, actor, 2, clustering={})
         actor.close()
@@ -185,9 +187,9 @@ def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
 def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
     actor = GraphActor({"engine": "cuda", "ids": "dense"}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    assert actor.pin(1, results=True, checkpoint=False, epoch=True) == "epoch"
+    assert pin(actor, 1, results=True, checkpoint=False, epoch=True) == "epoch"
     actor.apply(1, LoadedBatch(one_edge(1)))
-    assert actor.pin(2, results=True, checkpoint=False, epoch=True) == "epoch"
+    assert pin(actor, 2, results=True, checkpoint=False, epoch=True) == "epoch"
     actor.apply(2, LoadedBatch(one_edge(2)))
     for boundary, vertices in ((1, [1, 100]), (2, [1, 100, 101])):
         found = analysed(actor, boundary, bfs={"sources": [1]})["bfs"]
@@ -198,7 +200,7 @@ def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
 def test_reports_wait_for_a_checkpoint() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    actor.pin(1, results=True, checkpoint=False, epoch=True)
+    pin(actor, 1, results=True, checkpoint=False, epoch=True)
     assert analysed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
     assert actor._graph.memory().pinned_bytes == 0
     actor.apply(1, LoadedBatch(one_edge(1)))
@@ -222,7 +224,7 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, analytic: str, error: Exception)
 def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPatch) -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    actor.pin(1, results=True, checkpoint=True, epoch=True)
+    pin(actor, 1, results=True, checkpoint=True, epoch=True)
 
     fails_with(monkeypatch, "core_number", MemoryError())
     never = {"max_iter": 1, "tol": 1e-300}
@@ -238,7 +240,7 @@ def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPat
 def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.MonkeyPatch) -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    actor.pin(1, results=True, checkpoint=True, epoch=True)
+    pin(actor, 1, results=True, checkpoint=True, epoch=True)
 
     fails_with(monkeypatch, "clustering", CorruptImageError("a page is in two runs"))
     with pytest.raises(CorruptImageError, match="result clustering: a page is in two runs"):
@@ -246,28 +248,102 @@ def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.Monke
     assert actor._graph.memory().pinned_bytes == 0
 
 
+def test_a_batch_does_not_overtake_the_pin_that_it_comes_behind() -> None:
+    """Neither where it is there first, nor where another thread asks for the pin at once."""
+    actor = GraphActor({}, 0, None)
+    asked = [PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
+    actor.apply(1, LoadedBatch(one_edge(1)), asked[0])
+    actor.apply(2, LoadedBatch(one_edge(2)), asked[1])
+    assert actor.apply(0, LoadedBatch(one_edge(0))).boundary == 3
+    assert [actor.pin(each) for each in asked] == [PinAnswer("epoch")] * 2
+    for boundary, vertices in ((1, [1, 100]), (2, [1, 100, 101])):
+        found = analysed(actor, boundary, clustering={})["clustering"]
+        assert found["vertex"].tolist() == vertices
+    assert actor._graph.memory().pinned_bytes == 0
+
+
+class NoRoom:
+    """No room for another epoch beside one, nor for what analytics take; ``tried``: for one."""
+
+    def __init__(self, actor: GraphActor, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tried = Event()
+        room, make = actor._graph.memory().graph_bytes, DynamicGraph.pin
+
+        def pin_graph(graph: DynamicGraph, **given: object) -> object:
+            self.tried.set()
+            return make(graph, **given)
+
+        monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
+        monkeypatch.setattr(DynamicGraph, "pin", pin_graph)
+
+
 def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    room = actor._graph.memory().graph_bytes
-    monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
-    assert actor.pin(1, results=False, checkpoint=True, epoch=True) == "epoch"
-    assert actor.pin(1, results=True, checkpoint=False, epoch=True) == "refused"
-    assert len(actor.copy_pinned(1).batches) == 1
-    # Beside this one there would be no room for what analytics take.
-    assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "graph"
-    assert analysed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
-    copy = actor.copy_pinned(1, share=True)
-    assert open_arrays(copy.arrays)["vertex_ids"].tolist() == [1, 100]
-    assert actor.apply(1, LoadedBatch(one_edge(1))).boundary == 2
+    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
+    no_room = NoRoom(actor, monkeypatch)
+    asked = PinAsked(1, results=True, checkpoint=False, epoch=True)
+    with ThreadPoolExecutor(2) as pool:
+        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
+        no_room.tried.wait()
+        answer = pool.submit(actor.pin, asked)
+        assert len(actor.copy_pinned(1).batches) == 1
+        # Beside an epoch there would be no room for what analytics take.
+        assert answer.result() == PinAnswer("graph", 1)
+        assert not applied.done(), "a batch is applied to a graph that is to be read"
+        found = analysed(actor, 1, pagerank={})
+        assert applied.result().boundary == 2
+    assert found["pagerank"]["vertex"].tolist() == [1, 100]
+    assert pin(actor, 2, results=True, checkpoint=True, epoch=True) == "graph"
+    assert analysed(actor, 2, pagerank={})["pagerank"]["vertex"].size == 3
+    copy = actor.copy_pinned(2, share=True)
+    assert open_arrays(copy.arrays)["vertex_ids"].tolist() == [1, 100, 101]
+    assert actor.apply(2, LoadedBatch(one_edge(2))).boundary == 3
+
+
+def test_who_waits_for_room_gives_up_with_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, LoadedBatch(one_edge(0)))
+    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
+    no_room = NoRoom(actor, monkeypatch)
+    asked = PinAsked(1, results=True, checkpoint=False, epoch=True)
+    with ThreadPoolExecutor(2) as pool:
+        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
+        no_room.tried.wait()
+        answer = pool.submit(actor.pin, asked)
+        actor.stop()
+        assert answer.result() == PinAnswer("missed")
+        assert applied.result().boundary == 1
+    actor.close()
+
+
+def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, LoadedBatch(one_edge(0)))
+
+    def pin_graph(graph: DynamicGraph, **given: object) -> object:
+        msg = "a page is in two runs"
+        raise CorruptImageError(msg)
+
+    monkeypatch.setattr(DynamicGraph, "pin", pin_graph)
+    asked = PinAsked(1, results=True, checkpoint=False, epoch=True)
+    with ThreadPoolExecutor(1) as pool:
+        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
+        with pytest.raises(CorruptImageError, match="a page is in two runs"):
+            actor.pin(asked)
+        assert not applied.done()
+        actor.stop()
+        assert applied.result().boundary == 1
 
 
 def test_the_last_graph_is_read_without_an_epoch() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
-    assert actor.pin(1, results=False, checkpoint=True, epoch=False) == "graph"
+    assert pin(actor, 1, results=False, checkpoint=True, epoch=False) == "graph"
     assert actor._graph.memory().pinned_bytes == 0
     assert actor.copy_pinned(1).num_edges == 1
 

@@ -39,6 +39,7 @@ from graphtide.pipeline.graph_worker.handover import (
     ring_size,
 )
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
+from graphtide.pipeline.graph_worker.pinned import PinAsked
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
@@ -184,7 +185,7 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     kept: Any
     if what == "analysed":
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
-        tasks.pin_graph("graph", 0, results=True, checkpoint=False, epoch=True)
+        tasks.pin_graph("graph", 0, PinAsked(0, results=True, checkpoint=False, epoch=True))
         asked = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
         kept = tasks.analyse_pinned("graph", 0, asked)
         assert "max_iter" in kept.failed["pagerank"]

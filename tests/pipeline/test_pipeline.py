@@ -92,7 +92,7 @@ def test_a_boundary_of_results_that_becomes_one_of_a_checkpoint_by_the_clock_is_
     monkeypatch.setattr(Future, "__del__", lambda _: None)
     made = run_settings(
         batch_rows=ROWS // 2, analytics=["pagerank"], analytics_every=1, checkpoint_every="1ms",
-        keep_checkpoints="all",
+        keep_checkpoints="all", window=1,
     )  # fmt: skip
     summary = run(str(log / "0000.parquet"), str(tmp_path / "state"), made)
 

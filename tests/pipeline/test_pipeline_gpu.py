@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client
 
-from actor_copies import analysed, copied
+from actor_copies import analysed, copied, pin
 from commands import FIRST, replayed, write_log
 from graphs import edges_of
 from graphtide import ClusterError, DynamicGraph, EngineError
@@ -246,7 +246,7 @@ def one_edge(number: int) -> Any:
 
 
 def ranked(actor: GraphActor) -> None:
-    actor.pin(0, results=True, checkpoint=False, epoch=True)
+    pin(actor, 0, results=True, checkpoint=False, epoch=True)
     analysed(actor, 0, pagerank={})
 
 

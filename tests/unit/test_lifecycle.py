@@ -77,7 +77,7 @@ def test_a_load_begins_when_another_has_ended_also_while_results_are_computed() 
     here.load(1)
     here.load()
     assert here.loading == [4, 5], "the window has room for six"
-    here.apply_ready()
+    here.apply_ready(2)
     assert isinstance(here.asked, Pin)
     here.load()
     assert here.loading == [6, 7], "the graph is pinned, workers read"
@@ -134,7 +134,23 @@ def test_loads_go_on_while_applies_are_held_at_a_barrier() -> None:
     here.tell(RunStarted())
     here.answer()
     assert here.asked_for == {0, 1, 2, 3, 4}
-    assert here.waiting == {0, 1}
+    assert here.waiting == {0, 1, 2, 3}, "up to where another graph would be pinned"
+
+
+def test_batches_behind_a_pin_are_asked_for_with_it() -> None:
+    here = world(10, analytics_every=2, window=9, epochs=3)
+    here.tell(RunStarted())
+    here.answer()
+    assert [pin.boundary for pin in here.asked_pins] == [2, 4, 6]
+    assert here.waiting == set(range(8))
+    named = {batch: pin.boundary for batch, pin in here.behind.items() if pin}
+    assert named == {2: 2, 4: 4, 6: 6}
+    here.apply_ready()
+    assert len(here.graph) == 8, "batches wait for an answer"
+    here.answer(is_late=True)
+    assert here.reads == [Analyse(0, 2, ("ranks",)), Analyse(0, 4, ("ranks",))]
+    here.run()
+    assert here.results == [2, 4, 6, 8, 10]
 
 
 def test_checkpoints_by_batches() -> None:
@@ -148,7 +164,7 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     here = world(9, checkpoint_batches=3, analytics_every=3)
     here.tell(RunStarted())
     here.answer()
-    here.apply_ready()
+    here.apply_ready(3)
     assert here.asked == Pin(0, 3, results=("ranks",), checkpoint=True, epoch=True)
     here.answer()
     assert here.reading == Analyse(0, 3, ("ranks",))
@@ -174,11 +190,13 @@ def test_batches_wait_for_results_where_there_is_no_epoch(every: int) -> None:
     here.has_room = False
     here.tell(RunStarted())
     here.answer()
-    here.apply_ready()
+    here.apply_ready(every)
     assert here.asked == Pin(0, every, results=("ranks",), checkpoint=every == 4, epoch=every < 4)
     here.answer()
     assert here.lifecycle.state == "holding"
-    assert here.waiting == set(), "a batch was asked for while the graph is read"
+    here.apply_ready()
+    assert len(here.graph) == every, "a batch was applied while the graph is read"
+    assert here.lifecycle.waits_for_pins == (every < 4)
     here.run()
     assert here.results == sorted({every, 4})
 
@@ -242,20 +260,19 @@ def test_where_there_is_no_room_for_another_epoch_one_less_is_kept() -> None:
     here = world(6, analytics_every=1, epochs=3)
     here.tell(RunStarted())
     here.answer()
-    here.apply_ready()
+    here.apply_ready(1)
     here.answer()
     here.has_room = False
     apply_all(here)
     assert [pin.boundary for pin in here.pinned] == [1]
     assert len(here.graph) == 2, "batches went on past a boundary that is not pinned"
-    assert here.lifecycle.waits_for_pins
     here.has_room = True
     here.read()
+    assert here.lifecycle.pins.most == 3, "how many there is room for is not known yet"
     apply_all(here)
-    assert [pin.boundary for pin in here.pinned] == [2], "as many as there was no room for"
+    assert here.lifecycle.pins.most == 1, "as many as there was no room for"
     here.run()
     assert here.results == [1, 2, 3, 4, 5, 6]
-    assert here.most_pinned == 1
 
 
 def test_nothing_is_read_while_many_results_wait_for_the_disk() -> None:
@@ -352,7 +369,8 @@ def test_a_checkpoint_by_time_is_due_after_what_is_asked_for() -> None:
     here.now = 60.0
     here.tell(ClockTicked())
     here.apply_ready(1)
-    assert here.waiting == {2, 3}, "a batch was asked for beyond the checkpoint"
+    assert here.waiting == {2, 3, 4}
+    assert [here.behind[4]] == here.asked_pins, "it would come before the checkpoint"
     here.run()
     assert here.checkpoints == [4, 10]
 
@@ -403,7 +421,7 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
                 here.apply_ready(data.draw(st.integers(1, 3), "count"))
             case "answer":
                 here.has_room = data.draw(st.booleans(), "room for an epoch")
-                here.answer()
+                here.answer(is_late=data.draw(st.booleans(), "overtaken"))
             case "read":
                 here.read(is_late=data.draw(st.booleans(), "answers late"))
             case "write":
@@ -432,10 +450,10 @@ def test_what_batches_wait_for_is_told() -> None:
     here.tell(RunStarted())
     here.answer()
     assert machine.held_by is None
-    here.apply_ready()
-    assert machine.applied == 4
-    assert machine.held_by == "analytics"
+    here.apply_ready(4)
     # An epoch is pinned, so the next batches flow, up to where something is due again.
+    assert machine.applied == 4
+    assert machine.held_by is None
     here.answer()
     assert machine.held_by is None
     here.apply_ready()
