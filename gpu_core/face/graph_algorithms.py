@@ -103,7 +103,7 @@ class GraphAlgorithms(GraphGroups):
         dangling: VertexValues | None = None,
         networkx_tol: bool = False,
     ) -> _pagerank.PageRankResult:
-        """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.
+        """PageRank with networkx' parameters; `algorithms.centrality.pagerank` says what they mean.
 
         It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
         by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
@@ -125,7 +125,7 @@ class GraphAlgorithms(GraphGroups):
         return self._of_users(found)
 
     def clustering(self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]) -> Any:
-        """Degree, triangles and local clustering; see `algorithms.clustering`.
+        """Degree, triangles and local clustering; see `algorithms.triangles.clustering`.
 
         They do not change with the graph; what a GPU made is fetched when it is looked at.
 
@@ -258,7 +258,7 @@ class GraphAlgorithms(GraphGroups):
     ) -> _katz.KatzResult:
         """Katz centrality with networkx' parameters: walks that end at a vertex, longer ones less.
 
-        `algorithms.katz_centrality` says what the parameters mean.
+        `algorithms.centrality.katz_centrality` says what the parameters mean.
 
         Raises
         ------

@@ -72,7 +72,7 @@ class ImageView(ABC):
         return self.image[base : base + words]
 
     def shape(self, direction: str) -> Shape:
-        """Numbers that a kernel needs to walk one direction's adjacencies (`image.Shape`)."""
+        """Numbers that a kernel needs to walk one direction's adjacencies (`fields.Shape`)."""
         fields = self.header.tolist()  # one conversion: a batch asks several times
         reverse = direction == "in" and fields[Field.REVERSE_ENTRY_WORDS] > 0
         entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS

@@ -89,7 +89,7 @@ class Forest(NamedTuple):
 
 
 class MaintainedComponents:
-    """A `engine.Maintained`: a `Forest`."""
+    """An `engine.Maintained`: a `Forest`."""
 
     twin = "maintained_components"
     needs_reverse = True

@@ -113,7 +113,7 @@ class Pushed(NamedTuple):
 
 
 class MaintainedPageRank(MaintainedRanks):
-    """A `engine.Maintained`: ``y`` and ``r`` by vertex index."""
+    """An `engine.Maintained`: ``y`` and ``r`` by vertex index."""
 
     twin = "maintained_pagerank"
     follows = True

@@ -84,7 +84,7 @@ class Kept(NamedTuple):
 
 
 class MaintainedTriangles:
-    """A `maintained.Maintained`: `Kept` counts.
+    """An `engine.Maintained`: `Kept` counts.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class WarmPageRank(MaintainedRanks):
-    """A `engine.Maintained`: ranks, which do not change once they are made."""
+    """An `engine.Maintained`: ranks, which do not change once they are made."""
 
     twin = "pagerank"
     follows = False
