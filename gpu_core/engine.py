@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms.shared.twins import Twins
 from .batch.protocols import Batch, ListedBatch
 from .changes import Changing
 from .image.accounts import Outcome
@@ -145,12 +146,12 @@ class Reader(Protocol):
         """Re-entrant; held by every call of `GraphReader`."""
 
     @property
-    def algorithms(self) -> Any:
-        """Twins of the algorithms' inner loops, by the name of the algorithm."""
+    def algorithms(self) -> Twins:
+        """The engine's modules with the inner loops of the algorithms, by their names."""
 
     @property
-    def workspace(self) -> Any:
-        """Device and scratch for the twins; None on the host."""
+    def workspace(self) -> object:
+        """What these functions take first: device and scratch; None on the host."""
 
     @property
     def maintained(self) -> dict[str, Maintained]:

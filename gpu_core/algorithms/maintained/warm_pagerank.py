@@ -4,14 +4,14 @@ A batch costs nothing: it makes the ranks stale. On request, or when an epoch is
 steps of `pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)``
 do; with the same bound. Nothing else is kept, so an audit has nothing to compare.
 
-What an engine offers: ``algorithms.pagerank`` with ``start_at`` and ``kept_at``.
+What an engine offers: `WarmTwin`, beside the steps themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,17 @@ from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
     from ...engine import Reader
+    from ...rows import Rows
+
+
+class WarmTwin(Protocol):
+    """What an engine offers to start from earlier ranks, as it keeps them."""
+
+    def start_at(self, workspace: Any, out: Rows, kept: Any) -> Any:
+        """float64[vertex_count], sum 1: a start from earlier ranks, by vertex index."""
+
+    def kept_at(self, workspace: Any, ids: Any, ranks: npt.NDArray[np.float64]) -> Any:
+        """Ranks of a checkpoint as they are kept here; ``ids``: `Reader.id_table`."""
 
 
 class WarmPageRank(MaintainedRanks):
@@ -129,5 +140,6 @@ class WarmPageRank(MaintainedRanks):
         return {}
 
 
-def _twin(reader: Reader) -> Any:
-    return getattr(reader.algorithms, WarmPageRank.twin)
+def _twin(reader: Reader) -> WarmTwin:
+    twin: WarmTwin = getattr(reader.algorithms, WarmPageRank.twin)
+    return twin
