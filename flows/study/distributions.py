@@ -15,6 +15,7 @@ graph are compared with those that it must have.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 
 import click
@@ -101,8 +102,7 @@ def study_distributions(
                 beside = thesis_rates(bench.name, what, count)
                 table.row(bench.name, what, f"{count:,}", *rates, beside)
             for name, row in rows.items():
-                rates_of_inserts = sorted(_rates(row, "insert", size))
-                lines[name].append(rates_of_inserts[len(rates_of_inserts) // 2])
+                lines[name].append(statistics.median(_rates(row, "insert", size)))
         panels[bench.name] = {name: (sizes, rates) for name, rates in lines.items()}
         listed.append(_listed(bench, page_bytes))
     click.echo(

@@ -77,7 +77,7 @@ def study_overallocation(
         panels[bench.name] = {
             what: (
                 [ahead[page][0] for page in rows],
-                [_median(row, what) for row in rows.values()],
+                [row.median(what) for row in rows.values()],
             )
             for what in ("insert", "delete")
         }
@@ -131,8 +131,3 @@ def _ahead(graph: DynamicGraph) -> tuple[float, float]:
     entries = sum(each.entries for each in detail.classes)
     room = sum(each.room for each in detail.classes)
     return (room - entries) / rows, (room - entries) / entries
-
-
-def _median(row: Row, what: str) -> float:
-    laps = sorted(lap.device for lap in row.laps[what])
-    return laps[len(laps) // 2]

@@ -13,6 +13,7 @@ makes a step from our ranks, which must not change them by more than their error
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -89,7 +90,7 @@ def study_pagerank(
             bench.name, f"{pages / (1 << bench.scale):.1f}", *figures, steps, row.device("lists")
         )
         for name, laps in each.items():
-            lines[name].append(sorted(laps)[len(laps) // 2])
+            lines[name].append(statistics.median(laps))
     if plot is not None:
         places = list(range(len(graphs)))
         panel = {name: (places, taken) for name, taken in lines.items()}

@@ -57,11 +57,12 @@ def study_queries(
     for bench in selection.benches(Bench, arm):
         benches = {each: replace(bench, arm=arms[each]) for each in arms}
         rows = counted(benches)
+        on_runs = {what: rows["runs"].median(what, "caller") for what in _WHAT}
         for layout, row in rows.items():
-            over = [f"{_median(row, what) / _median(rows['runs'], what):.2f}" for what in _WHAT]
+            over = [f"{row.median(what, 'caller') / on_runs[what]:.2f}" for what in _WHAT]
             times = [row.caller(what) for what in _WHAT]
             table.row(bench.name, layout, times[0], over[0], "", times[1], over[1])
-            bars[layout].append(_median(row, "triangles"))
+            bars[layout].append(row.median("triangles", "caller"))
     if plot is not None:
         draw_bars(plot, "triangles of all vertices", names, bars, "ms")
 
@@ -88,8 +89,3 @@ def counted(benches: dict[str, Bench]) -> dict[str, Row]:
         msg = "layouts have different products of a matrix and a vector; please report this"
         raise GraphtideError(msg)
     return rows
-
-
-def _median(row: Row, what: str) -> float:
-    laps = sorted(lap.caller for lap in row.laps[what])
-    return laps[len(laps) // 2]

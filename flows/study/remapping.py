@@ -19,7 +19,6 @@ those of the paper directed; it has no grid.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -85,7 +84,7 @@ def study_remapping(
             times = map(row.device, _MODES)
             table.row(bench.name, program, f"{found.supersteps:,}", *times, beside)
             for mode, line in lines.items():
-                line.append(statistics.median(lap.device for lap in row.laps[mode]))
+                line.append(row.median(mode))
         panels[bench.name] = {mode: (list(range(len(line))), line) for mode, line in lines.items()}
         shapes.append((bench.name, np.bincount(subject.src, minlength=subject.size)))
     _print_shapes(shapes)

@@ -76,8 +76,7 @@ def study_triangles(
                 *(row.caller(name) for name in (*bars, "lists")),
             )  # fmt: skip
             for name, taken in bars.items():
-                laps = sorted(lap.caller for lap in row.laps[name])
-                taken.append(laps[len(laps) // 2])
+                taken.append(row.median(name, "caller"))
     if plot is not None:
         draw_bars(plot, "all triangles", graphs, bars, "ms")
 
