@@ -1,6 +1,6 @@
 """Maintained triangles in CUDA: common neighbors of changed edges, by binary search in tiles.
 
-How they are found: `pairs.py`; what is found is added where it is. Kernels:
+How they are found: `parts/pairs.py`; what is found is added where it is. Kernels:
 ``maintained_triangles.cu``. The host chooses by the number of look-ups.
 
 Host twin: `host/analytics/maintained/maintained_triangles.py`. Not here: which of a triangle's
