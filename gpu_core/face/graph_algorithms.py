@@ -8,7 +8,7 @@ needs no method: what is in the registry is there at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -124,7 +124,20 @@ class GraphAlgorithms(GraphGroups):
             )
         return self._of_users(found)
 
-    def clustering(self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]) -> Any:
+    @overload
+    def clustering(
+        self, vertices: None = None, *, directed: str = ...
+    ) -> _clustering.ClusteringResult: ...
+
+    @overload
+    def clustering(self, vertices: Id, *, directed: str = ...) -> float: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def clustering(self, vertices: Ids, *, directed: str = ...) -> _clustering.ClusteringResult: ...
+
+    def clustering(
+        self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]
+    ) -> _clustering.ClusteringResult | float:
         """Degree, triangles and local clustering; see `algorithms.triangles.clustering`.
 
         They do not change with the graph; what a GPU made is fetched when it is looked at.
