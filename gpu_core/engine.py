@@ -23,7 +23,7 @@ from .image.arena import BaseArena
 from .image.memory import MemoryReport
 from .image.view import ImageView
 from .kind import GraphKind
-from .rows import EntryTimes, Rows
+from .rows import Array, EntryTimes, Rows
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -85,7 +85,7 @@ class Maintained(Protocol):
     def settle(self, reader: Reader) -> None:
         """Finish what batches have left to do, before an epoch is pinned; begin where stale."""
 
-    def follow(self, reader: Reader, edges: Any, *, is_added: bool) -> None:
+    def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Take one step of a batch, or become stale where `begin` costs less.
 
         Parameters
@@ -223,16 +223,16 @@ class Reader(Protocol):
         Columns are positions in ``order``, increasing within a row.
         """
 
-    def order(self) -> Any:
+    def order(self) -> Array | None:
         """Vertex indices in increasing order of users' ids, in the engine's memory.
 
         None may stand for 0, 1, 2 …
         """
 
-    def ids_in_order(self, order: Any) -> Any:
+    def ids_in_order(self, order: Array) -> Array:
         """int64[num_vertices]: users' ids in that order, likewise."""
 
-    def id_table(self) -> Any:
+    def id_table(self) -> Array | None:
         """int64[vertex_count]: users' ids by index, where they lie; None: they are the indices."""
 
 

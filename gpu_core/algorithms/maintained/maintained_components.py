@@ -60,14 +60,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...rows import Adjacencies, Array, Rows
 from ..shared.adjacencies import adjacencies_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
-    from ...rows import Adjacencies, Rows
-
-#: An array of the engine's array module.
-Array = Any
 
 #: What is maintained by these, as `registry.py` names it.
 NAME: Final = "weakly_connected_components"

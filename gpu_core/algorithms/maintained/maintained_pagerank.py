@@ -61,11 +61,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...rows import Array
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
-from .pagerank_residuals import Array, ResidualsTwin, Totals
+from .pagerank_residuals import ResidualsTwin, Totals
 
 if TYPE_CHECKING:
     from ...engine import Reader

@@ -5,13 +5,9 @@ What the numbers mean, and when residuals are pushed: `maintained_pagerank.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from ...rows import Adjacencies, Rows
-
-#: An array of the engine's array module.
-Array = Any
+from ...rows import Adjacencies, Array, Rows
 
 
 class Totals(NamedTuple):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
@@ -23,16 +24,15 @@ from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
     from ...engine import Reader
-    from ...rows import Rows
 
 
 class WarmTwin(Protocol):
     """What an engine offers to start from earlier ranks, as it keeps them."""
 
-    def start_at(self, workspace: Any, out: Rows, kept: Any) -> Any:
+    def start_at(self, workspace: Any, out: Rows, kept: Any) -> Array:
         """float64[vertex_count], sum 1: a start from earlier ranks, by vertex index."""
 
-    def kept_at(self, workspace: Any, ids: Any, ranks: npt.NDArray[np.float64]) -> Any:
+    def kept_at(self, workspace: Any, ids: Array | None, ranks: npt.NDArray[np.float64]) -> Any:
         """Ranks of a checkpoint as they are kept here; ``ids``: `Reader.id_table`."""
 
 
@@ -84,7 +84,7 @@ class WarmPageRank(MaintainedRanks):
         if self._is_stale:
             self.begin(reader)
 
-    def follow(self, reader: Reader, edges: Any, *, is_added: bool) -> None:
+    def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Become stale."""
         self.forget()
 
