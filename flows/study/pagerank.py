@@ -26,10 +26,10 @@ from ...gpu_core.graph import DynamicGraph
 from ..bench.measuring.arm import Bench, Row
 from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
 from .aimgraphs import aimgraph_of, begin_forms, check_gpu
-from .plots import check_plot, draw
+from .plots import draw
+from .study_options import StudyOptions
 
 if TYPE_CHECKING:
     from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import AimGraphPageRank
@@ -43,16 +43,8 @@ _OURS = "chain (ours)"
 _ROUNDING = 1e-10
 
 
-def study_pagerank(
-    names: Sequence[str],
-    *,
-    forms: Sequence[str],
-    repeats: int,
-    smaller: int,
-    page_bytes: int,
-    plot: str | None,
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: int) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Parameters
     ----------
@@ -68,11 +60,10 @@ def study_pagerank(
     GraphtideError
         A form has other ranks than ours.
     """
-    check_plot(plot)
+    selection = options.selection(_DEFAULT)
     check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS
 
-    selection = Selection(names, _DEFAULT, repeats, smaller)
     arm, forms = begin_forms("study pagerank", selection, forms, FORMS, page_bytes=page_bytes)
     click.echo(
         "Figure 7.4 of the thesis (GTX 780) prints no numbers; its lists of pages take 0.5 to 3.0 "
@@ -80,7 +71,7 @@ def study_pagerank(
     )
     table = Table(["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"])
     lines: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
-    graphs = names or _DEFAULT
+    graphs = selection.chosen
     for bench in selection.benches(Bench, arm):
         row, steps, pages = measured(bench, forms, page_bytes)
         each = {name: [lap.device / _STEPS for lap in row.laps[name]] for name in forms}
@@ -91,10 +82,10 @@ def study_pagerank(
         )
         for name, laps in each.items():
             lines[name].append(statistics.median(laps))
-    if plot is not None:
+    if options.plot is not None:
         places = list(range(len(graphs)))
         panel = {name: (places, taken) for name, taken in lines.items()}
-        draw(plot, {"PageRank": panel}, " ".join(graphs), "ms a step", logarithmic=False)
+        draw(options.plot, {"PageRank": panel}, " ".join(graphs), "ms a step", logarithmic=False)
 
 
 def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, int, int]:

@@ -14,7 +14,6 @@ and 6.7).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,10 +24,10 @@ from ...gpu_core.layouts import LAYOUTS
 from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import Keys, unpack
-from .plots import check_plot, draw
+from .plots import draw
 from .published import beside
+from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G2", "G3")
 #: Entries of the batches; of those larger than a quarter of the graph none is taken.
@@ -37,10 +36,8 @@ _SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _VERTICES = (1_000, 10_000, 100_000)
 
 
-def study_updates(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def study_updates(engine: str, options: StudyOptions) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Raises
     ------
@@ -49,8 +46,7 @@ def study_updates(
     GraphtideError
         A graph has other entries than it must have.
     """
-    check_plot(plot)
-    selection = Selection(names, _DEFAULT, repeats, smaller)
+    selection = options.selection(_DEFAULT)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study updates", next(iter(arms.values())))
     click.echo(
@@ -78,8 +74,8 @@ def study_updates(
                 for what in next(iter(rows.values())).laps:
                     _print(table, name, what, count, rows)
         panels[name] = {layout: (sizes, rates[layout]) for layout in arms}
-    if plot is not None:
-        draw(plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
+    if options.plot is not None:
+        draw(options.plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
 
 
 def initialised(benches: dict[str, Bench]) -> dict[str, Row]:
