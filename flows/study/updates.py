@@ -81,7 +81,7 @@ def study_updates(engine: str, options: StudyOptions) -> None:
 def initialised(benches: dict[str, Bench]) -> dict[str, Row]:
     """Time an empty graph that takes all entries as one batch, on each layout."""
     rows = {layout: Row(bench.name, "init") for layout, bench in benches.items()}
-    for repeat in range(next(iter(benches.values())).repeats + 1):
+    for repeat in range(_one_of(benches).repeats + 1):
         for layout, bench in benches.items():
             graph = bench.arm.graph(**PLAIN)
             batch = bench.batch(graph, 1, bench.keys)
@@ -93,8 +93,8 @@ def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     """Time batches of ``size`` entries, inserted and deleted again, on each layout."""
     rows = {layout: Row(bench.name, str(size)) for layout, bench in benches.items()}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
-    for repeat in range(next(iter(benches.values())).repeats + 1):
-        drawn = next(iter(benches.values())).fresh(size, repeat)
+    for repeat in range(_one_of(benches).repeats + 1):
+        drawn = _one_of(benches).fresh(size, repeat)
         for layout, bench in benches.items():
             graph = graphs[layout]
             put, delete = (bench.batch(graph, op, drawn) for op in (1, -1))
@@ -109,7 +109,7 @@ def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     """Time batches that insert ``size`` entries, and delete those of the batch before."""
     rows = {layout: Row(bench.name, "both") for layout, bench in benches.items()}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
-    bench = next(iter(benches.values()))
+    bench = _one_of(benches)
     xp, drawn = bench.arm.xp, bench.fresh(size * (bench.repeats + 2), 0)
     # No entry is drawn twice, so each batch finds what it deletes and does not find the others.
     parts = draws.shuffled(xp, drawn, 1).reshape(-1, size)
@@ -140,7 +140,7 @@ def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dic
     for layout, bench in benches.items():
         insert(layout, bench.keys)
     before = next(iter(graphs.values())).state_hash()
-    for repeat in range(next(iter(benches.values())).repeats + 1):
+    for repeat in range(_one_of(benches).repeats + 1):
         for layout, bench in benches.items():
             xp, graph, row = bench.arm.xp, graphs[layout], rows[layout]
             src, dst = unpack(xp, bench.keys)
@@ -152,10 +152,15 @@ def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dic
             insert(layout, lost)
     for layout, graph in graphs.items():
         if graph.state_hash() != before:
-            name = next(iter(benches.values())).name
+            name = _one_of(benches).name
             msg = f"{name}, {layout}, vertices: the graph has other edges; please report this"
             raise GraphtideError(msg)
     return rows
+
+
+def _one_of(benches: dict[str, Bench]) -> Bench:
+    """One of them, for what they have in common: the workload, and how often it is measured."""
+    return next(iter(benches.values()))
 
 
 def _print(table: Table, name: str, what: str, size: int, rows: dict[str, Row]) -> None:
