@@ -78,6 +78,15 @@ def test_type_checkers_find_all_public_names() -> None:
         assert getattr(module, name) is getattr(graphtide, public)
 
 
+def test_the_page_on_the_api_has_all_public_names() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    drawn = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+    for name in graphtide.__all__:
+        public = getattr(graphtide, name)
+        if not name.startswith("_") and public.__module__ not in drawn:
+            assert f"{public.__module__}.{public.__qualname__}" in drawn, name
+
+
 IMPORTED = """
 import sys
 before = set(sys.modules)
