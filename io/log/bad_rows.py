@@ -61,7 +61,7 @@ class PlannedRows:
     quarantine: bool = False
 
     def read(self) -> tuple[ReadRows, LeftOut | None]:
-        """Read the rows; what is left out are all or none.
+        """Read the rows: all of them, or, where one cannot be read and may be left out, none.
 
         Raises
         ------
