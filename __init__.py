@@ -9,7 +9,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-#: Public name -> module that defines it.
+#: Public name -> module that defines it; `__init__.pyi` has the same for type checkers.
 _PUBLIC = {
     "AdjacencyView": ".gpu_core.face.adjacency_view",
     "ArenaFullError": ".gpu_core.errors",

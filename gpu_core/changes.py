@@ -21,9 +21,7 @@ from typing import Any
 import numpy as np
 
 from .batch.protocols import ListedBatch
-
-#: An array of the engine's array module.
-Array = Any
+from .rows import Array
 
 
 class Changing(ABC):

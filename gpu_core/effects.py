@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .batch.protocols import ListedBatch
     from .engine import Reader
     from .names.user_ids import UserIds
+    from .rows import Array
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -169,7 +170,7 @@ class _State:
     weights: npt.NDArray[np.floating[Any]] | None
 
 
-def ids_of(reader: Reader, items: Any) -> Int64s:
+def ids_of(reader: Reader, items: Array) -> Int64s:
     """Ids of a list of a batch, in host memory."""
     array = items if isinstance(items, np.ndarray) else reader.arena.xp.asnumpy(items)
     return array.astype(np.int64)

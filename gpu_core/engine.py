@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms.shared.twins import Twins
 from .batch.protocols import Batch, ListedBatch
 from .changes import Changing
 from .image.accounts import Outcome
@@ -22,7 +23,7 @@ from .image.arena import BaseArena
 from .image.memory import MemoryReport
 from .image.view import ImageView
 from .kind import GraphKind
-from .rows import EntryTimes, Rows
+from .rows import Array, EntryTimes, Rows
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -84,7 +85,7 @@ class Maintained(Protocol):
     def settle(self, reader: Reader) -> None:
         """Finish what batches have left to do, before an epoch is pinned; begin where stale."""
 
-    def follow(self, reader: Reader, edges: Any, *, is_added: bool) -> None:
+    def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Take one step of a batch, or become stale where `begin` costs less.
 
         Parameters
@@ -145,12 +146,12 @@ class Reader(Protocol):
         """Re-entrant; held by every call of `GraphReader`."""
 
     @property
-    def algorithms(self) -> Any:
-        """Twins of the algorithms' inner loops, by the name of the algorithm."""
+    def algorithms(self) -> Twins:
+        """The engine's modules with the inner loops of the algorithms, by their names."""
 
     @property
-    def workspace(self) -> Any:
-        """Device and scratch for the twins; None on the host."""
+    def workspace(self) -> object:
+        """What these functions take first: device and scratch; None on the host."""
 
     @property
     def maintained(self) -> dict[str, Maintained]:
@@ -222,16 +223,16 @@ class Reader(Protocol):
         Columns are positions in ``order``, increasing within a row.
         """
 
-    def order(self) -> Any:
+    def order(self) -> Array | None:
         """Vertex indices in increasing order of users' ids, in the engine's memory.
 
         None may stand for 0, 1, 2 …
         """
 
-    def ids_in_order(self, order: Any) -> Any:
+    def ids_in_order(self, order: Array) -> Array:
         """int64[num_vertices]: users' ids in that order, likewise."""
 
-    def id_table(self) -> Any:
+    def id_table(self) -> Array | None:
         """int64[vertex_count]: users' ids by index, where they lie; None: they are the indices."""
 
 

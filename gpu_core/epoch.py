@@ -13,7 +13,8 @@ from typing import Any
 
 from .engine import Pinned
 from .errors import EpochClosedError
-from .face.graph_reader import GraphReader, size_text
+from .face.graph_forms import GraphForms
+from .face.graph_reader import size_text
 from .image.fields import Field
 from .kind import GraphKind
 from .names.user_ids import UserIds
@@ -22,7 +23,7 @@ from .properties.graph_values import GraphValues
 from .times import TimeUnit
 
 
-class Epoch(GraphReader):
+class Epoch(GraphForms):
     """An immutable graph; made by `DynamicGraph.pin`, freed by ``with`` or `close`.
 
     Examples

@@ -7,7 +7,7 @@ A file whose `HASH_KEY` itself was damaged looks like one that never had a hash.
 what that means (``must_have_hash``): by the version of the state, which is hashed itself. So no
 single damage makes a file look old.
 
-Not here: who must have a hash (``state.py``).
+Not here: which files must have a hash (``state/directory.py``).
 """
 
 import hashlib

@@ -162,7 +162,7 @@ def _planned(
 ) -> BatchPlan:
     """Plan what is new; files beyond ``boundary`` may have been corrected since.
 
-    But not where rows are sorted: batches may have rows of the files after their own.
+    Where rows are sorted they may not: a batch may have rows of later files.
     """
     if is_sorted:
         return before.extended(found, batch_rows)

@@ -99,8 +99,8 @@ def apply_batch(
     Raises
     ------
     GraphStoppedError
-        This batch, or one before it, cannot be applied. An error, because those are heard of
-        without asking: the notice of a batch that was taken in is hardly ever fetched.
+        This batch, or one before it, cannot be applied. It is raised, because the client hears of
+        errors by itself; what a task returns it fetches now and then only.
     """
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
@@ -113,7 +113,7 @@ def apply_batch(
 
 
 def pin_graph(actor_key: str, boundary: int, asked: PinAsked) -> PinAnswer:
-    """Keep the graph when it stands at a boundary; as what."""
+    """Keep the graph when it stands at a boundary; returns in which form."""
     with _errors_forget_the_graph():
         return _actor_beside(actor_key).pin(asked)
 
@@ -143,9 +143,10 @@ def let_go_of_copy(actor_key: str, boundary: int) -> None:
 
 
 def meet(ready: list[None]) -> None:
-    """Nothing: what it is given has come from every CPU worker, by the route that batches take.
+    """Do nothing: to bring the arguments here opens a connection to every CPU worker.
 
-    A connection takes milliseconds on both sides, and the first batches all come at once.
+    They come by the route that batches take. A connection takes milliseconds on both sides, and the
+    first batches all come at once.
     """
 
 
@@ -206,7 +207,7 @@ def _actor_beside(actor_key: str) -> GraphActor:
 
 @contextmanager
 def _errors_forget_the_graph() -> Iterator[None]:
-    """Dask keeps the error of a task in a cycle with its own frame."""
+    """Strip errors of references to the graph: Dask keeps the error of a task, in a cycle."""
     try:
         yield
     except Exception as error:

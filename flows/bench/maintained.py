@@ -16,7 +16,6 @@ and the ranks against those recomputed, by the bounds of both.
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ class PageRank(Refresh):
 
 def _loss(row: Row, *others: str) -> str:
     """Of the choice, in times of the better one."""
-    times = {what: median(lap.device for lap in laps) for what, laps in row.laps.items()}
+    times = {what: row.median(what) for what in row.laps}
     better = min(times[other] for other in others)
     return f"{times['maintained'] / better:.2f}"
 

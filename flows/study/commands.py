@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..options import ToldGroup, debug_option, options_of
+from .study_options import StudyOptions
 
 
 @click.group(cls=ToldGroup)
@@ -54,9 +55,7 @@ def study_memory(
 
 @study.command("updates")
 @_workload_options
-def study_updates(
-    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
-) -> None:
+def study_updates(engine: str, **measured: Any) -> None:
     """Time inserts and deletes by the size of batches.
 
     And initialisation, both in one batch, vertices.
@@ -65,14 +64,12 @@ def study_updates(
     """
     from .updates import study_updates as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+    measure(engine, StudyOptions(**measured))
 
 
 @study.command("overallocation")
 @_workload_options
-def study_overallocation(
-    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
-) -> None:
+def study_overallocation(engine: str, **measured: Any) -> None:
     """Time inserts by the room that rows have ahead.
 
     On runs of pages of 16 to 512 bytes: entries that a row has room for ahead,
@@ -82,7 +79,7 @@ def study_overallocation(
     """
     from .overallocation import study_overallocation as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+    measure(engine, StudyOptions(**measured))
 
 
 @study.command("distributions")
@@ -92,7 +89,9 @@ def study_overallocation(
 @click.option(
     "--compaction/--no-compaction", default=True, help="Of rows, by deletes.  [compaction]"
 )
-def study_distributions(workloads: tuple[str, ...], *, compaction: bool, **shape: Any) -> None:
+def study_distributions(
+    page_bytes: int, chosen: tuple[str, ...], *, compaction: bool, **measured: Any
+) -> None:
     """Time aimGraph's distributions of work on a GPU.
 
     A thread or a warp an update, 1 to 128 threads a row, or a page; inserts and
@@ -103,14 +102,14 @@ def study_distributions(workloads: tuple[str, ...], *, compaction: bool, **shape
     """
     from .distributions import study_distributions as measure
 
-    measure(workloads, compacts=compaction, **shape)
+    measure(StudyOptions(**measured), page_bytes=page_bytes, chosen=chosen, compacts=compaction)
 
 
 @study.command("pagerank")
 @_measured_options
 @click.option("--form", "forms", multiple=True, metavar="NAME", help="… alone.  [all]")
 @click.option("--page-bytes", default=128, show_default=True, help="Page size.")
-def study_pagerank(workloads: tuple[str, ...], **shape: Any) -> None:
+def study_pagerank(forms: tuple[str, ...], page_bytes: int, **measured: Any) -> None:
     """Time PageRank on aimGraph's structure on a GPU.
 
     A thread a vertex (naive), a page (balanced), or a warp a page (combined);
@@ -120,14 +119,14 @@ def study_pagerank(workloads: tuple[str, ...], **shape: Any) -> None:
     """
     from .pagerank import study_pagerank as measure
 
-    measure(workloads, **shape)
+    measure(StudyOptions(**measured), forms=forms, page_bytes=page_bytes)
 
 
 @study.command("triangles")
 @_measured_options
 @click.option("--form", "forms", multiple=True, metavar="NAME", help="… alone.  [all]")
 @click.option("--page-bytes", default=128, show_default=True, help="Page size.")
-def study_triangles(workloads: tuple[str, ...], **shape: Any) -> None:
+def study_triangles(forms: tuple[str, ...], page_bytes: int, **measured: Any) -> None:
     """Time triangles on aimGraph's structure on a GPU.
 
     A thread a vertex (naive) or a page (balanced), a warp a vertex (warpsized) or
@@ -137,7 +136,7 @@ def study_triangles(workloads: tuple[str, ...], **shape: Any) -> None:
     """
     from .triangles import study_triangles as measure
 
-    measure(workloads, **shape)
+    measure(StudyOptions(**measured), forms=forms, page_bytes=page_bytes)
 
 
 @study.command("small-world")
@@ -171,23 +170,19 @@ def study_generation(engine: str, smaller: int, plot: str | None) -> None:
 
 @study.command("queries")
 @_workload_options
-def study_queries(
-    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
-) -> None:
+def study_queries(engine: str, **measured: Any) -> None:
     """Time look-ups, scans, PageRank and triangles.
 
     WORKLOADS are names such as G3; G1 and G3 where none is given.
     """
     from .queries import study_queries as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+    measure(engine, StudyOptions(**measured))
 
 
 @study.command("remapping")
 @_workload_options
-def study_remapping(
-    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
-) -> None:
+def study_remapping(engine: str, **measured: Any) -> None:
     """Time programs on rows sorted by degree and remapped.
 
     On a GPU: neither, buckets of a linear projection or of the logarithm,
@@ -197,7 +192,7 @@ def study_remapping(
     """
     from .remapping import study_remapping as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+    measure(engine, StudyOptions(**measured))
 
 
 @study.command("stress")

@@ -15,6 +15,7 @@ graph are compared with those that it must have.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 
 import click
@@ -24,11 +25,11 @@ from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import Keys, unpack
 from .aimgraphs import PageTable, aimgraph_of, check_edges, check_gpu, pages_of_inserts
-from .plots import check_plot, draw
+from .plots import draw
 from .published import thesis_rates
+from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G2", "G3")
 #: Edges of the batches; of those larger than a quarter of the graph none is taken.
@@ -39,16 +40,9 @@ _OURS = "chain (ours)"
 
 
 def study_distributions(
-    names: Sequence[str],
-    *,
-    repeats: int,
-    smaller: int,
-    page_bytes: int,
-    chosen: Sequence[str],
-    compacts: bool,
-    plot: str | None,
+    options: StudyOptions, *, page_bytes: int, chosen: Sequence[str], compacts: bool
 ) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print tables.
+    """Measure workloads, by default `_DEFAULT`, and print tables.
 
     Parameters
     ----------
@@ -67,20 +61,19 @@ def study_distributions(
     GraphtideError
         A graph has other edges than it must have.
     """
-    check_plot(plot)
+    selection = options.selection(_DEFAULT)
     check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
 
     for name in set(chosen) - DISTRIBUTIONS.keys():
         msg = f"distribution {name!r} is unknown; use one of {', '.join(DISTRIBUTIONS)}"
         raise SettingsError(msg)
-    options = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
-    options += [f'--distribution "{name}"' for name in chosen]
+    words = [f"--page-bytes {page_bytes}", *([] if compacts else ["--no-compaction"])]
+    words += [f'--distribution "{name}"' for name in chosen]
     chosen = [name for name in DISTRIBUTIONS if name in chosen] or list(DISTRIBUTIONS)
     arm = Arm("cuda", "chain")
     arm.graph(**PLAIN, page_bytes=page_bytes)  # which refuses what is no size of a page
-    selection = Selection(names, _DEFAULT, repeats, smaller)
-    selection.begin("study distributions", arm, *options)
+    selection.begin("study distributions", arm, *words)
     click.echo(
         f"Here they are given as millions of updates in a second; deletes "
         f"{'compact the row (algorithm 3)' if compacts else 'leave marks (algorithm 2)'}."
@@ -101,8 +94,7 @@ def study_distributions(
                 beside = thesis_rates(bench.name, what, count)
                 table.row(bench.name, what, f"{count:,}", *rates, beside)
             for name, row in rows.items():
-                rates_of_inserts = sorted(_rates(row, "insert", size))
-                lines[name].append(rates_of_inserts[len(rates_of_inserts) // 2])
+                lines[name].append(statistics.median(_rates(row, "insert", size)))
         panels[bench.name] = {name: (sizes, rates) for name, rates in lines.items()}
         listed.append(_listed(bench, page_bytes))
     click.echo(
@@ -115,8 +107,8 @@ def study_distributions(
     pages = PageTable()
     for bench in selection.benches(Bench, arm):
         pages.add(bench, page_bytes)
-    if plot is not None:
-        draw(plot, panels, "edges of a batch", "M inserts/s", logarithmic=True)
+    if options.plot is not None:
+        draw(options.plot, panels, "edges of a batch", "M inserts/s", logarithmic=True)
 
 
 def measured(

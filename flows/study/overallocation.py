@@ -12,7 +12,6 @@ edges; *moved* are the rows that an insert moves, of all that it changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import click
@@ -22,9 +21,9 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.report import BatchReport
 from ..bench.measuring.arm import Arm, Bench, Row
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.updates import csr_bytes
-from .plots import check_plot, draw
+from .plots import draw
+from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G3", "G4")
 _PAGE_BYTES = (16, 32, 64, 128, 256, 512)
@@ -32,10 +31,8 @@ _PAGE_BYTES = (16, 32, 64, 128, 256, 512)
 _EDGES = 1_000_000
 
 
-def study_overallocation(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def study_overallocation(engine: str, options: StudyOptions) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Raises
     ------
@@ -44,8 +41,7 @@ def study_overallocation(
     GraphtideError
         A graph has other entries than it must have.
     """
-    check_plot(plot)
-    selection = Selection(names, _DEFAULT, repeats, smaller)
+    selection = options.selection(_DEFAULT)
     arm = selection.begin("study overallocation", Arm(engine))
     click.echo(
         "The thesis, figure 6.2: cuSTINGER with 50 % ahead has 22 (ldoor) and 38 (audikw1) entries "
@@ -77,12 +73,12 @@ def study_overallocation(
         panels[bench.name] = {
             what: (
                 [ahead[page][0] for page in rows],
-                [_median(row, what) for row in rows.values()],
+                [row.median(what) for row in rows.values()],
             )
             for what in ("insert", "delete")
         }
-    if plot is not None:
-        draw(plot, panels, "entries ahead of a row", "ms", logarithmic=True)
+    if options.plot is not None:
+        draw(options.plot, panels, "entries ahead of a row", "ms", logarithmic=True)
 
 
 def timed(
@@ -131,8 +127,3 @@ def _ahead(graph: DynamicGraph) -> tuple[float, float]:
     entries = sum(each.entries for each in detail.classes)
     room = sum(each.room for each in detail.classes)
     return (room - entries) / rows, (room - entries) / entries
-
-
-def _median(row: Row, what: str) -> float:
-    laps = sorted(lap.device for lap in row.laps[what])
-    return laps[len(laps) // 2]

@@ -13,6 +13,7 @@ makes a step from our ranks, which must not change them by more than their error
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,10 +26,10 @@ from ...gpu_core.graph import DynamicGraph
 from ..bench.measuring.arm import Bench, Row
 from ..bench.measuring.clock import spread
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
 from .aimgraphs import aimgraph_of, begin_forms, check_gpu
-from .plots import check_plot, draw
+from .plots import draw
+from .study_options import StudyOptions
 
 if TYPE_CHECKING:
     from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import AimGraphPageRank
@@ -42,16 +43,8 @@ _OURS = "chain (ours)"
 _ROUNDING = 1e-10
 
 
-def study_pagerank(
-    names: Sequence[str],
-    *,
-    forms: Sequence[str],
-    repeats: int,
-    smaller: int,
-    page_bytes: int,
-    plot: str | None,
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: int) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Parameters
     ----------
@@ -67,11 +60,10 @@ def study_pagerank(
     GraphtideError
         A form has other ranks than ours.
     """
-    check_plot(plot)
+    selection = options.selection(_DEFAULT)
     check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS
 
-    selection = Selection(names, _DEFAULT, repeats, smaller)
     arm, forms = begin_forms("study pagerank", selection, forms, FORMS, page_bytes=page_bytes)
     click.echo(
         "Figure 7.4 of the thesis (GTX 780) prints no numbers; its lists of pages take 0.5 to 3.0 "
@@ -79,7 +71,7 @@ def study_pagerank(
     )
     table = Table(["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"])
     lines: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
-    graphs = names or _DEFAULT
+    graphs = selection.chosen
     for bench in selection.benches(Bench, arm):
         row, steps, pages = measured(bench, forms, page_bytes)
         each = {name: [lap.device / _STEPS for lap in row.laps[name]] for name in forms}
@@ -89,11 +81,11 @@ def study_pagerank(
             bench.name, f"{pages / (1 << bench.scale):.1f}", *figures, steps, row.device("lists")
         )
         for name, laps in each.items():
-            lines[name].append(sorted(laps)[len(laps) // 2])
-    if plot is not None:
+            lines[name].append(statistics.median(laps))
+    if options.plot is not None:
         places = list(range(len(graphs)))
         panel = {name: (places, taken) for name, taken in lines.items()}
-        draw(plot, {"PageRank": panel}, " ".join(graphs), "ms a step", logarithmic=False)
+        draw(options.plot, {"PageRank": panel}, " ".join(graphs), "ms a step", logarithmic=False)
 
 
 def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, int, int]:

@@ -8,7 +8,6 @@ theirs with a CSR so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,20 +19,18 @@ from ...gpu_core.layouts import LAYOUTS
 from ..bench import layouts
 from ..bench.measuring.arm import Arm, Bench, Row
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
-from .plots import check_plot, draw_bars
+from .plots import draw_bars
 from .published import SLIDES
+from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G3")
 #: What is timed beside `bench layouts`.
 _WHAT = ("triangles", "SpMV")
 
 
-def study_queries(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print two tables.
+def study_queries(engine: str, options: StudyOptions) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print two tables.
 
     Raises
     ------
@@ -42,10 +39,9 @@ def study_queries(
     GraphtideError
         A graph has other entries than it must have, or layouts count other triangles.
     """
-    check_plot(plot)
-    names = names or _DEFAULT
-    selection = Selection(names, _DEFAULT, repeats, smaller)
-    layouts.bench_layouts(engine, names, repeats=repeats, smaller=smaller)
+    names = options.workloads or _DEFAULT
+    selection = replace(options, workloads=names).selection(_DEFAULT)
+    layouts.bench_layouts(engine, names, repeats=options.repeats, smaller=options.smaller)
     click.echo()
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")
@@ -57,13 +53,14 @@ def study_queries(
     for bench in selection.benches(Bench, arm):
         benches = {each: replace(bench, arm=arms[each]) for each in arms}
         rows = counted(benches)
+        on_runs = {what: rows["runs"].median(what, "caller") for what in _WHAT}
         for layout, row in rows.items():
-            over = [f"{_median(row, what) / _median(rows['runs'], what):.2f}" for what in _WHAT]
+            over = [f"{row.median(what, 'caller') / on_runs[what]:.2f}" for what in _WHAT]
             times = [row.caller(what) for what in _WHAT]
             table.row(bench.name, layout, times[0], over[0], "", times[1], over[1])
-            bars[layout].append(_median(row, "triangles"))
-    if plot is not None:
-        draw_bars(plot, "triangles of all vertices", names, bars, "ms")
+            bars[layout].append(row.median("triangles", "caller"))
+    if options.plot is not None:
+        draw_bars(options.plot, "triangles of all vertices", names, bars, "ms")
 
 
 def counted(benches: dict[str, Bench]) -> dict[str, Row]:
@@ -88,8 +85,3 @@ def counted(benches: dict[str, Bench]) -> dict[str, Row]:
         msg = "layouts have different products of a matrix and a vector; please report this"
         raise GraphtideError(msg)
     return rows
-
-
-def _median(row: Row, what: str) -> float:
-    laps = sorted(lap.caller for lap in row.laps[what])
-    return laps[len(laps) // 2]

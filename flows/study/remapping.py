@@ -19,7 +19,6 @@ those of the paper directed; it has no grid.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -34,10 +33,10 @@ from ...gpu_core.programs.run import SHORT_ROW, ProgramResult
 from ...gpu_core.programs.vertex_order import VERTEX_ORDERS, order_of
 from ..bench.measuring.arm import Arm, Bench
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.subject import Subject
-from .plots import check_plot, draw
+from .plots import draw
 from .published import lanes_of_paper, modes_of_paper, slots_of_paper
+from .study_options import StudyOptions
 
 _DEFAULT = ("G2", "G3", "G4")
 _WARP: Final = 32
@@ -55,10 +54,8 @@ _MODES: Final[dict[str, dict[str, Any]]] = {
 Lengths = npt.NDArray[np.int64]
 
 
-def study_remapping(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print two tables.
+def study_remapping(engine: str, options: StudyOptions) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print two tables.
 
     Raises
     ------
@@ -67,8 +64,7 @@ def study_remapping(
     GraphtideError
         A mode finds other values than another one.
     """
-    check_plot(plot)
-    selection = Selection(names, _DEFAULT, repeats, smaller)
+    selection = options.selection(_DEFAULT)
     arm = selection.begin("study remapping", Arm(engine))
     modes = _MODES if arm.engine == "cuda" else {_NEITHER: _MODES[_NEITHER]}
     panels, shapes = {}, []
@@ -85,12 +81,12 @@ def study_remapping(
             times = map(row.device, _MODES)
             table.row(bench.name, program, f"{found.supersteps:,}", *times, beside)
             for mode, line in lines.items():
-                line.append(statistics.median(lap.device for lap in row.laps[mode]))
+                line.append(row.median(mode))
         panels[bench.name] = {mode: (list(range(len(line))), line) for mode, line in lines.items()}
         shapes.append((bench.name, np.bincount(subject.src, minlength=subject.size)))
     _print_shapes(shapes)
-    if plot is not None:
-        draw(plot, panels, " ".join(calls_of(subject)), "ms", logarithmic=False)
+    if options.plot is not None:
+        draw(options.plot, panels, " ".join(calls_of(subject)), "ms", logarithmic=False)
 
 
 def calls_of(subject: Subject) -> dict[str, Callable[..., ProgramResult]]:

@@ -20,10 +20,10 @@ import click
 from ...gpu_core.errors import GraphtideError
 from ..bench.measuring.arm import Bench, Row
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import unpack
 from .aimgraphs import aimgraph_of, begin_forms, check_gpu
-from .plots import check_plot, draw_bars
+from .plots import draw_bars
+from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G2", "G4")
 _OURS = "chain (ours)"
@@ -31,16 +31,8 @@ _OURS = "chain (ours)"
 _ROWS = {False: "in any order", True: "sorted"}
 
 
-def study_triangles(
-    names: Sequence[str],
-    *,
-    forms: Sequence[str],
-    repeats: int,
-    smaller: int,
-    page_bytes: int,
-    plot: str | None,
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def study_triangles(options: StudyOptions, *, forms: Sequence[str], page_bytes: int) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Parameters
     ----------
@@ -56,17 +48,16 @@ def study_triangles(
     GraphtideError
         A form counts other triangles than ours.
     """
-    check_plot(plot)
+    selection = options.selection(_DEFAULT)
     check_gpu()
     from ...gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS
 
-    selection = Selection(names, _DEFAULT, repeats, smaller)
     arm, forms = begin_forms(
         "study triangles", selection, forms, FORMS, page_bytes=page_bytes, clock="caller's"
     )
     click.echo("Figures 7.2 and 7.3 of the thesis (GTX 780) print no numbers.")
     table = Table(["graph", "rows"], ["triangles", *forms, _OURS, "lists of pages"])
-    graphs = [f"{name}, {rows}" for name in names or _DEFAULT for rows in _ROWS.values()]
+    graphs = [f"{name}, {rows}" for name in selection.chosen for rows in _ROWS.values()]
     bars: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
     for bench in selection.benches(Bench, arm):
         for is_sorted in _ROWS:
@@ -76,10 +67,9 @@ def study_triangles(
                 *(row.caller(name) for name in (*bars, "lists")),
             )  # fmt: skip
             for name, taken in bars.items():
-                laps = sorted(lap.caller for lap in row.laps[name])
-                taken.append(laps[len(laps) // 2])
-    if plot is not None:
-        draw_bars(plot, "all triangles", graphs, bars, "ms")
+                taken.append(row.median(name, "caller"))
+    if options.plot is not None:
+        draw_bars(options.plot, "all triangles", graphs, bars, "ms")
 
 
 def measured(

@@ -14,7 +14,6 @@ and 6.7).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,10 +24,10 @@ from ...gpu_core.layouts import LAYOUTS
 from ..bench.measuring import draws
 from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
 from ..bench.measuring.report import Table
-from ..bench.measuring.selection import Selection
 from ..bench.measuring.workloads import Keys, unpack
-from .plots import check_plot, draw
+from .plots import draw
 from .published import beside
+from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G2", "G3")
 #: Entries of the batches; of those larger than a quarter of the graph none is taken.
@@ -37,10 +36,8 @@ _SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _VERTICES = (1_000, 10_000, 100_000)
 
 
-def study_updates(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
-) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def study_updates(engine: str, options: StudyOptions) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Raises
     ------
@@ -49,8 +46,7 @@ def study_updates(
     GraphtideError
         A graph has other entries than it must have.
     """
-    check_plot(plot)
-    selection = Selection(names, _DEFAULT, repeats, smaller)
+    selection = options.selection(_DEFAULT)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study updates", next(iter(arms.values())))
     click.echo(
@@ -78,14 +74,14 @@ def study_updates(
                 for what in next(iter(rows.values())).laps:
                     _print(table, name, what, count, rows)
         panels[name] = {layout: (sizes, rates[layout]) for layout in arms}
-    if plot is not None:
-        draw(plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
+    if options.plot is not None:
+        draw(options.plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
 
 
 def initialised(benches: dict[str, Bench]) -> dict[str, Row]:
     """Time an empty graph that takes all entries as one batch, on each layout."""
     rows = {layout: Row(bench.name, "init") for layout, bench in benches.items()}
-    for repeat in range(next(iter(benches.values())).repeats + 1):
+    for repeat in range(_one_of(benches).repeats + 1):
         for layout, bench in benches.items():
             graph = bench.arm.graph(**PLAIN)
             batch = bench.batch(graph, 1, bench.keys)
@@ -97,8 +93,8 @@ def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     """Time batches of ``size`` entries, inserted and deleted again, on each layout."""
     rows = {layout: Row(bench.name, str(size)) for layout, bench in benches.items()}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
-    for repeat in range(next(iter(benches.values())).repeats + 1):
-        drawn = next(iter(benches.values())).fresh(size, repeat)
+    for repeat in range(_one_of(benches).repeats + 1):
+        drawn = _one_of(benches).fresh(size, repeat)
         for layout, bench in benches.items():
             graph = graphs[layout]
             put, delete = (bench.batch(graph, op, drawn) for op in (1, -1))
@@ -113,7 +109,7 @@ def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     """Time batches that insert ``size`` entries, and delete those of the batch before."""
     rows = {layout: Row(bench.name, "both") for layout, bench in benches.items()}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
-    bench = next(iter(benches.values()))
+    bench = _one_of(benches)
     xp, drawn = bench.arm.xp, bench.fresh(size * (bench.repeats + 2), 0)
     # No entry is drawn twice, so each batch finds what it deletes and does not find the others.
     parts = draws.shuffled(xp, drawn, 1).reshape(-1, size)
@@ -144,7 +140,7 @@ def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dic
     for layout, bench in benches.items():
         insert(layout, bench.keys)
     before = next(iter(graphs.values())).state_hash()
-    for repeat in range(next(iter(benches.values())).repeats + 1):
+    for repeat in range(_one_of(benches).repeats + 1):
         for layout, bench in benches.items():
             xp, graph, row = bench.arm.xp, graphs[layout], rows[layout]
             src, dst = unpack(xp, bench.keys)
@@ -156,10 +152,15 @@ def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dic
             insert(layout, lost)
     for layout, graph in graphs.items():
         if graph.state_hash() != before:
-            name = next(iter(benches.values())).name
+            name = _one_of(benches).name
             msg = f"{name}, {layout}, vertices: the graph has other edges; please report this"
             raise GraphtideError(msg)
     return rows
+
+
+def _one_of(benches: dict[str, Bench]) -> Bench:
+    """One of them, for what they have in common: the workload, and how often it is measured."""
+    return next(iter(benches.values()))
 
 
 def _print(table: Table, name: str, what: str, size: int, rows: dict[str, Row]) -> None:
@@ -170,5 +171,4 @@ def _print(table: Table, name: str, what: str, size: int, rows: dict[str, Row]) 
 
 def _rate(row: Row, what: str, size: int) -> float:
     """Millions of entries in a second, by the median."""
-    laps = sorted(lap.device for lap in row.laps[what])
-    return size / laps[len(laps) // 2] / 1e3
+    return size / row.median(what) / 1e3

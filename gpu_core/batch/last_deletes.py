@@ -3,8 +3,8 @@
 A batch deletes few vertices and names many end points, so the deleted ones go into a hash table of
 at most one quarter load, and every end point is looked up there. A filter before it has a *mark* of
 one bit for each sixteenth of a slot: nearly all end points find none, so nearly all branches are
-foretold, and the filter is small enough for the first cache. The table is only asked, so its order
-of insertion shows nowhere.
+predicted, and the filter is small enough for the first cache. The table is only looked up in, so
+its order of insertion does not show in any result.
 
 Input: ``deleted`` has no repeats. Not here: which delete is the last one (`net_effect.py`).
 """

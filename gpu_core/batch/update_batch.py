@@ -179,7 +179,7 @@ class UpdateBatch:
         return names + sum(array.nbytes for array in (*self._arrays().values(), *values))
 
     @classmethod
-    def empty(cls, **settings: Any) -> Self:
+    def empty(cls, **settings: Any) -> UpdateBatch:
         """A batch of no rows; settings as of `from_rows`."""
         nothing = np.empty(0, dtype=np.int64)
         # The times of no rows: semantic records ask for them.
@@ -209,7 +209,7 @@ class UpdateBatch:
         batch_id: int = -1,
         row_name: Callable[[int], str] = name_of_row,
         bounds: Bounds | None = None,
-    ) -> Self:
+    ) -> UpdateBatch:
         """Compute the net effect of ``n`` rows, applied one by one and in order.
 
         Parameters

@@ -10,7 +10,7 @@ the caller's to let go.
 """
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..errors import SettingsError, StaleViewError
 from ..image.fields import CLASS_MASK, STATE_WORD, Field, Shape
 from ..image.view import ImageView
+from ..rows import Array
 
 
 class AdjacencyView:
@@ -54,7 +55,7 @@ class AdjacencyView:
         #: Words from one entry of a row to the next.
         self.step: int = 1 if arena[Field.SOA] else shape.entry_words
 
-    def _checked(self, array: Any) -> Any:
+    def _checked(self, array: Array) -> Array:
         if not self._is_current():
             # An image that the graph has left may be large.
             self._words = self._begins = self._degrees = None
@@ -63,17 +64,17 @@ class AdjacencyView:
         return array
 
     @property
-    def words(self) -> Any:
+    def words(self) -> Array:
         """uint32: the arena, of which all rows are parts."""
         return self._checked(self._words)
 
     @property
-    def begins(self) -> Any:
+    def begins(self) -> Array:
         """int64[vertex records]: word of the first entry of each row; 0 for an empty one."""
         return self._checked(self._begins)
 
     @property
-    def degrees(self) -> Any:
+    def degrees(self) -> Array:
         """int64[vertex records]: entries of each row."""
         return self._checked(self._degrees)
 
@@ -86,13 +87,13 @@ class AdjacencyView:
         ids: npt.NDArray[np.int64] = self._checked(self._vertices)
         return ids
 
-    def neighbors(self, index: int) -> Any:
+    def neighbors(self, index: int) -> Array:
         """uint32[degree]: neighbors of one vertex index, as they lie in the arena, increasing."""
         begin, degree = int(self.begins[index]), int(self.degrees[index])
         return self._words[begin : begin + degree * self.step : self.step]
 
 
-def _begins(xp: Any, table: Any, shape: Shape) -> Any:
+def _begins(xp: ModuleType, table: Array, shape: Shape) -> Array:
     """Word where each row begins: a run starts at the address of its last page (`image`)."""
     room = (table[:, STATE_WORD].astype(np.int64) >> shape.class_shift) & CLASS_MASK
     first = table[:, shape.first_word].astype(np.int64)

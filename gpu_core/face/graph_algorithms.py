@@ -8,7 +8,7 @@ needs no method: what is in the registry is there at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +103,7 @@ class GraphAlgorithms(GraphGroups):
         dangling: VertexValues | None = None,
         networkx_tol: bool = False,
     ) -> _pagerank.PageRankResult:
-        """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.
+        """PageRank with networkx' parameters; `algorithms.centrality.pagerank` says what they mean.
 
         It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
         by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
@@ -124,8 +124,21 @@ class GraphAlgorithms(GraphGroups):
             )
         return self._of_users(found)
 
-    def clustering(self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]) -> Any:
-        """Degree, triangles and local clustering; see `algorithms.clustering`.
+    @overload
+    def clustering(
+        self, vertices: None = None, *, directed: str = ...
+    ) -> _clustering.ClusteringResult: ...
+
+    @overload
+    def clustering(self, vertices: Id, *, directed: str = ...) -> float: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def clustering(self, vertices: Ids, *, directed: str = ...) -> _clustering.ClusteringResult: ...
+
+    def clustering(
+        self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]
+    ) -> _clustering.ClusteringResult | float:
+        """Degree, triangles and local clustering; see `algorithms.triangles.clustering`.
 
         They do not change with the graph; what a GPU made is fetched when it is looked at.
 
@@ -258,7 +271,7 @@ class GraphAlgorithms(GraphGroups):
     ) -> _katz.KatzResult:
         """Katz centrality with networkx' parameters: walks that end at a vertex, longer ones less.
 
-        `algorithms.katz_centrality` says what the parameters mean.
+        `algorithms.centrality.katz_centrality` says what the parameters mean.
 
         Raises
         ------

@@ -7,43 +7,31 @@ the functions of ``graphtide`` of those names.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine import Reader
 from ..errors import VertexNotFoundError
-from ..kind import ArenaSizes, GraphKind
-from ..names.user_ids import UserIds, nth
-from ..snapshot import CsrSnapshot
+from ..kind import ArenaSizes
+from ..names.user_ids import nth
 from .arguments import Ids
 from .graph_copies import arrays_of_subgraph, settings_of_copy
+from .graph_reader import GraphReader
+
+if TYPE_CHECKING:
+    from ... import DynamicGraph
 
 
-class GraphForms:
-    """Conversions of a graph; see `GraphReader`."""
+class GraphForms(GraphReader):
+    """Conversions of a graph, or of an epoch of it."""
 
-    _kind: GraphKind
-    _ids: UserIds
     #: Sizes that the user gave.
     _sizes: ArenaSizes = ArenaSizes()
 
-    @property
-    def _reader(self) -> Reader:
-        raise NotImplementedError
-
-    def csr_of_keys(self) -> CsrSnapshot:
-        """Copy the graph as CSR over its vertices in increasing order of the engine's ids."""
-        raise NotImplementedError
-
-    def checkpoint_arrays(self) -> dict[str, Any]:
-        """Everything that a restart needs, by vertex index."""
-        raise NotImplementedError
-
     # -- another graph -----------------------------------------------------------------------
 
-    def copy(self, **settings: Any) -> Any:
-        """Return a `DynamicGraph` of its own with the same vertices, edges, and vertex indices.
+    def copy(self, **settings: Any) -> DynamicGraph:
+        """Return a graph of its own with the same vertices, edges, and vertex indices.
 
         Parameters
         ----------
@@ -55,8 +43,8 @@ class GraphForms:
         """
         return self._made_of(self.checkpoint_arrays(), **settings)
 
-    def subgraph(self, vertices: Ids, **settings: Any) -> Any:
-        """Return a `DynamicGraph` of some vertices and all edges among them.
+    def subgraph(self, vertices: Ids, **settings: Any) -> DynamicGraph:
+        """Return a graph of some vertices and all edges among them.
 
         Parameters
         ----------
@@ -80,7 +68,7 @@ class GraphForms:
         arrays = arrays_of_subgraph(self._kind, csr, chosen)
         return self._made_of(arrays | self._ids.arrays_of(csr.vertices[chosen]), **settings)
 
-    def _made_of(self, arrays: dict[str, Any], **settings: Any) -> Any:
+    def _made_of(self, arrays: dict[str, Any], **settings: Any) -> DynamicGraph:
         from ... import DynamicGraph
 
         where = self._reader.name, self._reader.ordinal

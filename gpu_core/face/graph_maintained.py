@@ -9,10 +9,10 @@ from typing import Any
 
 from ..engine import Engine
 from ..maintenance import audit, maintain, maintained_by
-from .graph_reader import GraphReader
+from .graph_forms import GraphForms
 
 
-class MaintainingGraph(GraphReader):
+class MaintainingGraph(GraphForms):
     """Maintained analytics of a graph that changes; a class of it sets ``_engine``."""
 
     _engine: Engine

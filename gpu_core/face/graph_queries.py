@@ -7,7 +7,7 @@ networkx has mean what they mean there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 #: Ids as users have them: int64, uint64, or Python's strings as objects.
 Column = npt.NDArray[Any]
+
+Result = TypeVar("Result")
 
 
 class GraphQueries:
@@ -188,7 +190,7 @@ class GraphQueries:
 
     # -- how ---------------------------------------------------------------------------------
 
-    def _of_users(self, result: Any) -> Any:
+    def _of_users(self, result: Result) -> Result:
         """A result of an algorithm, in users' ids."""
         if type(self._ids) is UserIds or not isinstance(result, VertexTable):
             return result

@@ -22,14 +22,13 @@ from ..printable import counted
 from ..records import TIME_PROPERTIES
 from ..snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
 from ..times import TimeUnit
-from .graph_forms import GraphForms
 from .graph_properties import GraphProperties
 from .graph_samples import GraphSamples
 
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphReader(GraphSamples, GraphProperties, GraphForms):
+class GraphReader(GraphSamples, GraphProperties):
     """All queries, exports and algorithms of a graph.
 
     A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,

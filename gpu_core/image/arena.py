@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError
 from ..kind import ArenaSizes, GraphKind
+from ..rows import Array
 from . import arena_size, free_runs
 from .accounts import Outcome
 from .arena_size import Room
@@ -131,7 +132,7 @@ class BaseArena(GrowingTables):
     @abstractmethod
     def _move_adjacencies(
         self,
-        old: Any,
+        old: Array,
         old_shapes: dict[str, Shape],
         counts: list[Int64s],
         following: Int64s,

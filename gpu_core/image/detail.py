@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..rows import Array
 from .fields import CLASS_MASK, CLASSES, HEADER_WORDS, STATE_WORD, WORD_BYTES, Field, Shape
 from .free_runs import LEVELS, tree_geometry
 from .memory import MemoryDetail, SizeClass
@@ -73,7 +74,7 @@ def _classes(arena: ImageView, direction: str) -> list[SizeClass]:
     return found
 
 
-def _counts(arena: ImageView, shape: Shape, rows: Any, on_page: int) -> npt.NDArray[np.int64]:
+def _counts(arena: ImageView, shape: Shape, rows: Array, on_page: int) -> npt.NDArray[np.int64]:
     """int64[3, CLASSES]: adjacencies, blocks and entries of some vertex records, by size.
 
     ``on_page``: entries of a page, of layouts of pages; 0: adjacencies are runs.
@@ -91,7 +92,7 @@ def _counts(arena: ImageView, shape: Shape, rows: Any, on_page: int) -> npt.NDAr
     return np.array(sums, np.int64)
 
 
-def _sums(xp: Any, number: Any, values: Any) -> list[float]:
+def _sums(xp: Any, number: Array, values: Array) -> list[float]:
     """Sum of the values of each class, 1 each for None; whole numbers below 2^53."""
     sums: list[float] = xp.bincount(number, values, minlength=CLASSES + 1).tolist()
     return sums[1:]

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from ..errors import EngineError
 from ..kind import GraphKind
+from ..rows import Array
 from .fields import Field, Shape
 from .view import ImageView
 
@@ -40,7 +41,7 @@ class ImageGraph(Generic[Arena]):
         return self.torn
 
     @property
-    def image(self) -> Any:
+    def image(self) -> Array:
         """The words of the image. Valid until the next batch."""
         return self.arena.image
 

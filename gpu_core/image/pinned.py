@@ -7,11 +7,12 @@ number, and nothing within it changes.
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import ArenaFullError
+from ..rows import Array
 from .fields import HEADER_WORDS, WORD_BYTES, Field, Table
 from .free_runs import COUNT_WORDS
 from .view import ImageView, Int64s
@@ -36,8 +37,8 @@ class PinnedImage(ImageView):
     def __init__(
         self,
         source: ImageView,
-        empty: Callable[[int], Any],
-        copy: Callable[[Any, Any], None] = lambda target, words: target.__setitem__(..., words),
+        empty: Callable[[int], Array],
+        copy: Callable[[Array, Array], None] = lambda target, words: target.__setitem__(..., words),
     ) -> None:
         self.xp = source.xp
         vertices, pages = source._used_words()
@@ -55,7 +56,7 @@ class PinnedImage(ImageView):
         counts = self.table(Table.FREE_TREE)[:COUNT_WORDS]
         return np.asarray(counts if self.xp is np else self.xp.asnumpy(counts)).view(np.int64)
 
-    def host_image(self) -> Any:
+    def host_image(self) -> npt.NDArray[np.uint32]:
         """Copy of it in host memory, with its header."""
         image = self.image.copy() if self.xp is np else self.xp.asnumpy(self.image)
         image[:HEADER_WORDS] = self.header.view(np.uint32)

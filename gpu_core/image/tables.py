@@ -7,10 +7,10 @@ large as its image needs it (`arena_size.py`).
 """
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 
+from ..rows import Array
 from . import arena_size
 from .fields import NONE, Field, Table
 from .view import ImageView
@@ -20,7 +20,7 @@ class GrowingTables(ImageView):
     """An image whose tables may move to larger runs."""
 
     @abstractmethod
-    def give_back_runs(self, firsts: Any, classes: Any) -> None:
+    def give_back_runs(self, firsts: Array, classes: Array) -> None:
         """Enter runs (first page, size class) as free; both of one length."""
 
     def _header_changed(self) -> None:
@@ -30,11 +30,11 @@ class GrowingTables(ImageView):
         """Drop ``count`` indices from the front of the vertex queue: they are in use now."""
         self._add(Field.VERTEX_QUEUE_FRONT, count)
 
-    def give_back_vertices(self, indices: Any) -> None:
+    def give_back_vertices(self, indices: Array) -> None:
         """Put freed vertex indices at the end of the vertex queue."""
         self._push(Table.VERTEX_QUEUE, Field.VERTEX_QUEUE_BACK, indices)
 
-    def _push(self, table: Table, back: Field, values: Any) -> None:
+    def _push(self, table: Table, back: Field, values: Array) -> None:
         if values.size:
             slots = self.table(table)
             slots[(self[back] + self.xp.arange(values.size)) & (slots.size - 1)] = values

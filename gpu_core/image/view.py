@@ -6,13 +6,13 @@ follows from the header; nothing here changes the image.
 
 from abc import ABC, abstractmethod
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..layouts import layout_of
 from ..layouts.layout import Layout
+from ..rows import Array
 from .accounts import free_pages
 from .fields import (
     HEADER_WORDS,
@@ -39,7 +39,7 @@ class ImageView(ABC):
     #: The array module of the image: NumPy or CuPy.
     xp: ModuleType
     #: uint32: the words of the image. Valid until the image is replaced.
-    image: Any
+    image: Array
     #: int64[HEADER_FIELDS]: the header, in host memory.
     header: Int64s
     #: Bytes that the image may grow to.
@@ -62,7 +62,7 @@ class ImageView(ABC):
         first, size_class = self._position_of(table)
         return 0 if first == NONE else self[Field.PAGE_WORDS] << size_class
 
-    def table(self, table: Table) -> Any:
+    def table(self, table: Table) -> Array:
         """Words of a table; empty where it has no run yet. Valid until the image is replaced."""
         words = self.table_words(table)
         if words == 0:
@@ -72,7 +72,7 @@ class ImageView(ABC):
         return self.image[base : base + words]
 
     def shape(self, direction: str) -> Shape:
-        """Numbers that a kernel needs to walk one direction's adjacencies (`image.Shape`)."""
+        """Numbers that a kernel needs to walk one direction's adjacencies (`fields.Shape`)."""
         fields = self.header.tolist()  # one conversion: a batch asks several times
         reverse = direction == "in" and fields[Field.REVERSE_ENTRY_WORDS] > 0
         entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS
@@ -110,7 +110,7 @@ class ImageView(ABC):
         # An undirected edge stands in both rows; an undirected graph has no self loops.
         return self[Field.NUM_EDGES] * (1 if self[Field.DIRECTED] else 2)
 
-    def vertex_table(self) -> Any:
+    def vertex_table(self) -> Array:
         """uint32[vertex_count, vertex_words]: the vertex records. Valid until replaced."""
         base, words, count = (
             self[Field.VERTEX_BASE],
@@ -133,18 +133,18 @@ class ImageView(ABC):
 
     # -- queues ------------------------------------------------------------------------------
 
-    def _ring(self, table: Table, start: int, count: int) -> Any:
+    def _ring(self, table: Table, start: int, count: int) -> Array:
         slots = self.table(table)
         if count == 0:
             return self.xp.empty(0, np.uint32)
         return slots[(start + self.xp.arange(count)) & (slots.size - 1)]
 
-    def queued_vertices(self) -> Any:
+    def queued_vertices(self) -> Array:
         """Freed vertex indices in the order in which they will be used again."""
         front = self[Field.VERTEX_QUEUE_FRONT]
         return self._ring(Table.VERTEX_QUEUE, front, self[Field.VERTEX_QUEUE_BACK] - front)
 
-    def queued_pages(self) -> Any:
+    def queued_pages(self) -> Array:
         """Freed pages of a layout of pages in the order in which they will be used again."""
         return self._ring(Table.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], self.pages_queued)
 

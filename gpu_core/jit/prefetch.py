@@ -3,8 +3,8 @@
 A kernel that walks rows reads each row's segment at an address that stands in the vertex record:
 the processor cannot guess it, and waits for memory at every row. Kernels look a few rows ahead and
 ask for the lines; measured, that halves the time of a batch of short rows. All lines of a short row
-are asked for: the processor has noticed that it reads on only when the row is at its end (rows of
-16 entries anywhere in memory are read in half the time, rows of 100 in a third).
+are asked for, because the processor's own prefetching begins only when the row is at its end (rows
+of 16 entries anywhere in memory are read in half the time, rows of 100 in a third).
 """
 
 from typing import Any

@@ -38,8 +38,8 @@ _MOST_BUCKET_BITS = 10
 _WORDS = 2
 #: A slot that is free, and those bits of one that is taken which tell the position of a name.
 _FREE, _POSITION = np.uint64((1 << 64) - 1), np.uint64((1 << 32) - 1)
-#: Memory that a thread keeps for its next batch: pages that are fresh take as long as all of the
-#: dealing. What is larger is given back.
+#: Memory that a thread keeps for its next batch: to touch fresh pages takes as long as the whole
+#: partitioning. What is larger is given back.
 _memory = threading.local()
 _MOST_KEPT_BYTES = 1 << 27
 

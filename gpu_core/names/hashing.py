@@ -6,8 +6,8 @@ come to one key; `table.py` describes what becomes of the second one.
 A hash can be narrowed (``bits``), so that tests can have as many collisions as they like through
 all that names go through: ``ids="string:12"`` keeps 12 bits of it. It is of use for tests alone.
 
-Source: Appleby, MurmurHash64A (public domain). It is no secret whose hashes collide: a log made to
-collide is applied slowly, and as exactly as any other.
+Source: Appleby, MurmurHash64A (public domain). Names that collide can be constructed: a log
+made of them is applied slowly, and as exactly as any other.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """Decode byte strings of a Parquet file's pages into Arrow's layout.
 
-Each stands after its length in 32 bits (``PLAIN``), or is a number of one in a dictionary page:
-numbers are packed in runs, of one number over and over or of eight times so many in few bits each
-(``RLE_DICTIONARY``). A kernel believes no length and no number that it reads: where one leads out
-of the page, or of the dictionary, it says so and nothing is used.
+A page has the strings themselves, each behind its length in 32 bits (``PLAIN``), or their numbers
+in a dictionary page, in runs: one number repeated, or a multiple of eight numbers of a few bits
+each (``RLE_DICTIONARY``). Lengths and numbers are not trusted: where one points outside of the
+page, or of the dictionary, the kernel returns `DAMAGED`, and nothing is used.
 
 Arrow's own decoder appends string by string to a builder, for 1 M rows of two names of 12 bytes
 each 50 ms; this takes 15 (two cores, shared).
@@ -37,8 +37,8 @@ def read_strings(page, at, count, starts, data):
     page
         uint8, decompressed; strings begin at byte ``at``.
     starts
-        Integers[count + 1]: from the first on, which is there, begins of strings and end of the
-        last.
+        Integers[count + 1]: filled in with the position in ``data`` where each string begins, and
+        where the last one ends; the first item is given.
     data
         uint8, with room for all of the page and `words.SLACK` bytes after what comes.
 

@@ -102,7 +102,7 @@ def _renamed(table: pa.Table, name: str, new: str) -> pa.Table:
 
 
 def pairs_of_frame(frame: Any) -> tuple[Any, Any]:
-    """Columns ``src`` and ``dst`` of a frame, as lists of ids.
+    """Columns ``src`` and ``dst`` of a frame: numbers as arrays, names as lists.
 
     Raises
     ------

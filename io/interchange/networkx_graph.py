@@ -9,7 +9,8 @@ All rows and all weights are compared, so it does not matter how the graph was c
 ``G[u][v]["weight"] = 2``, which networkx does not notice, is found as well. (Where nothing else was
 changed networkx does not ask; with ``nx.config.cache_converted_graphs = False`` it always does.)
 
-Converted anew is what changes the order of nodes, much at once, or edges to weighted ones.
+The whole graph is converted again where the order of its nodes has changed, where much has changed
+at once, and where a graph without weights gets one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`DynamicGraph.save` and `load`: one graph as a folder, in the form of checkpoints.
 
-The folder has its name when it is whole (``durable.py``), so whoever loads it meanwhile, or after a
-crash, finds the graph that was there before, or the new one. Where the earlier one was just set
+The folder has its name when it is whole (``durable.py``), so a reader meanwhile, or after a crash,
+finds the graph that was there before, or the new one. Where the earlier one was just set
 aside when the machine went down, it is loaded from there.
 """
 

@@ -1,9 +1,9 @@
 """Values of some vertices, as a parameter of an analytic: a mapping, or a file that has them.
 
 A file is Parquet or CSV (by its name, ``.csv`` also packed as Arrow knows it) with the columns
-``vertex`` and ``value``. It is read by the client, so workers need not see it. What is told of the
-values later on, in results, is the mapping itself, or the file's name, the number of its rows and a
-digest of them: so that the same file with other rows is another parameter.
+``vertex`` and ``value``. It is read by the client, so workers need not see it. Results keep the
+mapping itself as the parameter, or the file's name, the number of its rows and a digest of them: so
+the same file with other rows is another parameter.
 """
 
 import hashlib

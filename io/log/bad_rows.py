@@ -5,8 +5,8 @@ taken out, and it is converted again: the error knows all rows that break the sa
 are as many rounds as rules that are broken. Rows that cannot be read, because a page is damaged or
 a line of text is no row, are left out with the batch that they are in.
 
-What is left out depends on the bytes of the log and the settings that a state keeps, so whoever
-loads a batch again leaves out the same rows.
+What is left out depends on the bytes of the log and the settings that a state keeps, so a
+batch that is loaded again leaves out the same rows.
 
 Not here: which rows are bad (``conversion.py``, ``gpu_core/batch/rows.py``), where they are kept
 (``quarantine.py``).
@@ -61,7 +61,7 @@ class PlannedRows:
     quarantine: bool = False
 
     def read(self) -> tuple[ReadRows, LeftOut | None]:
-        """Read the rows; what is left out are all or none.
+        """Read the rows: all of them, or, where one cannot be read and may be left out, none.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """Bounds of the ids of a table from the statistics of its file, to avoid a scan.
 
 The statistics of a Parquet file have them without a row being read. They travel with the table, as
-metadata of its schema. Nobody has checked them: whoever uses them sees to it that ids beyond them
-do no harm.
+metadata of its schema. They are not checked against the rows, so code that uses them must stay
+correct for ids beyond them.
 """
 
 import json

@@ -66,8 +66,8 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
 
 
 def _facts(path: LogPath, file: LogFileReader, op: str, ts: str, words: Operations) -> FileFacts:
-    # Of two columns of one name, which a run refuses, nobody knows which one is meant; nor does
-    # anybody read lists and structures.
+    # Two columns of one name are ambiguous, and a run refuses them; lists and structures are not
+    # read.
     once = [each for each in (op, ts) if file.schema.names.count(each) == 1]
     there = [each for each in once if not pa.types.is_nested(file.schema.field(each).type)]
     operations: dict[str, int] = {}

@@ -8,8 +8,8 @@ Batches are runs of the ordered rows, cut as those of the files would be: a batc
 of a file of a log has the ordered rows at these positions of the log. They are found without
 reading the log before: each row group (block of text) has a lowest and a highest value, so its rows
 have places from one number to another. A batch reads the groups that can have rows in its places,
-sorts them, and leaves out what comes before and after. So it is the same whoever reads it, and
-whenever.
+sorts them, and leaves out what comes before and after. So a batch is the same on every worker, and
+each time that it is read.
 
 A file that is added later must not begin before the highest value of those that are planned: their
 batches are what they are.

@@ -11,9 +11,9 @@ Invariants
 * files are planned in the order of the log (``log_paths.py``), and a new one comes after all of
   them. A plan keeps its order: older states were planned in the order of names as text
 * a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
-  graph is rebuilt from. Files beyond the newest checkpoint may be corrected, and are planned anew
+  graph is rebuilt from. Files beyond the newest checkpoint may be corrected, and are planned again
 
-Not here: where the plan is kept (``state.py``).
+Not here: where the plan is kept (``io/state/directory.py``).
 """
 
 import hashlib

@@ -1,11 +1,11 @@
 """Plain columns of a Parquet file, read as views of the mapped file without a copy.
 
-Such is a column chunk without nulls, compression and encoding, whose values are one page: a header
-and an array. The header is read, to be sure that there is but one page. `write_log_file` stores
-32-bit ids and ops of one byte so.
+A column chunk is *plain* if it has no nulls, no compression and no encoding, and its values are one
+page: a header and an array. The header is read, to be sure that there is but one page.
+`write_log_file` stores 32-bit ids and ops of one byte like this.
 
 A view lasts as long as the mapping, which it keeps. A file of a log does not change; one that is
-cut short while a batch is made of it ends the process (SIGBUS). The batch is then read anew, which
+cut short while a batch is made of it ends the process (SIGBUS). The batch is then read again, which
 shows that the file has changed.
 
 Not here: whether the values are as they were written (``page_checks.py``).

@@ -1,10 +1,10 @@
 """The lock of a state directory: one run writes at a time; others can see which.
 
 It is a ``flock`` on a file: the kernel releases it when the process is gone, however it went. A run
-writes its name into the file and takes it out at its end, so a name that is left is of a run that
-goes on, or of one that was killed: then the lock itself decides.
+writes its name into the file and removes it at its end. So a file with a name in it is of a run
+that goes on, or of one that was killed; which of them, the lock shows.
 
-Not here: what is locked, and until when (``state.py``).
+Not here: what is locked, and until when (``directory.py``).
 """
 
 import fcntl
@@ -66,7 +66,7 @@ def take_lock(folder: Path) -> int:
             )
             raise StateInUseError(msg) from None
         with suppress(FileNotFoundError):
-            # Locked is a file that another run may have removed since it was opened.
+            # Another run may have removed the file since it was opened: then a new one counts.
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
                 _write_name(descriptor, folder)
                 return descriptor

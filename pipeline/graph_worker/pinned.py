@@ -58,15 +58,16 @@ class CopiedGraph:
     @classmethod
     def of(cls, graph: GraphReader) -> Self:
         """Copy a graph, which is not changed meanwhile."""
-        state_hash = None if reports_hash(graph) else graph.state_hash()
+        state_hash = None if is_hashed_by_client(graph) else graph.state_hash()
         arrays: Arrays = graph.checkpoint_arrays()
         return cls(arrays, state_hash, int(graph.num_vertices), int(graph.num_edges))
 
 
-def reports_hash(graph: GraphReader) -> bool:
-    """Whether the client works the state hash out, of the copy, while it writes the files.
+def is_hashed_by_client(graph: GraphReader) -> bool:
+    """Whether the client computes the state hash, from the copy, while it writes the files.
 
-    A GPU has the rows in order sooner than cores have.
+    It must be able to (`checkpoint_hash`). Of any ids on a GPU the engine does it all the same: a
+    GPU puts rows in the order of the ids sooner than the client's cores do.
     """
     return graph.ids == "dense" or (graph.directed and graph.engine == "host")
 
@@ -80,7 +81,7 @@ def is_copied_at_once(graph: DynamicGraph) -> bool:
     what is maintained an epoch shares with the graph.
     """
     shares = are_names(graph.ids) or graph.properties or graph.vertex_properties or graph.maintained
-    return graph.engine == "host" and not shares and reports_hash(graph)
+    return graph.engine == "host" and not shares and is_hashed_by_client(graph)
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class Cluster:
         return answer.result()
 
     def hurry(self) -> None:
-        """Wait no longer for who is stopped: nothing more will be asked of the cluster."""
+        """Wait no longer for stopped workers: nothing more will be asked of the cluster."""
         self._hurry()
         if self._is_silent:
             # Else all that is taken back at the end would wait for it once more.

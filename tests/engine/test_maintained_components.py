@@ -10,15 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copied_graphs import COPIES
-from graphtide import BatchError, CorruptImageError, DynamicGraph, SettingsError
+from followed import apply_drawn, apply_rows, draw_kind
+from graphtide import CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
 from graphtide.gpu_core.cuda.analytics.maintained import maintained_components as cuda_twin
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.maintained import maintained_components as host_twin
 from graphtide.gpu_core.jit import parallel
 from graphtide.testing import engine_of
-from oracles import OF_BATCHES, Row, batch_of
-from strategies import LAYOUTS, RECORDS, batches, bursts, examples, pools
+from oracles import Row
+from strategies import examples
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -44,10 +45,6 @@ def made(**settings: Any) -> DynamicGraph:
     graph = DynamicGraph(**settings)
     graph.maintain(NAME)
     return graph
-
-
-def apply(graph: DynamicGraph, rows: list[Row]) -> None:
-    graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
 
 
 def is_stale(graph: DynamicGraph) -> bool:
@@ -81,26 +78,13 @@ def check(graph: DynamicGraph) -> None:
 @settings(max_examples=examples(10), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject) -> None:
-    kind: dict[str, Any] = {
-        **data.draw(st.sampled_from(KINDS)),
-        "records": data.draw(st.sampled_from(RECORDS)),
-        "ids": data.draw(st.sampled_from(("any", "dense"))),
-        "storage": data.draw(st.sampled_from(("soa", "aos"))),
-        "layout": data.draw(st.sampled_from(list(LAYOUTS))),
-        "create_vertices": data.draw(st.sampled_from((True, True, False))),
-    }
-    graph = made(**kind)
-    pool = data.draw(pools(kind["ids"])) + list(range(8, 8 + data.draw(st.integers(0, 6))))
-    for _ in range(data.draw(st.integers(1, 6))):
-        rows = data.draw(bursts(pool) | batches(pool))
-        try:
-            apply(graph, rows)
-        except BatchError:
-            # Refused, as it names end points that are not there: searched anew.
-            assert not kind["create_vertices"]
-            graph.weakly_connected_components()
-        else:
+    graph = made(**data.draw(st.sampled_from(KINDS)), **draw_kind(data))
+    for is_applied in apply_drawn(data, graph):
+        if is_applied:
             assert not is_stale(graph)
+        else:
+            # They are searched anew.
+            graph.weakly_connected_components()
         if data.draw(st.booleans()):
             graph.audit()
     check(graph)
@@ -133,7 +117,7 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(
         if number % 10 == 9:
             # A hub goes, and comes back with some of its edges, maybe at another index.
             rows += [Row(-1, 0, None), *(Row(1, 0, v) for v in range(5, 25))]
-        apply(graph, rows)
+        apply_rows(graph, rows)
         assert not is_stale(graph)
         # Not after every batch: what one has removed is looked at with the next one then.
         if number % 3 == 0:
@@ -154,7 +138,7 @@ def test_bridges_of_a_tree_that_go_and_come_back() -> None:
     for size in (1, 1, 1, 3, 10, 50, 1, 100, 150, 1):
         some = rng.choice(child.size, size, replace=False)
         rows = [Row(-1 if is_there[i] else 1, int(parent[i]), int(child[i])) for i in some.tolist()]
-        apply(graph, rows)
+        apply_rows(graph, rows)
         is_there[some] ^= True
         assert not is_stale(graph)
         check(graph)
@@ -176,7 +160,7 @@ def test_a_cycle_holds_where_it_is_cut_once() -> None:
         check(graph)
     # Deleted and put in one batch: the pieces are joined in another way.
     rows = [Row(1, 140, 301), Row(1, 5, 200), Row(-1, 5, 6)]
-    apply(graph, rows)
+    apply_rows(graph, rows)
     assert not is_stale(graph)
     check(graph)
 

@@ -2,7 +2,6 @@
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -11,15 +10,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copied_graphs import COPIES
-from followed import apply_rows, in_seven, is_stale, random_rows
+from followed import (
+    apply_drawn,
+    apply_rows,
+    draw_kind,
+    in_seven,
+    is_stale,
+    random_rows,
+)
 from graphs import lcc, simple_undirected
-from graphtide import BatchError, CorruptImageError, DynamicGraph
+from graphtide import CorruptImageError, DynamicGraph
 from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 from oracles import Row
-from strategies import LAYOUTS, RECORDS, batches, bursts, examples, pools
+from strategies import LAYOUTS, examples
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
@@ -71,27 +77,13 @@ def check_by_definition(graph: DynamicGraph) -> None:
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject, engine: str, definition: str) -> None:
-    kind: dict[str, Any] = {
-        "self_loops": data.draw(st.sampled_from(("keep", "drop"))),
-        "records": data.draw(st.sampled_from(RECORDS)),
-        "ids": data.draw(st.sampled_from(("any", "dense"))),
-        "storage": data.draw(st.sampled_from(("soa", "aos"))),
-        "create_vertices": data.draw(st.sampled_from((True, True, False))),
-    }
+    self_loops = data.draw(st.sampled_from(("keep", "drop")))
     # A device has its layout by its name.
-    layout = {"layout": data.draw(st.sampled_from(list(LAYOUTS)))} if engine == "host" else {}
-    graph = DynamicGraph(**kind, **layout)
+    graph = DynamicGraph(self_loops=self_loops, **draw_kind(data, has_layout=engine == "host"))
     graph.maintain("clustering", directed=definition)
-    pool = data.draw(pools(kind["ids"])) + list(range(8, 8 + data.draw(st.integers(0, 6))))
-    for _ in range(data.draw(st.integers(1, 5))):
-        rows = data.draw(bursts(pool) | batches(pool))
-        try:
-            apply_rows(graph, rows)
-        except BatchError:
-            # Refused, as it names end points that are not there: counted anew.
-            assert not kind["create_vertices"]
-        else:
-            assert not is_stale(graph)
+    for is_applied in apply_drawn(data, graph):
+        # After one that was refused they are counted anew.
+        assert not (is_applied and is_stale(graph))
         graph.audit()
         graph.triangles()
     check(graph)

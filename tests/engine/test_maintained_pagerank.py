@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from copied_graphs import COPIES
 from exact_ranks import exact_ranks
-from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
+from followed import apply_drawn, apply_rows, draw_kind, random_rows
+from graphtide import ArenaFullError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
-from oracles import OF_BATCHES, Row, batch_of
-from strategies import DIRECTIONS, LAYOUTS, RECORDS, batches, bursts, pools
+from oracles import Row
+from strategies import DIRECTIONS
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -59,46 +60,20 @@ def check(graph: DynamicGraph, *, alpha: float = 0.85, tol: float) -> None:
 @settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
-    kind: dict[str, Any] = {
-        **data.draw(st.sampled_from(DIRECTIONS)),
-        "records": data.draw(st.sampled_from(RECORDS)),
-        "ids": data.draw(st.sampled_from(("any", "dense"))),
-        "storage": data.draw(st.sampled_from(("soa", "aos"))),
-        "create_vertices": data.draw(st.sampled_from((True, True, False))),
-    }
+    kind = dict(data.draw(st.sampled_from(DIRECTIONS)))
     if kind.get("directed", True):
         kind["self_loops"] = data.draw(st.sampled_from(("drop", "keep")))
     # A device has its layout by its name.
-    layout = {"layout": data.draw(st.sampled_from(list(LAYOUTS)))} if engine == "host" else {}
-    graph = DynamicGraph(**kind, **layout)
+    graph = DynamicGraph(**kind, **draw_kind(data, has_layout=engine == "host"))
     alpha = data.draw(st.sampled_from([0.0, 0.5, 0.85, 0.97]))
     tol = data.draw(st.sampled_from([1e-2, 1e-6, 1e-11]))
     graph.maintain("pagerank", alpha=alpha, tol=tol, max_iter=5000)
     kept_of(graph).always = data.draw(st.sampled_from([None, "push", "push", "full"]))
-    pool = data.draw(pools(kind["ids"])) + list(range(8, 8 + data.draw(st.integers(0, 6))))
-    for _ in range(data.draw(st.integers(1, 5))):
-        rows = data.draw(bursts(pool) | batches(pool))
-        try:
-            graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
-        except BatchError:
-            # Refused, as it names end points that are not there.
-            assert not kind["create_vertices"]
+    for _ in apply_drawn(data, graph):
         graph.audit()
         if data.draw(st.booleans()):
             check(graph, alpha=alpha, tol=tol)
     check(graph, alpha=alpha, tol=tol)
-
-
-def random_rows(rng: np.random.Generator, vertices: int, count: int) -> list[Row]:
-    """Half of them are of two hubs; a few are of vertices."""
-    rows = []
-    for _ in range(count):
-        src, dst = (int(v) for v in rng.integers(0, vertices, 2))
-        if rng.random() < 0.5:
-            src = int(rng.integers(2))
-        is_vertex = rng.random() < 0.01
-        rows.append(Row(1 if rng.random() < 0.6 else -1, src, None if is_vertex else dst, 1.0))
-    return rows
 
 
 @pytest.mark.parametrize("always", ["push"], indirect=True)
@@ -112,7 +87,7 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(kind: dict[str, Any], always
         if number % 10 == 9:
             # A hub goes, and comes back with some of its edges.
             rows += [Row(-1, 0, None), *(Row(1, 0, v) for v in range(5, 25))]
-        graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+        apply_rows(graph, rows)
         assert kept_of(graph).is_stale != kept_of(graph).follows
         graph.audit()
         if number % 4 == 0:

@@ -13,9 +13,9 @@ import pytest
 from graphs import SHAPES
 from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.face.samples import in_host_memory
-from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.jit import parallel
 from oracles import chance_of
+from sampled import edges_by_pair, skewed_graph
 
 #: Ways to sample, by the names of the arguments.
 MODES: list[dict[str, Any]] = [
@@ -29,28 +29,6 @@ MODES: list[dict[str, Any]] = [
     {"fanouts": [-1, 2], "before": 30},
     {"fanouts": [2, -1]},
 ]
-
-
-def _graph(**kind: Any) -> DynamicGraph:
-    """A skewed graph with vertices that left, weights of 0 and times that repeat."""
-    graph = DynamicGraph(**({"records": "semantic64"} | kind))
-    src, dst = rmat_edges(np.arange(3_000, dtype=np.uint64), 8)
-    for part in range(2):
-        weight, ts = (src * 7 + dst + part) % 5 / 3, (src + 3 * dst) % 40 + part
-        graph.insert_edges(9 * src - 40, 9 * dst - 40, weight=weight, ts=ts)
-    graph.delete_vertices(graph.vertices()[::11])
-    graph.insert_vertices([5_000])
-    return graph
-
-
-def _edges(graph: DynamicGraph) -> dict[tuple[int, int], dict[str, Any]]:
-    edges = graph.edges()
-    found = {}
-    for i, pair in enumerate(zip(edges.src.tolist(), edges.dst.tolist(), strict=True)):
-        found[pair] = {name: column[i].item() for name, column in edges.properties.items()}
-        if not graph.directed:
-            found[pair[::-1]] = found[pair]
-    return found
 
 
 def _candidates(edges: dict[tuple[int, int], Any], mode: dict[str, Any], end: int) -> Counter[int]:
@@ -69,9 +47,9 @@ def test_samples_are_whole_and_of_edges_that_may_be_drawn(
     engine: str, shape: dict[str, Any], direction: str
 ) -> None:
     directed = direction != "undirected"
-    graph = _graph(directed=directed, engine=engine, **shape)
-    twin = _graph(directed=directed, engine="host")
-    edges, given = _edges(graph), graph.vertices()[::7]
+    graph = skewed_graph(directed=directed, engine=engine, **shape)
+    twin = skewed_graph(directed=directed, engine="host")
+    edges, given = edges_by_pair(graph), graph.vertices()[::7]
     of = {"direction": direction} if directed else {}
     # Which end of an edge is expanded.
     end = 0 if direction == "out" else 1
@@ -112,10 +90,10 @@ def test_samples_are_whole_and_of_edges_that_may_be_drawn(
 
 
 def test_each_tree_has_a_time_of_its_own(engine: str) -> None:
-    graph = _graph(engine=engine)
+    graph = skewed_graph(engine=engine)
     given = np.repeat(graph.vertices()[1::9], 2)
     before = np.resize([3, 25, 0, 40], given.size)
-    first = {pair: edge["first"] for pair, edge in _edges(graph).items()}
+    first = {pair: edge["first"] for pair, edge in edges_by_pair(graph).items()}
     sample = graph.sample_neighbors(given, [3, 2], disjoint=True, before=before, seed=1)
     assert sample.batch is not None
     assert sample.batch[: given.size].tolist() == list(range(given.size))
@@ -180,7 +158,7 @@ def test_weights_are_shares_with_and_without_replacement() -> None:
 
 
 def test_samples_are_those_of_the_seed_whatever_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = _graph(engine="host")
+    graph = skewed_graph(engine="host")
     given = graph.vertices()[::7]
     for mode in MODES:
         sample = graph.sample_neighbors(given, seed=8, **mode)

@@ -11,9 +11,9 @@ import pytest
 from graphs import SHAPES
 from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.generators.counter_random import random_words
-from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.jit import parallel
 from oracles import chance_of
+from sampled import edges_by_pair, skewed_graph
 
 #: Ways to walk, by the names of the arguments.
 MODES: list[dict[str, Any]] = [
@@ -24,39 +24,14 @@ MODES: list[dict[str, Any]] = [
 ]
 
 
-def _graph(**kind: Any) -> DynamicGraph:
-    """A skewed graph with ends, vertices that left, weights of 0 and times that repeat."""
-    graph = DynamicGraph(**({"records": "semantic64"} | kind))
-    src, dst = rmat_edges(np.arange(3_000, dtype=np.uint64), 8)
-    for part in range(2):
-        weight = (src * 7 + dst + part) % 5 / 3
-        graph.insert_edges(
-            9 * src - 40, 9 * dst - 40, weight=weight, ts=(src + 3 * dst) % 50 + part
-        )
-    graph.delete_vertices(graph.vertices()[::11])
-    graph.insert_vertices([5_000])
-    return graph
-
-
-def _edges(graph: DynamicGraph) -> dict[tuple[int, int], dict[str, Any]]:
-    edges = graph.edges()
-    found = {}
-    columns = edges.properties
-    for i, pair in enumerate(zip(edges.src.tolist(), edges.dst.tolist(), strict=True)):
-        found[pair] = {name: column[i].item() for name, column in columns.items()}
-        if not graph.directed:
-            found[pair[::-1]] = found[pair]
-    return found
-
-
 @pytest.mark.parametrize("shape", SHAPES[::3])
 @pytest.mark.parametrize("directed", [True, False])
 def test_every_step_is_an_edge_that_may_be_taken(
     engine: str, shape: dict[str, Any], directed: bool
 ) -> None:
-    graph = _graph(directed=directed, engine=engine, **shape)
-    edges, starts = _edges(graph), np.repeat(graph.vertices(), 2)
-    twin = _graph(directed=directed, engine="host")
+    graph = skewed_graph(directed=directed, engine=engine, **shape)
+    edges, starts = edges_by_pair(graph), np.repeat(graph.vertices(), 2)
+    twin = skewed_graph(directed=directed, engine="host")
     following: dict[int, list[tuple[int, dict[str, Any]]]] = {}
     for (u, v), edge in edges.items():
         following.setdefault(u, []).append((v, edge))
@@ -133,7 +108,7 @@ def test_successive_steps_are_independent() -> None:
 def test_walks_of_a_seed_are_prefixes_of_longer_ones_and_of_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    graph = _graph(engine="host")
+    graph = skewed_graph(engine="host")
     starts = np.resize(graph.vertices(), 500)
     for mode in MODES:
         longer = graph.random_walks(starts, 12, **mode).walks

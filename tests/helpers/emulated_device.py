@@ -137,10 +137,6 @@ class EmulatedDevice:
     def errors_named(self, doing: str, asked: int | None = None) -> Iterator[None]:
         yield
 
-    @contextmanager
-    def using_scratch(self, allocate: Callable[[int], Any]) -> Iterator[None]:
-        yield
-
     def launch(
         self,
         source: str,

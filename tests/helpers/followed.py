@@ -1,18 +1,46 @@
 """Batches for graphs that maintain something, and how their work is cut in tests."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
-from graphtide import DynamicGraph
+from graphtide import BatchError, DynamicGraph
 from graphtide.testing import engine_of
 from oracles import OF_BATCHES, Row, batch_of
+from strategies import LAYOUTS, RECORDS, batches, bursts, pools
 
 
 def apply_rows(graph: DynamicGraph, rows: Sequence[Row]) -> None:
     """Apply rows as one batch."""
     graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+
+
+def draw_kind(data: st.DataObject, *, has_layout: bool = True) -> dict[str, Any]:
+    """How a graph is kept, and what its batches may be; ``has_layout``: its layout, too."""
+    kind: dict[str, Any] = {
+        "records": data.draw(st.sampled_from(RECORDS)),
+        "ids": data.draw(st.sampled_from(("any", "dense"))),
+        "storage": data.draw(st.sampled_from(("soa", "aos"))),
+        "create_vertices": data.draw(st.sampled_from((True, True, False))),
+    }
+    return kind | ({"layout": data.draw(st.sampled_from(list(LAYOUTS)))} if has_layout else {})
+
+
+def apply_drawn(data: st.DataObject, graph: DynamicGraph) -> Iterator[bool]:
+    """Apply some batches; after each, whether it was, or was refused for a missing end point."""
+    pool = data.draw(pools(graph.ids)) + list(range(8, 8 + data.draw(st.integers(0, 6))))
+    for _ in range(data.draw(st.integers(1, 6))):
+        rows = data.draw(bursts(pool) | batches(pool))
+        try:
+            apply_rows(graph, rows)
+        except BatchError:
+            assert not graph.create_vertices
+            yield False
+        else:
+            yield True
 
 
 def is_stale(graph: DynamicGraph) -> bool:

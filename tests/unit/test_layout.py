@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,32 @@ def test_public_names_are_sorted_and_importable() -> None:
     assert classes <= set(graphtide.__all__), "an error type is not public"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = graphtide.nothing
+
+
+def test_type_checkers_find_all_public_names() -> None:
+    """Names are imported at run time, on first use: a checker knows them from the stub alone."""
+    stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
+    typed = {
+        each.name: import_module("." + node.module, "graphtide")
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    }
+    assert {"open" if name == "open_state" else name for name in typed} == {
+        name for name in graphtide.__all__ if not name.startswith("_")
+    }
+    for name, module in typed.items():
+        public = "open" if name == "open_state" else name
+        assert getattr(module, name) is getattr(graphtide, public)
+
+
+def test_the_page_on_the_api_has_all_public_names() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    drawn = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+    for name in graphtide.__all__:
+        public = getattr(graphtide, name)
+        if not name.startswith("_") and public.__module__ not in drawn:
+            assert f"{public.__module__}.{public.__qualname__}" in drawn, name
 
 
 IMPORTED = """

@@ -1,9 +1,10 @@
 """Shared parts of benchmarks of the graph: the engine under test, a workload on it, exactness."""
 
+import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,6 +41,10 @@ class Row:
     def caller(self, what: str) -> str:
         """Median and quartiles as the caller sees it."""
         return spread([lap.caller for lap in self.laps[what]]) if what in self.laps else ""
+
+    def median(self, what: str, clock: Literal["device", "caller"] = "device") -> float:
+        """Median of what was done, in milliseconds on the clock of the device or the caller."""
+        return statistics.median(getattr(lap, clock) for lap in self.laps[what])
 
 
 class Arm:

@@ -22,6 +22,11 @@ class Selection:
     #: Bits taken off every size.
     smaller: int
 
+    @property
+    def chosen(self) -> Sequence[str]:
+        """Names of the workloads that are measured."""
+        return self.names or self.default
+
     def begin(
         self,
         command: str,
@@ -53,6 +58,6 @@ class Selection:
 
     def benches(self, kind: type[B], arm: Arm) -> Iterator[B]:
         """Make each workload as a benchmark of a kind, one at a time."""
-        for name in self.names or self.default:
+        for name in self.chosen:
             keys = WORKLOADS[name].keys(arm.xp, smaller=self.smaller)
             yield kind(arm, name, keys, WORKLOADS[name].scale - self.smaller, self.repeats)

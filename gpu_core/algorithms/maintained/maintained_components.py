@@ -43,8 +43,8 @@ answered by a recount, and levels are made for the next one. That was in vain if
 followed before they are stale again: then twice as many questions wait for them, until one is
 followed. So they cost little where all batches are large.
 
-What an engine offers: ``algorithms.maintained_components``. Levels and roots of two engines, and of
-two runs on a GPU, are different ones, and either engine goes on from those of the other.
+What an engine offers: `ComponentsTwin`. Levels and roots of two engines, and of two runs on a GPU,
+are different ones, and either engine goes on from those of the other.
 
 Sources: Even, Shiloach, "An On-Line Edge-Deletion Problem", J. ACM 1981 (levels); McColl, Green,
 Bader, "A New Parallel Algorithm for Connected Components in Dynamic Graphs", HiPC 2013 (what proves
@@ -55,18 +55,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ...rows import Adjacencies, Array, Rows
 from ..shared.adjacencies import adjacencies_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
-
-#: An array of the engine's array module.
-Array = Any
 
 #: What is maintained by these, as `registry.py` names it.
 NAME: Final = "weakly_connected_components"
@@ -88,8 +86,62 @@ class Forest(NamedTuple):
     size: Array
 
 
+class ComponentsTwin(Protocol):
+    """What an engine offers; ``workspace`` is that of its `Reader`."""
+
+    #: Entries that a search reads in the time in which a changed edge is looked after, and in which
+    #: one is read to repair levels.
+    ENTRIES_AN_EDGE: int
+    ENTRIES_A_READ: int
+    #: Recounts in the time of a search.
+    RECOUNTS_A_SEARCH: int
+    #: Vertices of the smallest graph whose repair may take less time than a recount.
+    FEWEST_VERTICES: int
+
+    def search(self, workspace: Any, adjacencies: Adjacencies) -> Forest:
+        """Components of a graph, from nothing."""
+
+    def repair(
+        self, workspace: Any, adjacencies: Adjacencies, forest: Forest, removed: Array | None,
+        added: Array | None, most: int | None,
+    ) -> bool:  # fmt: skip
+        """Repair a forest; returns whether that is done, rather than broken off.
+
+        Parameters
+        ----------
+        adjacencies
+            Of the graph without the removed edges, and with the added ones.
+        forest
+            Of the graph before; written.
+        removed, added
+            As of `gpu_core/changes.py`; None: there are none.
+        most
+            Entries that may be read, by each of the two; None: any number.
+        """
+
+    def resized(self, workspace: Any, forest: Forest, count: int) -> Forest:
+        """Copy a forest, with a component of its own for each vertex that there was not."""
+
+    def roots_of(self, workspace: Any, forest: Forest, count: int) -> Array:
+        """uint32[count]: a copy of the roots."""
+
+    def all_of(self, workspace: Any, rows: Rows) -> Array:
+        """Order of all indices, absent ones too."""
+
+    def audit_arrays(
+        self, workspace: Any, adjacencies: Adjacencies, forest: Forest
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Arrays that an audit compares, by vertex index."""
+
+    def to_host(self, workspace: Any, items: Array) -> npt.NDArray[Any]:
+        """Copy items for a checkpoint."""
+
+    def from_host(self, workspace: Any, root: Any, level: Any) -> Forest:
+        """A forest of a checkpoint as it is kept here."""
+
+
 class MaintainedComponents:
-    """A `engine.Maintained`: a `Forest`."""
+    """An `engine.Maintained`: a `Forest`."""
 
     twin = "maintained_components"
     needs_reverse = True
@@ -215,6 +267,7 @@ class MaintainedComponents:
         if self._forest is None:
             # Beside a checkpoint a search takes no time, and who reads it goes on.
             self.begin(reader)
+        assert self._forest is not None
         twin, workspace = _twin(reader), reader.workspace
         forest = twin.resized(workspace, self._forest, reader.rows("out").count)
         return {
@@ -252,5 +305,6 @@ class MaintainedComponents:
         return {name: (kept[name], found[name]) for name in found}
 
 
-def _twin(reader: Reader) -> Any:
-    return getattr(reader.algorithms, MaintainedComponents.twin)
+def _twin(reader: Reader) -> ComponentsTwin:
+    twin: ComponentsTwin = getattr(reader.algorithms, MaintainedComponents.twin)
+    return twin

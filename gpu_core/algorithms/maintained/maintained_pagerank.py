@@ -41,7 +41,7 @@ what a plain step changes of ``x`` is ``r`` less its mean, over ``Y``, so ::
 
 but for the last bits of ``x``. It is the residual that is kept within ``tol``, as in `pagerank`.
 
-What an engine offers: ``algorithms.maintained_pagerank``, the host alone: on a GPU, where steps are
+What an engine offers: `pagerank_residuals.ResidualsTwin`, the host alone. On a GPU, where steps are
 cheap and each round of pushes waits, ranks are maintained by steps alone (`warm_pagerank.py`).
 
 Sources: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016 (the
@@ -55,22 +55,21 @@ import logging
 import math
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...rows import Array
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
+from .pagerank_residuals import ResidualsTwin, Totals
 
 if TYPE_CHECKING:
     from ...engine import Reader
-
-#: An array of the engine's array module.
-Array = Any
 
 _log = logging.getLogger(__name__)
 
@@ -91,29 +90,8 @@ _FINEST: Final = 1e-13
 _RECOMPUTE_EVERY: Final = 1000
 
 
-class Totals(NamedTuple):
-    """Sums over all vertices, exact."""
-
-    #: Of ``|r|``, and of ``r``.
-    absolute: int
-    signed: int
-    #: Of ``y`` where it is above 0, and of ``-y`` where it is below.
-    mass: int
-    below: int
-
-
-class Pushed(NamedTuple):
-    """Result of pushing residuals."""
-
-    rounds: int
-    #: Entries of the rows that were pushed.
-    entries: int
-    #: Whether residuals are as small as was asked for.
-    is_enough: bool
-
-
 class MaintainedPageRank(MaintainedRanks):
-    """A `engine.Maintained`: ``y`` and ``r`` by vertex index."""
+    """An `engine.Maintained`: ``y`` and ``r`` by vertex index."""
 
     twin = "maintained_pagerank"
     follows = True
@@ -172,7 +150,7 @@ class MaintainedPageRank(MaintainedRanks):
         )
         self._residuals, self._settled = residuals, None
 
-    def _own(self, twin: Any, workspace: Any, count: int, residuals: Array) -> None:
+    def _own(self, twin: ResidualsTwin, workspace: object, count: int, residuals: Array) -> None:
         """Have arrays of ``count`` items that are not shared."""
         assert self._mass is not None
         assert self._present is not None
@@ -314,7 +292,7 @@ class MaintainedPageRank(MaintainedRanks):
             return totals
         budget = (self._full_steps + twin.STEPS_TO_BEGIN) * rows.num_entries
         budget = budget // twin.ENTRIES_A_PUSH if self.always is None else 1 << 60
-        pushed: Pushed = pushes.run(totals, int(allowed), budget)
+        pushed = pushes.run(totals, int(allowed), budget)
         self._iterations = pushed.rounds
         if not pushed.is_enough:
             self._too_much = pushes.active
@@ -402,5 +380,6 @@ class MaintainedPageRank(MaintainedRanks):
         return {"residual": (kept, self._residuals.copy())}
 
 
-def _twin(reader: Reader) -> Any:
-    return getattr(reader.algorithms, MaintainedPageRank.twin)
+def _twin(reader: Reader) -> ResidualsTwin:
+    twin: ResidualsTwin = getattr(reader.algorithms, MaintainedPageRank.twin)
+    return twin

@@ -29,7 +29,7 @@ NUMBERS: Final = "rank_numbers"
 
 
 class MaintainedRanks(ABC):
-    """A `engine.Maintained` of PageRank.
+    """An `engine.Maintained` of PageRank.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ and R-MAT graphs), as each engine says. Before either step of a batch, where its
 more, the counts become stale, and are recounted on request. The result is the same to
 the bit. ``graphtide bench maintained`` measures how far the choice is from the better one.
 
-What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
+What an engine offers: `TrianglesTwin`, which finds the common neighbors.
 
 Source: batch-dynamic triangle counting (Makkar, Bader, Green, "Exact and Parallel Triangle Counting
 in Dynamic Graphs", HiPC 2017), with an order of the changed edges in place of inclusion and
@@ -43,19 +43,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ...rows import Adjacencies, Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..triangles.definitions import DIRECTED, check_definition
 
 if TYPE_CHECKING:
     from ...engine import Reader
-
-#: An array of the engine's array module.
-Array = Any
 
 #: What is maintained by these, as `registry.py` names it.
 NAME: Final = "clustering"
@@ -83,8 +81,46 @@ class Kept(NamedTuple):
         return Kept(*(None if array is None else change(array) for array in self))
 
 
+class ChangedPairs(Protocol):
+    """Pairs of vertices with changed edges, as an engine keeps them."""
+
+    @property
+    def work(self) -> int:
+        """Entries that are looked up to count their triangles."""
+
+
+class TrianglesTwin(Protocol):
+    """What an engine offers; ``workspace`` is that of its `Reader`."""
+
+    def pairs_of(self, workspace: Any, adjacencies: Adjacencies, keys: Array) -> ChangedPairs:
+        """Pairs of some edges, keys as of `gpu_core/changes.py`; the rows have all of them."""
+
+    def look_ups_of_recount(self, adjacencies: Adjacencies, triangles: int) -> float:
+        """Look-ups in the time that a recount takes."""
+
+    def count_pairs(
+        self, workspace: Any, adjacencies: Adjacencies, pairs: Any, kept: Kept, sign: int
+    ) -> None:
+        """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
+
+    def counts_of(self, workspace: Any, rows: Rows, kept: Kept) -> Any:
+        """Counts as `count_triangles` of the engine returns them."""
+
+    def total(self, workspace: Any, triangles: Array) -> int:
+        """Triangles of the graph."""
+
+    def resized(self, workspace: Any, counts: Array, count: int) -> Array:
+        """Copy counts, with zeros for vertices that there were not."""
+
+    def to_host(self, workspace: Any, counts: Array) -> npt.NDArray[np.int64]:
+        """int64[vertex_count]: a copy for a checkpoint."""
+
+    def from_host(self, workspace: Any, counts: Kept) -> Kept:
+        """Counts of a checkpoint as they are kept here."""
+
+
 class MaintainedTriangles:
-    """A `maintained.Maintained`: `Kept` counts.
+    """An `engine.Maintained`: `Kept` counts.
 
     Parameters
     ----------
@@ -240,8 +276,9 @@ class MaintainedTriangles:
         return {name: (kept[name], found[name]) for name in found}
 
 
-def _twin(reader: Reader) -> Any:
-    return getattr(reader.algorithms, MaintainedTriangles.twin)
+def _twin(reader: Reader) -> TrianglesTwin:
+    twin: TrianglesTwin = getattr(reader.algorithms, MaintainedTriangles.twin)
+    return twin
 
 
 def counts_of(reader: Reader, directed: str) -> Any:

@@ -4,18 +4,19 @@ A batch costs nothing: it makes the ranks stale. On request, or when an epoch is
 steps of `pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)``
 do; with the same bound. Nothing else is kept, so an audit has nothing to compare.
 
-What an engine offers: ``algorithms.pagerank`` with ``start_at`` and ``kept_at``.
+What an engine offers: `WarmTwin`, beside the steps themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
@@ -25,8 +26,18 @@ if TYPE_CHECKING:
     from ...engine import Reader
 
 
+class WarmTwin(Protocol):
+    """What an engine offers to start from earlier ranks, as it keeps them."""
+
+    def start_at(self, workspace: Any, out: Rows, kept: Any) -> Array:
+        """float64[vertex_count], sum 1: a start from earlier ranks, by vertex index."""
+
+    def kept_at(self, workspace: Any, ids: Array | None, ranks: npt.NDArray[np.float64]) -> Any:
+        """Ranks of a checkpoint as they are kept here; ``ids``: `Reader.id_table`."""
+
+
 class WarmPageRank(MaintainedRanks):
-    """A `engine.Maintained`: ranks, which do not change once they are made."""
+    """An `engine.Maintained`: ranks, which do not change once they are made."""
 
     twin = "pagerank"
     follows = False
@@ -73,7 +84,7 @@ class WarmPageRank(MaintainedRanks):
         if self._is_stale:
             self.begin(reader)
 
-    def follow(self, reader: Reader, edges: Any, *, is_added: bool) -> None:
+    def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Become stale."""
         self.forget()
 
@@ -129,5 +140,6 @@ class WarmPageRank(MaintainedRanks):
         return {}
 
 
-def _twin(reader: Reader) -> Any:
-    return getattr(reader.algorithms, WarmPageRank.twin)
+def _twin(reader: Reader) -> WarmTwin:
+    twin: WarmTwin = getattr(reader.algorithms, WarmPageRank.twin)
+    return twin

@@ -199,7 +199,7 @@ class ClusteringResult(VertexTable):
     def _totals(self) -> Totals:
         return self._columns.totals()
 
-    def rows_of(self, vertices: Int64s, names: Int64s) -> ClusteringResult:
+    def rows_of(self, vertices: npt.NDArray[np.integer[Any]], names: Int64s) -> ClusteringResult:
         """Return the rows of some vertices, in their order and under other names."""
         rows = np.searchsorted(self.keys, vertices)
         columns = HostColumns(names, self.degree[rows], self.triangles[rows], self.clustering[rows])

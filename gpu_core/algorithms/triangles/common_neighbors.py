@@ -9,7 +9,9 @@ of graphs without directions. It leaves out u and v, which are their own neighbo
 a vertex to itself are kept.
 
 What an engine offers: ``algorithms.common_neighbors`` with ``count_common``, of rows alone. Pairs
-are no vertices, so this is no analytic of runs. Not here: how users name pairs (`pairs.py`).
+are no vertices, so this is no analytic of runs.
+
+Not here: how users name pairs (`face/pairs.py`).
 """
 
 from __future__ import annotations

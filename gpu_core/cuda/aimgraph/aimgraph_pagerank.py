@@ -6,7 +6,7 @@
 
 Each row is walked once a step, and what its vertex gives is added to its neighbors by atomics: no
 reverse adjacency is needed. Ranks of vertices without out-edges go nowhere, as in the thesis'
-formula; where there are none, ranks are those of `algorithms.pagerank` times the number of
+formula; where there are none, ranks are those of `DynamicGraph.pagerank` times the number of
 vertices. Kernels: ``aimgraph_pagerank.cu``.
 
 Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), sections 2.3.2, 7.1 and

@@ -1,4 +1,4 @@
-"""Source text of the kernels: one self-contained text a file, made from the sources and `image.py`.
+"""Source text of the kernels: one self-contained text a file, put together from its headers.
 
 A kernel file names its headers with ``#include "name.cuh"``. They are put in place here, each once,
 because CuPy's cache of compiled code knows a kernel by its text alone: with real includes an edit
@@ -13,7 +13,7 @@ from:
 ``fields.<NAME>``          ``constexpr`` of the same name: int, u32 or i64, the first that holds it
 ``records.<NAME>_WORD``    ``constexpr int`` of the same name
 ``records.WIDE_WORDS``     ``HAS_WIDE_WEIGHT(words)``: of an entry of ``words`` words
-``layouts.LAYOUTS``         ``LAYOUT_RUNS``, ``LAYOUT_CHAIN``
+``layouts.LAYOUTS``         ``LAYOUT_RUNS``, ``LAYOUT_CHAIN``, ``LAYOUT_TREE``
 ``fields.Shape``           ``struct Shape``, every field an ``i64``
 ``structs.<NAME>``         ``constexpr`` of the same name; of ``THRESHOLDS`` macros that tests set
 ``structs.STRUCTS``        ``struct`` of each
@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import records
-from ...image import fields as image
+from ...image import fields
 from ...layouts import LAYOUTS
 from ...records import RECORDS
 from .. import structs
@@ -46,8 +46,8 @@ _ROOTS: Final = tuple(Path(__file__).parents[2] / room for room in ("cuda", "lay
 #: Options of NVRTC. Without contraction a product and a sum round as they do on the host.
 OPTIONS: Final = ("-std=c++17", "--fmad=false")
 
-#: `image.Shape` as a kernel argument: passed by value.
-SHAPE_DTYPE: Final = np.dtype([(name, np.int64) for name in image.Shape._fields])
+#: `fields.Shape` as a kernel argument: passed by value.
+SHAPE_DTYPE: Final = np.dtype([(name, np.int64) for name in fields.Shape._fields])
 
 #: Texts that are no files, by name.
 _TEXTS: Final[dict[str, str]] = {}
@@ -61,7 +61,7 @@ _KERNEL = re.compile(
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def shape_argument(shape: image.Shape) -> npt.NDArray[np.void]:
+def shape_argument(shape: fields.Shape) -> npt.NDArray[np.void]:
     """``Shape`` of the kernels: a 0-d array of `SHAPE_DTYPE`."""
     return np.array(tuple(shape), dtype=SHAPE_DTYPE)
 
@@ -125,7 +125,7 @@ def _flattened(name: str, seen: set[str]) -> str:
 def constants() -> str:
     """Text of ``constants.cuh``."""
     numbers: dict[str, int] = {}
-    for owner in (image, records, structs):
+    for owner in (fields, records, structs):
         for name, value in vars(owner).items():
             if isinstance(value, int) and name.isupper():
                 numbers[name] = value
@@ -147,7 +147,7 @@ def constants() -> str:
             for name, value in numbers.items()
         ),
         "struct Shape {",
-        *(f"    i64 {name};" for name in image.Shape._fields),
+        *(f"    i64 {name};" for name in fields.Shape._fields),
         "};",
         *(f"#ifndef {n}\n#define {n} {v}\n#endif" for n, v in structs.THRESHOLDS.items()),
         *(each.source for each in structs.STRUCTS),

@@ -346,12 +346,6 @@ class Device:
         except Exception as error:
             self._raise_named("waiting for the device", error)
 
-    @contextmanager
-    def using_scratch(self, allocate: Callable[[int], Array]) -> Iterator[None]:
-        """In here CuPy's own temporaries come from ``allocate(bytes)``, an array that large."""
-        with self.xp.cuda.using_allocator(lambda size: allocate(size).data):
-            yield
-
     def _enter(self) -> _ThreadState:
         """State of this thread, whose current device this one is from now on."""
         if self.broken is not None:

@@ -2,7 +2,7 @@
 //
 // Part of     every kernel that reads or writes the image
 // Host twin   gpu_core/layouts/__init__.py, same names and arithmetic
-// Numbers     constants.cuh, generated from image.py and records.py (gpu_core/cuda/device/compile.py)
+// Numbers     constants.cuh, generated: gpu_core/cuda/device/compile.py
 //
 // An image is u32[]; pages lie downwards from Shape.page_end, a run's words start at the address
 // of its last page. What is said here of adjacencies holds for the layout `runs`: one contiguous run a

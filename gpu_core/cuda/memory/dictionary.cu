@@ -1,6 +1,6 @@
 // dictionary.cu -- look up users' ids, map a batch, and maintain the hash table.
 //
-// Part of     the apply path: **map ids** -> deltas -> plan -> allocate_demand -> commit (map_ids), and
+// Part of     the apply path: **map ids** -> deltas -> plan -> allocate -> commit (map_ids), and
 //             commit's changes of the table
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py, map_ids.py, cuda/memory/dictionary.py     Host twin   host/memory/dictionary.py
 // Keeps       one table for one set of ids, whatever the order in which they came and went:

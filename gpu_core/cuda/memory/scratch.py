@@ -76,10 +76,6 @@ class DeviceScratch:
             return self._words.view(np.uint8)[start : start + count * kind.itemsize].view(kind)
         return self._xp.ndarray((int(count),), kind, self._words.data + start)
 
-    def allocate(self, size: int) -> Any:
-        """uint8 array of ``size`` bytes, for `device.Device.using_scratch`."""
-        return self.take(size, np.uint8)
-
 
 class Pieces:
     """Scratch of which only kernels see the content; as `sorting.Scratch`."""

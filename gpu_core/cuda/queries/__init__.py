@@ -1,1 +1,1 @@
-"""Bulk queries about vertices and pairs, and CSR copies, on the device."""
+"""What is read of a graph in device memory: queries, rows, CSR copies, epochs."""

@@ -1,6 +1,6 @@
 """The end of a batch on the device: its report.
 
-Part of   the apply path: map ids -> deltas -> plan -> allocate_demand -> **commit**
+Part of   the apply path: map ids -> deltas -> plan -> allocate -> **commit**
 Kernels   ``commit.cu``
 
 The launches that write rows and records are those of `row_launches.py`; the last one of them leaves

@@ -105,7 +105,7 @@ IMAGE: Final = _record(
     # longest entry; entries of a page by direction, 0: rows lie on runs.
     "page_queue", "page_slots", "entry_words", ("page_entries", (2,)),
 )  # fmt: skip
-#: Handles of the kernels, and what they are compiled with: `kernels.pack_kernels`.
+#: Handles of the kernels, and what they are compiled with: `kernels.Kernels.pack`.
 KERNELS: Final = _record(
     ("directed", (2, len(DIRECTED_KERNELS))),
     ("plain", (len(PLAIN_KERNELS),)),

@@ -1,1 +1,1 @@
-"""The image in host memory: arena, relocation, dictionary, restore, verification."""
+"""The image in host memory: arena, relocation, dictionary, capacities of rows."""

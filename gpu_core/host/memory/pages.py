@@ -1,9 +1,10 @@
 """Zeroed memory for an image, on small system pages for small graphs.
 
-A page of the operating system comes with the first touch of it, and NumPy asks for huge ones, of
-2 MiB: faster to walk, but a graph of a few edges, which touches both ends of the area of its image,
-took 4 MB by that. So the first and the last part of the area have small pages. They are an
-image's hottest words no longer than the graph is small, and few enough for the TLB then.
+A page of the operating system is allocated when it is first touched, and NumPy asks for huge ones,
+of 2 MiB. These are faster to walk, but a graph of a few edges, which touches both ends of the area
+of its image, took 4 MB that way. So the first and the last part of the area have small pages. That
+costs little: those parts are read most only while the graph is small, and then the TLB holds their
+pages.
 """
 
 import mmap

@@ -1,1 +1,1 @@
-"""Bulk queries about vertices and pairs, and CSR copies, on the host."""
+"""What is read of a graph in host memory: queries, rows, CSR copies, epochs, checks."""

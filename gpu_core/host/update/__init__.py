@@ -1,1 +1,1 @@
-"""Apply a batch to the image in host memory."""
+"""Apply a batch, or a checkpoint, to the image in host memory."""

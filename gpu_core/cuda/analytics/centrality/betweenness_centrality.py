@@ -2,7 +2,7 @@
 
 Stages of a level, and their order: ``betweenness_centrality.cu``; how rows are walked once for 16
 sources, and in which order sums are taken: ``betweenness_stages.cuh``; how launches are started
-that do the stages of a batch of sources: `frontier.py`.
+that do the stages of a batch of sources: `parts/frontier.py`.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """

@@ -1,7 +1,7 @@
 """Core numbers in CUDA: peeling, many rounds in one launch, without the host.
 
 How vertices are peeled off: ``core_number.cu``; how launches are started that do the rounds:
-`frontier.py`.
+`parts/frontier.py`.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors of a directed graph that has none
 stored in a copy.

@@ -1,7 +1,7 @@
 """Greedy coloring in CUDA: each round colors all vertices whose earlier neighbors have colors.
 
 Why that gives the colors of one vertex after the other: ``greedy_coloring.cu``; how launches are
-started that do the rounds: `frontier.py`.
+started that do the rounds: `parts/frontier.py`.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Maintained triangles in CUDA: common neighbors of changed edges, by binary search in tiles.
 
-How they are found: `pairs.py`; what is found is added where it is. Kernels:
+How they are found: `parts/pairs.py`; what is found is added where it is. Kernels:
 ``maintained_triangles.cu``. The host chooses by the number of look-ups.
 
 Host twin: `host/analytics/maintained/maintained_triangles.py`. Not here: which of a triangle's
@@ -110,28 +110,28 @@ def _walked(adjacencies: Adjacencies) -> tuple[Array | np.int64, ...]:
 def count_pairs(
     workspace: Workspace,
     adjacencies: Adjacencies,
-    found: Pairs | DirectedPairs,
+    pairs: Pairs | DirectedPairs,
     kept: Kept,
     sign: int,
 ) -> None:
     """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     device = workspace.device
-    if isinstance(found, Pairs):
+    if isinstance(pairs, Pairs):
         device.launch(
-            _SOURCE, "count_common", found.blocks, THREADS, *found.listed, *adjacencies.out.walked,
+            _SOURCE, "count_common", pairs.blocks, THREADS, *pairs.listed, *adjacencies.out.walked,
             np.int64(sign), kept.triangles,
         )  # fmt: skip
         return
-    pairs, weights = found
-    count = int(pairs.keys.size)
+    of_pairs, weights = pairs
+    count = int(of_pairs.keys.size)
     device.launch(
-        _SOURCE, "count_neighbors", blocks_for(count), THREADS, pairs.keys, weights,
+        _SOURCE, "count_neighbors", blocks_for(count), THREADS, of_pairs.keys, weights,
         np.int64(count), np.int64(sign), kept.degree, kept.both_ways,
     )  # fmt: skip
     device.launch(
-        _SOURCE, "count_common_directed", pairs.blocks, THREADS, *pairs.listed, weights,
-        *_walked(adjacencies), np.int64(kept.both_ways is not None), np.int64(sign), kept.triangles,
-        kept.links,
+        _SOURCE, "count_common_directed", of_pairs.blocks, THREADS, *of_pairs.listed,
+        weights, *_walked(adjacencies), np.int64(kept.both_ways is not None), np.int64(sign),
+        kept.triangles, kept.links,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 //
 // Caller      gpu_core/cuda/analytics/parts/hubs.py
 //
-// The way is choose_hubs -> list_hubs; nothing need be read back.
+// Launches    choose_hubs -> list_hubs; nothing is read back
 // Order       which hub has which slot depends on scheduling, which vertices are hubs does not.
 #include "hubs.cuh"
 

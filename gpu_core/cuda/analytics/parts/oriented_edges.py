@@ -1,7 +1,8 @@
 """Oriented edges: each edge of the undirected simple graph once, from lower to higher degree.
 
-Lower is which has fewer neighbors or, of as many, the smaller index. So no vertex has more than
-``sqrt(2 m)`` targets, hubs included, which is what bounds the work of counting triangles.
+The lower end is the vertex with fewer neighbors, or, where both have as many, with the smaller
+index. So no vertex has more than ``sqrt(2 m)`` targets, hubs included, which bounds the work of
+counting triangles.
 
 Not here: what is done with it (`triangles.py`).
 

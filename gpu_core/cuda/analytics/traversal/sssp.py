@@ -1,6 +1,6 @@
 """Shortest paths by weight in CUDA: near-far, many rounds in one launch, without the host.
 
-How distances fall: ``sssp.cu``; how launches are started that do the rounds: `frontier.py`.
+How distances fall: ``sssp.cu``; how launches are started that do the rounds: `parts/frontier.py`.
 
 Rows are read where they are (`rows.Rows`).
 """

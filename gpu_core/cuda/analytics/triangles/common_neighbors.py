@@ -1,4 +1,4 @@
-"""Common neighbors in CUDA, by the search of `pairs.py`.
+"""Common neighbors in CUDA, by the search of `parts/pairs.py`.
 
 Kernel: ``common_neighbors.cu``.
 """

@@ -1,7 +1,7 @@
 // sorting.cu -- stable LSD radix sort of 64-bit keys.
 //
 // Part of     the apply path: deltas (rows of a batch in order), and batches of raw edges
-// Caller      gpu_core/cuda/device/sorting/sorting.py           Host twin   gpu_core/host/sorting.py
+// Caller      gpu_core/cuda/device/sorting/sorting.py           Host twin   gpu_core/host/update/parallel_sort.py
 // Launch      a pass is count_digits and scatter_*, or the first count is made by the kernel that
 //             writes the keys (sorting.cuh); up to BLOCK_KEYS keys: sort_block, all passes in one
 // Reads       keys u64[count], values u32[count] or null

@@ -1,6 +1,6 @@
 """Users' ids of a batch to vertex indices, where the host takes part.
 
-Part of   the apply path, its first step: **map ids** -> deltas -> plan -> allocate_demand -> commit
+Part of   the apply path, its first step: **map ids** -> deltas -> plan -> allocate -> commit
 Twin      ``host/update/map_ids.py``: the same indices for the same batch and graph
 
 Here are the batches of the mode ``ASSISTED`` (`modes.py`): unknown ids, deleted vertices.

@@ -1,6 +1,6 @@
 """Launches that map a batch to vertex indices and arrange its entries by direction: compiled.
 
-Part of   the apply path: **map ids -> deltas** -> plan -> allocate_demand -> commit
+Part of   the apply path: **map ids -> deltas** -> plan -> allocate -> commit
 Kernels   ``dictionary.cu``, ``vertices.cu``, ``deltas.cu``, ``row_buckets.cu``, ``sorting.cu``
 Twin      ``host/update/deltas.py``: the same deltas for the same batch
 

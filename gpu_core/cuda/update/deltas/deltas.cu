@@ -1,6 +1,6 @@
 // deltas.cu -- a delta of a batch: entries packed into keys, sorted, grouped by row.
 //
-// Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
+// Part of     the apply path: map ids -> **deltas** -> plan -> allocate -> commit
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py          Host twin   gpu_core/host/update/deltas.py
 // Keys        see deltas.cuh
 // Order       positions come from prefix sums: results do not depend on scheduling

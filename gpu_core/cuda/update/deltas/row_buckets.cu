@@ -1,6 +1,6 @@
 // row_buckets.cu -- bucket sort of a delta: a block sorts and groups the entries of a bucket of rows.
 //
-// Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
+// Part of     the apply path: map ids -> **deltas** -> plan -> allocate -> commit
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py          Host twin   gpu_core/host/update/deltas.py
 // Way         pack_lists -> one or two passes of the radix sort -> group_rows
 // Needs       keys in the order of their uppermost bits, which are the row's alone: all entries of a

@@ -1,6 +1,6 @@
 // few_rows.cu -- a batch of few rows in one launch: planned, allocated and written by one block.
 //
-// Part of     the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
+// Part of     the apply path: map ids -> deltas -> **plan -> allocate -> commit**
 // Caller      gpu_core/cuda/update/rows/row_launches.py
 // Reads       one delta of a batch, which is all of it, without long rows (rows.cuh)
 // Writes      what plan_rows, allocate_demand and commit_rows write, by the code that they share with it

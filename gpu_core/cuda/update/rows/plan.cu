@@ -1,6 +1,6 @@
 // plan.cu -- plan of a batch: new degree and capacity of each row, computed before any write.
 //
-// Part of     the apply path: map ids -> deltas -> **plan** -> allocate_demand -> commit
+// Part of     the apply path: map ids -> deltas -> **plan** -> allocate -> commit
 // Caller      gpu_core/cuda/update/rows/row_launches.py    Host twin   gpu_core/host/update/plan.py
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
 // Writes      the plan word of each row; by class and tile of rows, how many outgrow their run, and

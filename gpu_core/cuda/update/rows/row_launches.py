@@ -1,6 +1,6 @@
 """Launches that plan, allocate and write the rows of a batch's deltas: compiled.
 
-Part of   the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
+Part of   the apply path: map ids -> deltas -> **plan -> allocate -> commit**
 Kernels   ``plan.cu``, ``long_rows_plan.cu``, ``long_rows_commit.cu``, ``free_runs.cu``,
           ``vertices.cu``, ``commit.cu``; of a batch of few rows ``few_rows.cu`` alone
 

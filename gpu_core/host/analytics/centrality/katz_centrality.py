@@ -41,7 +41,7 @@ def iterate(
     adjacencies
         Rows that are read, with weights if ``weighted``.
     alpha, beta, normalized
-        As of `algorithms.katz_centrality`.
+        As of `algorithms.centrality.katz_centrality`.
 
     Returns
     -------

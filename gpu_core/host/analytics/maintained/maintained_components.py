@@ -70,19 +70,7 @@ def repair(
     workspace: None, adjacencies: Adjacencies, forest: Forest, removed: Keys | None,
     added: Keys | None, most: int | None,
 ) -> bool:  # fmt: skip
-    """Repair a forest; returns whether that is done, rather than broken off.
-
-    Parameters
-    ----------
-    adjacencies
-        Of the graph without the removed edges, and with the added ones.
-    forest
-        Of the graph before; written.
-    removed, added
-        As of `gpu_core/changes.py`; None: there are none.
-    most
-        Entries that may be read, by each of the two; None: any number.
-    """
+    """As of `ComponentsTwin`; what is left over is repaired by one thread."""
     walks = _walks(adjacencies)
     limit = _UNLIMITED if most is None else np.int64(most)
     if removed is not None:

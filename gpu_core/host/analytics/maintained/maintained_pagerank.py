@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.maintained.maintained_pagerank import Pushed, Totals
+from ....algorithms.maintained.pagerank_residuals import Pushed, Totals
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Adjacencies, Rows

@@ -1,0 +1,118 @@
+"""What an engine offers to maintain PageRank by residuals, and what its functions return.
+
+What the numbers mean, and when residuals are pushed: `maintained_pagerank.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from ...rows import Adjacencies, Array, Rows
+
+
+class Totals(NamedTuple):
+    """Sums over all vertices, exact."""
+
+    #: Of ``|r|``, and of ``r``.
+    absolute: int
+    signed: int
+    #: Of ``y`` where it is above 0, and of ``-y`` where it is below.
+    mass: int
+    below: int
+
+
+class Pushed(NamedTuple):
+    """Result of pushing residuals."""
+
+    rounds: int
+    #: Entries of the rows that were pushed.
+    entries: int
+    #: Whether residuals are as small as was asked for.
+    is_enough: bool
+
+
+class ChangedEntries(Protocol):
+    """Entries that a batch adds or removes, as an engine keeps them."""
+
+    @property
+    def work(self) -> int:
+        """Entries of the rows of their sources, of each source once."""
+
+
+class Pushing(Protocol):
+    """Vertices whose residuals are above the least that is pushed."""
+
+    #: Entries of the first round.
+    active: int
+
+    def run(self, totals: Totals, allowed: int, budget: int) -> Pushed:
+        """Push until ``A + |S|`` is at most ``allowed``, or ``budget`` entries were pushed."""
+
+
+class ResidualsTwin(Protocol):
+    """What an engine offers.
+
+    ``workspace`` is that of its `Reader`; ``mass`` is ``y`` and ``residuals`` is ``r``, int64 by
+    vertex index; ``rows`` are those of out-neighbors.
+    """
+
+    #: Entries that full steps read in the time in which one is pushed.
+    ENTRIES_A_PUSH: int
+    #: Steps in whose time rows are copied before full steps, and residuals are computed after them.
+    STEPS_TO_BEGIN: int
+
+    def entries_of(
+        self, workspace: Any, rows: Rows, edges: Array, *, directed: bool
+    ) -> ChangedEntries:
+        """Find the entries of edges, keys as of `gpu_core/changes.py`."""
+
+    def follow_entries(
+        self, workspace: Any, rows: Rows, entries: Any, mass: Array, residuals: Array,
+        alpha: float, sign: int,
+    ) -> None:  # fmt: skip
+        """Add to ``residuals`` what entries change that the rows have.
+
+        ``sign``: 1 if they were added, -1 if they will be removed.
+        """
+
+    def resized(self, workspace: Any, items: Array, count: int) -> Array:
+        """Copy items, with zeros for vertices that there were not."""
+
+    def nothing(self, workspace: Any, count: int) -> tuple[Array, Array, Array]:
+        """``y``, ``r`` and presence of no vertices."""
+
+    def start_of(self, workspace: Any, rows: Rows, mass: Array) -> Array:
+        """float64[vertex_count], sum 1: the ranks of ``y``; ``1/n`` for vertices without one."""
+
+    def dangling_of(self, workspace: Any, rows: Rows, ranks: Array) -> float:
+        """Rank on vertices without out-edges."""
+
+    def masses_of(self, workspace: Any, rows: Rows, ranks: Array, whole: float) -> Array:
+        """``y`` of ranks, which sums to about ``whole``."""
+
+    def residuals_of(
+        self, workspace: Any, adjacencies: Adjacencies, mass: Array, alpha: float
+    ) -> Array:
+        """``r`` from nothing, but for ``b``."""
+
+    def add_base(self, workspace: Any, rows: Rows, residuals: Array, base: int) -> None:
+        """Add ``b`` where there is a vertex."""
+
+    def take_vertices(
+        self, workspace: Any, rows: Rows, mass: Array, residuals: Array, present: Array, base: int
+    ) -> None:
+        """Give ``b`` to new vertices, and nothing to those that are gone.
+
+        ``present``: which there were, brought up to date.
+        """
+
+    def totals_of(self, workspace: Any, mass: Array, residuals: Array) -> Totals:
+        """Sums over all vertices."""
+
+    def ranks_of(self, workspace: Any, rows: Rows, mass: Array, total: int) -> Array:
+        """float64[vertex_count]: ranks of ``y``, of which those above 0 sum to ``total``."""
+
+    def Pushes(
+        self, workspace: Any, rows: Rows, mass: Array, residuals: Array, alpha: float, least: int
+    ) -> Pushing:
+        """List the vertices whose residuals are above ``least``; pushes write ``y`` and ``r``."""
