@@ -142,7 +142,9 @@ class TasksInFlight:
     ) -> list[Future]:
         """Run a task for each number; each of ``arguments`` has one for each."""
         generation = self.generation
-        with dask.annotate(executor=executor, **self._annotation):
+        # The worker begins one task at a time. Those beside the actor give way at once.
+        priority = int(executor != "actor")
+        with dask.annotate(executor=executor, priority=priority, **self._annotation):
             futures = self._client.map(
                 task,
                 [generation.actor_key] * len(numbers),
