@@ -31,7 +31,7 @@ from ..names.user_ids import UserIds, is_one, listed, nth
 from ..programs import run as _programs
 from ..programs.program import Program
 from ..table import Table
-from .arguments import Id, Ids, yes_or_no
+from .arguments import Id, Ids, count_of, yes_or_no
 from .graph_groups import GraphGroups
 
 Int64s = npt.NDArray[np.int64]
@@ -366,6 +366,8 @@ class GraphAlgorithms(GraphGroups):
         VertexNotFoundError
             ``values`` or ``active`` names a vertex that is not in the graph.
         """
+        if max_supersteps is not None:
+            max_supersteps = count_of("max_supersteps", max_supersteps)
         with self._reader.lock:
             return self._of_users(
                 _programs.run_program(

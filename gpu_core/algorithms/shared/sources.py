@@ -46,7 +46,7 @@ def source_indices(
         raise SettingsError(msg)
     from ...image.fields import NONE  # brings Numba, which a declaration does without
 
-    ids = _ids_of(name, sources)
+    ids = ids_of(name, sources)
     indices = reader.indices_of(ids)
     missing = ids[indices == NONE]
     if missing.size and unknown == "error":
@@ -56,8 +56,8 @@ def source_indices(
     return np.unique(indices[indices != NONE])
 
 
-def _ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
-    """Return sources as int64[k]."""
+def ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
+    """Ids as int64[k]; `SettingsError` where they are none."""
     array = np.atleast_1d(np.asarray(sources))
     if not array.size:
         msg = f"{name} is empty; give the id of a vertex, or of several"
