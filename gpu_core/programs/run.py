@@ -240,8 +240,8 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
     unknown = ids[found == NONE]
     if unknown.size:
         more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
-        msg = f"values names vertex {unknown[0]}, which is not in the graph{more}"
-        raise VertexNotFoundError(msg)
+        msg = f"values names vertex {{vertex}}, which is not in the graph{more}"
+        raise VertexNotFoundError.of_vertex(msg, unknown[0])
     # Of an id that is named twice the last value counts.
     indices, last = np.unique(found[::-1], return_index=True)
     if default is None and indices.size < reader.num_vertices:

@@ -51,8 +51,8 @@ def source_indices(
     missing = ids[indices == NONE]
     if missing.size and unknown == "error":
         more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
-        msg = f"source {missing[0]} is not in the graph{more}; check with has_vertices()"
-        raise VertexNotFoundError(msg)
+        msg = f"source {{vertex}} is not in the graph{more}; check with has_vertices()"
+        raise VertexNotFoundError.of_vertex(msg, missing[0])
     return np.unique(indices[indices != NONE])
 
 
