@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
@@ -110,9 +111,15 @@ def _trees_of(code: CodeType, text: str) -> Iterator[Tree]:
 
 def _is_of(code: CodeType, text: str) -> bool:
     """Whether a function was compiled from this text."""
-    # A cell of a notebook may wait at its top.
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    within = [compile(text, code.co_filename, "exec", flags, dont_inherit=True)]
+    with warnings.catch_warnings():
+        # Of other lines, and when it was loaded.
+        warnings.simplefilter("ignore")
+        # A cell of a notebook may wait at its top.
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        try:
+            within = [compile(text, code.co_filename, "exec", flags, dont_inherit=True)]
+        except SyntaxError:
+            return False
     while within:
         each = within.pop()
         if _meaning_of(each) == _meaning_of(code):
