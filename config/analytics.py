@@ -17,7 +17,7 @@ import yaml
 from ..gpu_core.algorithms.analytic import Analytic
 from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import SettingsError
-from ..gpu_core.id_kinds import are_names
+from ..gpu_core.id_kinds import are_names, form_of
 
 #: Where in a file the text of a setting ends and its comment begins.
 _COMMENT_COLUMN = 30
@@ -147,6 +147,8 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
                         f"a value each, such as {{17: 1, 4: 0.5}}, or a file"
                     )
                     raise SettingsError(msg)
+            if each.has_vertices and value is not None:
+                _check_ids(f"{name}.{each.name}", value, settings["ids"])
             if each.is_required and value is None:
                 msg = (
                     f"analytics: {name} needs {name}.{each.name} ({each.about}); set it in a file "
@@ -169,6 +171,18 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
         if settings["directed"] and needs_reverse and not settings["reverse"]:
             msg = f"maintain: {name} needs incoming edges; use reverse: true, or leave it out"
             raise SettingsError(msg)
+
+
+def _check_ids(key: str, value: Any, ids: str) -> None:
+    """Refuse vertices that no graph with such ids has: a run would find that out at its end."""
+    low, high = (0, 2**64) if form_of(ids) == "uint64" else (-(2**63), 2**63)
+    for each in value if isinstance(value, list) else [value]:
+        is_text = isinstance(each, str)
+        if is_text if are_names(ids) else not is_text and low <= each < high:
+            continue
+        these = f"texts: '{each}'" if are_names(ids) else "uint64" if low == 0 else "int64"
+        msg = f"{key}: {each!r} is no id of a graph with ids: {ids}; these are {these}"
+        raise SettingsError(msg)
 
 
 def _check_changes(beyond: float | None, columns_every: int | None) -> None:

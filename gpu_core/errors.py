@@ -34,6 +34,19 @@ class GraphtideError(Exception):
         """Make the error: Dask calls this by name, which MemoryError's own refuses."""
         return Exception.__new__(cls, *arguments)
 
+    #: The message with ``{vertex}`` in it, and what an engine calls that vertex; None: it has none.
+    about: tuple[str, int] | None = None
+
+    @classmethod
+    def of_vertex(cls, message: str, vertex: int) -> Self:
+        """Make an error whose message names a vertex of an engine as ``{vertex}``.
+
+        A graph says it again with the id that its users know.
+        """
+        error = cls(message.replace("{vertex}", str(vertex)))
+        error.about = message, int(vertex)
+        return error
+
     def __str__(self) -> str:
         # KeyError would print the repr of its argument.
         return str(self.args[0]) if self.args else ""

@@ -31,7 +31,7 @@ from ..names.user_ids import UserIds, is_one, listed, nth
 from ..programs import run as _programs
 from ..programs.program import Program
 from ..table import Table
-from .arguments import Id, Ids, yes_or_no
+from .arguments import Id, Ids, count_of, yes_or_no
 from .graph_groups import GraphGroups
 
 Int64s = npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ class GraphAlgorithms(GraphGroups):
         if unmet is not None:
             msg = f"{analytic} {unmet}"
             raise SettingsError(msg)
-        with self._reader.lock:
+        with self._computing():
             for each in found.parameters:
                 given = parameters.get(each.name)
                 if each.is_by_vertex:
@@ -113,7 +113,7 @@ class GraphAlgorithms(GraphGroups):
             "alpha": alpha, "max_iter": max_iter, "tol": tol, "networkx_tol": networkx_tol,
         }  # fmt: skip
         _pagerank.ANALYTIC.check_values(given)
-        with self._reader.lock:
+        with self._computing():
             found = _pagerank.pagerank(
                 self._reader,
                 personalization=self._keys_of_values("personalization", personalization),
@@ -156,7 +156,7 @@ class GraphAlgorithms(GraphGroups):
         ClusteringResult, or float for one id
         """
         if vertices is None:
-            with self._reader.lock:
+            with self._computing():
                 return self._of_users(_clustering.clustering(self._reader, directed=directed))
         found = self._clustering_of(listed(vertices), directed)
         return float(found.clustering[0]) if is_one(vertices) else found
@@ -164,7 +164,7 @@ class GraphAlgorithms(GraphGroups):
     def _clustering_of(self, vertices: Ids, directed: str) -> _clustering.ClusteringResult:
         from ... import DynamicGraph
 
-        with self._reader.lock:
+        with self._computing():
             indices = self._known("vertices", vertices)
             keys = self._reader.ids_of(indices)
             sources, targets = neighborhood(self._reader, indices)
@@ -203,7 +203,7 @@ class GraphAlgorithms(GraphGroups):
         >>> found.parent
         array([-1,  1,  2, -1])
         """
-        with self._reader.lock:
+        with self._computing():
             keys = self._keys_of_ids("sources", sources)
             _bfs.ANALYTIC.check_values({"parents": parents})
             return self._of_users(_bfs.bfs(self._reader, keys, parents=parents))
@@ -235,7 +235,7 @@ class GraphAlgorithms(GraphGroups):
         >>> graph.sssp(1).distance
         array([0. , 0.5, 1.5, inf])
         """
-        with self._reader.lock:
+        with self._computing():
             keys = self._keys_of_ids("source", source)
             return self._of_users(_sssp.sssp(self._reader, keys, weight=weight))
 
@@ -256,7 +256,7 @@ class GraphAlgorithms(GraphGroups):
         >>> graph.core_number().core_number
         array([2, 2, 2, 1], dtype=int32)
         """
-        with self._reader.lock:
+        with self._computing():
             return self._of_users(_core_number.core_number(self._reader))
 
     def katz_centrality(
@@ -283,7 +283,7 @@ class GraphAlgorithms(GraphGroups):
             "normalized": normalized,
         }  # fmt: skip
         _katz.ANALYTIC.check_values(given)
-        with self._reader.lock:
+        with self._computing():
             return self._of_users(_katz.katz_centrality(self._reader, weight=weight, **given))
 
     def betweenness_centrality(
@@ -322,7 +322,7 @@ class GraphAlgorithms(GraphGroups):
             "k": k, "normalized": normalized, "endpoints": endpoints, "seed": seed,
         }  # fmt: skip
         _betweenness.ANALYTIC.check_values(given)
-        with self._reader.lock:
+        with self._computing():
             return self._of_users(_betweenness.betweenness_centrality(self._reader, **given))
 
     def run_program(
@@ -379,7 +379,9 @@ class GraphAlgorithms(GraphGroups):
         VertexNotFoundError
             ``values`` or ``active`` names a vertex that is not in the graph.
         """
-        with self._reader.lock:
+        if max_supersteps is not None:
+            max_supersteps = count_of("max_supersteps", max_supersteps)
+        with self._computing():
             return self._of_users(
                 _programs.run_program(
                     self._reader,
@@ -406,7 +408,7 @@ class GraphAlgorithms(GraphGroups):
 
     def triangles(self) -> Int64s:
         """int64[n]: triangles through each vertex, in the order of `vertices`."""
-        with self._reader.lock:
+        with self._computing():
             return _triangles.triangles(self._reader)
 
     def average_clustering(self, *, directed: str = DIRECTED[0]) -> float:
@@ -415,5 +417,5 @@ class GraphAlgorithms(GraphGroups):
 
     def transitivity(self) -> float:
         """Three times the triangles over the paths of length two, whichever way edges point."""
-        with self._reader.lock:
+        with self._computing():
             return _clustering.transitivity(self._reader)

@@ -24,7 +24,7 @@ class GraphGroups(GraphPairs):
         >>> graph.weakly_connected_components().component
         array([1, 1, 1, 4, 4])
         """
-        with self._reader.lock:
+        with self._computing():
             return self._of_users(_weak.weakly_connected_components(self._reader))
 
     def strongly_connected_components(self) -> ComponentsResult:
@@ -41,7 +41,7 @@ class GraphGroups(GraphPairs):
         >>> graph.strongly_connected_components().component
         array([1, 1, 1, 7])
         """
-        with self._reader.lock:
+        with self._computing():
             return self._of_users(_strong.strongly_connected_components(self._reader))
 
     def label_propagation(self, *, max_iter: int | None = None) -> _labels.CommunitiesResult:
@@ -71,5 +71,5 @@ class GraphGroups(GraphPairs):
         array([1, 1, 1, 4, 4, 4])
         """
         _labels.ANALYTIC.check_values({"max_iter": max_iter})
-        with self._reader.lock:
+        with self._computing():
             return self._of_users(_labels.label_propagation(self._reader, max_iter=max_iter))

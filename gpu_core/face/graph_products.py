@@ -70,7 +70,7 @@ class GraphProducts(GraphPaths):
             raise SettingsError(msg)
         is_transposed = yes_or_no("transpose", transpose)
         weighted = weight is not None and self._kind.record.has_weight
-        with self._reader.lock:
+        with self._computing():
             vector = self._vector("x", x)
             found = _spmv.spmv(self._reader, vector, transpose=is_transposed, weighted=weighted)
             return self._of_users(found)
@@ -149,7 +149,7 @@ class GraphProducts(GraphPaths):
         """
         given: dict[str, Any] = {"alpha": alpha, "tol": tol, "max_iter": max_iter}
         _pagerank.ANALYTIC.check_values(given)
-        with self._reader.lock:
+        with self._computing():
             indices = self._known("sources", listed(sources))
             found = _personalized.personalized_pagerank(
                 self._reader, indices, k=None if k is None else count_of("k", k), weight=weight,

@@ -7,13 +7,14 @@ networkx has mean what they mean there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine import Reader
-from ..errors import BatchError, SettingsError, VertexNotFoundError
+from ..errors import BatchError, GraphtideError, SettingsError, VertexNotFoundError
 from ..image.fields import NONE
 from ..kind import GraphKind
 from ..names.user_ids import UserIds, is_one, listed, nth
@@ -189,6 +190,19 @@ class GraphQueries:
         return float(answer[0]) if is_one(src) and is_one(dst) else answer
 
     # -- how ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """The lock of the graph, for algorithms; what they refuse names vertices as users do."""
+        with self._reader.lock:
+            try:
+                yield
+            except GraphtideError as error:
+                if error.about is None or type(self._ids) is UserIds:
+                    raise
+                message, key = error.about
+                [vertex] = self._ids.shown(np.array([key], np.int64)).tolist()
+                raise type(error)(message.replace("{vertex}", str(vertex))) from None
 
     def _of_users(self, result: Result) -> Result:
         """A result of an algorithm, in users' ids."""

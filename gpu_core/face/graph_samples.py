@@ -82,7 +82,7 @@ class GraphSamples(GraphFrontiers):
         weighted = self._is_weighted(weight)
         if time is not None:
             self._check_time(time)
-        with self._reader.lock:
+        with self._computing():
             walks, lengths = _walks.random_walks(
                 self._reader, self._known("starts", listed(starts)), steps, weighted=weighted,
                 time=time, seed=count_of("seed", seed),
@@ -167,7 +167,7 @@ class GraphSamples(GraphFrontiers):
             raise SettingsError(msg)
         if before is not None:
             self._check_time(time)
-        with self._reader.lock:
+        with self._computing():
             given = self._known_once("vertices", listed(vertices), disjoint=disjoint)
             bounds = None
             if before is not None:

@@ -17,9 +17,10 @@ import numpy as np
 
 from .counter_random import Words, random_words, upper_half
 
-#: With four rounds of random functions a network is a strong pseudorandom permutation (Luby,
-#: Rackoff, "How to Construct Pseudorandom Permutations", 1988).
-_ROUNDS = 4
+#: Four rounds of random functions make a strong pseudorandom permutation (Luby, Rackoff, "How to
+#: Construct Pseudorandom Permutations", 1988) of many numbers. Of a dozen some orders are then 1.6
+#: times as likely as others; with twice as many rounds a chi-square test sees no difference.
+_ROUNDS = 8
 
 #: A sum of half a word and of a number below ``a`` or ``b`` must not wrap around.
 MAX_LIMIT = 2**62
@@ -35,7 +36,7 @@ def permuted_below(numbers: Words, limit: int, *, seed: int, stream: int) -> Wor
     limit
         From 1 to `MAX_LIMIT`.
     seed, stream
-        Another pair is another order; four streams from here on are used.
+        Another pair is another order; eight streams from here on are used.
 
     Returns
     -------

@@ -339,8 +339,9 @@ class _Translation:
             return Term(FLAG, f"(!{term.c})", f"(not {term.python})")
         term = as_kind(term, common(term.kind, WHOLE))
         if isinstance(node.op, ast.USub):
-            c = f"sub_whole(0, {term.c})" if term.kind == WHOLE else f"(-{term.c})"
-            return Term(term.kind, c, f"(-{term.python})")
+            if term.kind == WHOLE:
+                return Term(WHOLE, f"sub_whole(0, {term.c})", f"sub_whole(0, {term.python})")
+            return Term(REAL, f"(-{term.c})", f"(-{term.python})")
         if isinstance(node.op, ast.Invert) and term.kind == WHOLE:
             return Term(WHOLE, f"(~{term.c})", f"(~{term.python})")
         if isinstance(node.op, ast.UAdd):

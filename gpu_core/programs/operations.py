@@ -60,9 +60,18 @@ def common(*kinds: str) -> str:
 
 #: Operators of numbers: how each is written of two whole and of two real numbers, in C and Python.
 _ARITHMETIC: Final[dict[type[ast.operator], dict[str, tuple[str, str]]]] = {
-    ast.Add: {WHOLE: ("add_whole({}, {})", "({} + {})"), REAL: ("({} + {})", "({} + {})")},
-    ast.Sub: {WHOLE: ("sub_whole({}, {})", "({} - {})"), REAL: ("({} - {})", "({} - {})")},
-    ast.Mult: {WHOLE: ("mul_whole({}, {})", "({} * {})"), REAL: ("({} * {})", "({} * {})")},
+    ast.Add: {
+        WHOLE: ("add_whole({}, {})", "add_whole({}, {})"),
+        REAL: ("({} + {})", "({} + {})"),
+    },
+    ast.Sub: {
+        WHOLE: ("sub_whole({}, {})", "sub_whole({}, {})"),
+        REAL: ("({} - {})", "({} - {})"),
+    },
+    ast.Mult: {
+        WHOLE: ("mul_whole({}, {})", "mul_whole({}, {})"),
+        REAL: ("({} * {})", "({} * {})"),
+    },
     ast.FloorDiv: {
         WHOLE: ("div_whole({}, {})", "div_whole({}, {})"),
         REAL: ("div_real({}, {})", "div_real({}, {})"),

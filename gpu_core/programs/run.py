@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
-from ..algorithms.shared.sources import source_indices
+from ..algorithms.shared.sources import ids_of, source_indices
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted
 from ..table import VertexTable
@@ -180,9 +180,6 @@ def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
     if weight not in (None, "weight"):
         msg = f"weight={weight!r} is unknown; use 'weight' or None"
         raise SettingsError(msg)
-    if max_supersteps is not None and not max_supersteps >= 0:
-        msg = f"max_supersteps={max_supersteps!r} is not a number of supersteps; it must be >= 0"
-        raise SettingsError(msg)
     if tolerance is not None and not (program.all_vertices and tolerance >= 0):
         why = "must be >= 0" if program.all_vertices else "is for programs of all vertices"
         msg = f"tolerance={tolerance!r} {why}; other programs end when no vertex is active"
@@ -205,7 +202,8 @@ def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
         may_push=program.may_push and direction != "pull",
         may_pull=not program.may_push or direction == "pull" or (direction == "auto" and has_both),
         weighted=weight is not None and reader.kind.record.has_weight and program.looks_at_weights,
-        max_supersteps=max_supersteps,
+        # Engines count in int64.
+        max_supersteps=None if max_supersteps is None else min(max_supersteps, 2**63 - 1),
         tolerance=-1.0 if tolerance is None else float(tolerance),
         vertex_order=vertex_order,
         remap=remap,
@@ -227,27 +225,29 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
     if len(values) != 2:
         msg = f"values is a tuple of {len(values)}; give (ids, values)"
         raise SettingsError(msg)
-    ids, given = np.asarray(values[0]), _typed(program, "values", values[1])
+    given = _typed(program, "values", values[1])
+    others = _typed(program, "default", 0 if default is None else default)
+    if others.ndim:
+        msg = f"default has dtype {others.dtype} and {others.ndim} dimensions; give one number"
+        raise SettingsError(msg)
+    ids = ids_of("values", values[0]) if np.size(values[0]) else np.empty(0, np.int64)
     if given.ndim and given.shape != ids.shape:
         msg = f"values has {given.size} numbers for {ids.size} ids; give one each"
         raise SettingsError(msg)
-    if default is None and ids.size < reader.num_vertices:
-        msg = f"values names {ids.size} of {reader.num_vertices} vertices; "
-        msg += "give default= for the others"
-        raise SettingsError(msg)
-    others = _typed(program, "default", 0 if default is None else default)
-    if not ids.size:
-        return Start(others, _NO_INDICES, given, None)
     from ..image.fields import NONE
 
-    found = reader.indices_of(ids.astype(np.int64))
+    found = reader.indices_of(ids)
     unknown = ids[found == NONE]
     if unknown.size:
         more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
-        msg = f"values names vertex {unknown[0]}, which is not in the graph{more}"
-        raise VertexNotFoundError(msg)
+        msg = f"values names vertex {{vertex}}, which is not in the graph{more}"
+        raise VertexNotFoundError.of_vertex(msg, unknown[0])
     # Of an id that is named twice the last value counts.
     indices, last = np.unique(found[::-1], return_index=True)
+    if default is None and indices.size < reader.num_vertices:
+        msg = f"values names {indices.size} of {reader.num_vertices} vertices; "
+        msg += "give default= for the others"
+        raise SettingsError(msg)
     return Start(others, indices, np.broadcast_to(given, ids.shape)[::-1][last], None)
 
 

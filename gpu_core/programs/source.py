@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
@@ -38,10 +39,15 @@ class Source:
             msg = f"{role}={function!r} is no plain Python function; write it by def or lambda"
             raise SettingsError(msg)
         self._path = code.co_filename
+        # A file that was edited, and loaded again, is to be read again.
+        linecache.checkcache(self._path)
         self._lines = linecache.getlines(self._path)
-        found = list(_trees_of(code, "".join(self._lines)))
-        if len(found) != 1:
+        text = "".join(self._lines)
+        found = list(_trees_of(code, text))
+        if len(found) != 1 or not _is_of(code, text):
             why = "two functions begin in one line" if found else "its source cannot be read"
+            if len(found) == 1:
+                why = "its source has changed since it was loaded"
             msg = (
                 f"{role}() of {self._path}, line {code.co_firstlineno}: {why}; programs are "
                 f"translated from their source, so write each function in a line of its own, in a "
@@ -101,6 +107,32 @@ def _trees_of(code: CodeType, text: str) -> Iterator[Tree]:
         body = node.body.lineno, node.body.col_offset
         if len(in_line) == 1 or _first_position(code) == body:
             yield node
+
+
+def _is_of(code: CodeType, text: str) -> bool:
+    """Whether a function was compiled from this text."""
+    with warnings.catch_warnings():
+        # Of other lines, and when it was loaded.
+        warnings.simplefilter("ignore")
+        # A cell of a notebook may wait at its top.
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        try:
+            within = [compile(text, code.co_filename, "exec", flags, dont_inherit=True)]
+        except SyntaxError:
+            return False
+    while within:
+        each = within.pop()
+        if _meaning_of(each) == _meaning_of(code):
+            return True
+        within += [item for item in each.co_consts if isinstance(item, CodeType)]
+    return False
+
+
+def _meaning_of(code: CodeType) -> tuple[Any, ...]:
+    """What codes have in common that compute the same, in the same line."""
+    constants = [item for item in code.co_consts if not isinstance(item, CodeType)]
+    names = code.co_name, code.co_names, code.co_varnames, code.co_freevars
+    return code.co_firstlineno, names, code.co_code, repr(constants)
 
 
 def _first_position(code: CodeType) -> tuple[int, int]:

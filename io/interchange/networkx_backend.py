@@ -61,6 +61,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
         return "graphtide's transitivity of a directed graph is another"
     if name == "jaccard_coefficient" and given.arguments["ebunch"] is None:
         return "graphtide takes pairs that are given"
+    if callable(given.arguments.get("weight")):
+        return "graphtide takes weights from an attribute of edges"
     for argument, value in _ONLY.get(name, {}).items():
         if given.arguments[argument] is not value:
             return f"graphtide's {name} knows no {argument}"
@@ -95,9 +97,10 @@ def pagerank(
     if not G.nodes:
         return {}
     G.check_loops()
-    for given in (personalization, nstart, dangling):
-        if given is not None and sum(given.get(node, 0) for node in G.nodes) == 0:
-            raise ZeroDivisionError
+    if _sums_to_nothing(G, personalization):
+        raise ZeroDivisionError
+    if _sums_to_nothing(G, nstart) or _sums_to_nothing(G, dangling):
+        raise nx.PowerIterationFailedConvergence(max_iter)
     with _errors_of_networkx(max_iter):
         found = G.graph.pagerank(
             alpha=alpha, personalization=G.by_number(personalization), max_iter=max_iter, tol=tol,
@@ -105,6 +108,10 @@ def pagerank(
             networkx_tol=True,
         )  # fmt: skip
     return G.by_node(found.pagerank)
+
+
+def _sums_to_nothing(G: NodesGraph, given: Mapping[Any, float] | None) -> bool:
+    return given is not None and sum(given.get(node, 0) for node in G.nodes) == 0
 
 
 def katz_centrality(

@@ -119,7 +119,7 @@ class _Read:
         Raises
         ------
         NotImplementedError
-            A weight is no number.
+            A weight is no number, or not a finite one.
         """
         rows = [row for _, row in graph.adjacency()]
         weights = None
@@ -132,6 +132,9 @@ class _Read:
             except (TypeError, ValueError, OverflowError) as error:
                 msg = f"a weight is no number: {error}"
                 raise NotImplementedError(msg) from error
+            if not np.isfinite(_in_one(weights)).all():
+                msg = "graphtide keeps finite weights alone"
+                raise NotImplementedError(msg)
         return cls(list(graph), [list(row) for row in rows], weights)
 
     def row(self, number: int) -> dict[Any, float]:
@@ -149,6 +152,10 @@ class _Read:
             weights = zip(self.weights[:known], before.weights, strict=True)
             changed |= {number for number, (new, old) in enumerate(weights) if new != old}
         return sorted(changed)
+
+
+def _in_one(weights: list[array[float]]) -> npt.NDArray[np.float64]:
+    return np.frombuffer(b"".join(map(bytes, weights)), np.float64)
 
 
 class _Conversion:
@@ -173,7 +180,7 @@ class _Conversion:
         dst = np.fromiter(named, np.int64, src.size)
         weights = None
         if read.weights is not None:
-            weights = np.frombuffer(b"".join(map(bytes, read.weights)), np.float64)
+            weights = _in_one(read.weights)
             weights = weights if (weights != 1).any() else None
         #: Nodes with an edge to themselves.
         self._loops = set(src[src == dst].tolist())
@@ -258,7 +265,7 @@ def convert_from_nx(
     Raises
     ------
     NotImplementedError
-        It is a multigraph, or a weight is no number; networkx runs its own function then.
+        It is a multigraph, or a weight is no finite number; networkx runs its own function then.
     """
     if graph.is_multigraph():
         msg = "graphtide has no parallel edges"

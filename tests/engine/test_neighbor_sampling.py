@@ -42,17 +42,17 @@ def _candidates(edges: dict[tuple[int, int], Any], mode: dict[str, Any], end: in
 
 
 @pytest.mark.parametrize("shape", [each for each in SHAPES if each["reverse"]][::2])
-@pytest.mark.parametrize("direction", ["in", "out", "undirected"])
+@pytest.mark.parametrize("direction", ["in", "out", "undirected", "undirected out"])
 def test_samples_are_whole_and_of_edges_that_may_be_drawn(
     engine: str, shape: dict[str, Any], direction: str
 ) -> None:
-    directed = direction != "undirected"
+    directed, along = not direction.startswith("undirected"), direction.split()[-1]
     graph = skewed_graph(directed=directed, engine=engine, **shape)
     twin = skewed_graph(directed=directed, engine="host")
     edges, given = edges_by_pair(graph), graph.vertices()[::7]
-    of = {"direction": direction} if directed else {}
+    of = {} if along == "undirected" else {"direction": along}
     # Which end of an edge is expanded.
-    end = 0 if direction == "out" else 1
+    end = 0 if along == "out" else 1
     for mode in MODES:
         sample = graph.sample_neighbors(given, **mode, **of, seed=3)
         same = twin.sample_neighbors(given, **mode, **of, seed=3)

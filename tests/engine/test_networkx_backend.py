@@ -1,6 +1,7 @@
 """networkx' functions run by graphtide: what networkx finds, and networkx' own tests of them."""
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -237,12 +238,20 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
     looped = nx.Graph([(1, 1), (1, 2)])
     negative = nx.Graph()
     negative.add_edge(1, 2, weight=-1.0)
+    infinite = nx.Graph([(1, 2), (2, 3, {"weight": math.inf})])
     many = nx.MultiGraph([(1, 2), (1, 2)])
     calls: list[tuple[Any, nx.Graph, dict[str, Any]]] = [
         (nx.pagerank, looped, {}),
         (nx.clustering, nx.complete_graph(4), {"weight": "weight"}),
         (nx.number_connected_components, many, {}),
         (nx.katz_centrality, nx.path_graph(3), {"beta": {0: 1, 1: 2, 2: 3}}),
+        (
+            nx.single_source_dijkstra_path_length,
+            nx.path_graph(3),
+            {"source": 0, "weight": lambda u, v, data: 2},
+        ),
+        (nx.single_source_dijkstra_path_length, infinite, {"source": 1}),
+        (nx.pagerank, infinite, {}),
     ]
     for call, graph, arguments in calls:
         with pytest.raises(NotImplementedError):
@@ -253,6 +262,23 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
         nx.single_source_dijkstra_path_length(negative, 1, backend="graphtide")
     with pytest.raises(nx.NodeNotFound):
         nx.single_source_shortest_path_length(looped, 7, backend="graphtide")
+
+
+@pytest.mark.parametrize("given", [{}, {"a": 0}])
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("personalization", ZeroDivisionError),
+        ("dangling", nx.PowerIterationFailedConvergence),
+        ("nstart", nx.PowerIterationFailedConvergence),
+    ],
+)
+def test_values_that_sum_to_nothing_are_refused_as_networkx_does(
+    name: str, error: type[Exception], given: dict[str, float]
+) -> None:
+    for backend in ("networkx", "graphtide"):
+        with pytest.raises(error), np.errstate(invalid="ignore"):
+            nx.pagerank(nx.path_graph(["a", "b"]), backend=backend, **{name: given})
 
 
 def test_the_engine_is_a_setting_of_networkx(monkeypatch: pytest.MonkeyPatch) -> None:

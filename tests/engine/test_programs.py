@@ -197,14 +197,28 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
         "default is of vertices that values leave out": {"values": 1, "default": 1},
         "direction='up' is unknown": {"values": 1, "direction": "up"},
         "weight='length' is unknown": {"values": 1, "weight": "length"},
-        "max_supersteps=-1 is not a number of supersteps": {"values": 1, "max_supersteps": -1},
+        "max_supersteps=-1 is not a whole number, 0 or more": {"values": 1, "max_supersteps": -1},
         "tolerance=0.1 is for programs of all vertices": {"values": 1, "tolerance": 0.1},
         "give (ids, values)": {"values": ([1], [2], [3])},
         "values has 2 numbers for 1 ids": {"values": ([1], [2, 3]), "default": 0},
+        "values names 2 of 3 vertices; give default=": {"values": ([1, 2, 1], [4, 5, 6])},
+        "values must be an id (int64) or an array of ids; got float64": {
+            "values": ([1.5], [2]),
+            "default": 0,
+        },
+        "values must be an id (int64) or an array of ids; got <U1": {
+            "values": {"1": 2},
+            "default": 0,
+        },
+        "default has dtype int32 and 1 dimensions": {"values": {1: 2}, "default": [1, 2]},
+        "max_supersteps=1.5 is not a whole number, 0 or more": {"values": 1, "max_supersteps": 1.5},
+        "max_supersteps='2' is not a whole number": {"values": 1, "max_supersteps": "2"},
+        "max_supersteps=True is not a whole number": {"values": 1, "max_supersteps": True},
     }
     for message, arguments in refused.items():
         with pytest.raises(SettingsError, match=re.escape(message)):
             graph.run_program(COUNTS, **arguments)
+    assert graph.run_program(COUNTS, 1, max_supersteps=2**70).supersteps == 3
     with pytest.raises(SettingsError, match="the program is pulled, as it is of all vertices"):
         graph.run_program(pagerank_program(), 0.5, direction="push")
     with pytest.raises(SettingsError, match="the order of its messages makes a difference"):

@@ -196,3 +196,13 @@ def test_wrong_walks_are_refused(
         call(graph)
     with pytest.raises(SettingsError, match="weight='weight' needs weights"):
         DynamicGraph(engine="host").random_walks([], 2, weight="weight")
+
+
+def test_what_is_left_of_a_row_is_drawn_by_its_own_weights(engine: str) -> None:
+    """However large the weights are of edges before, which a sum of all would be rounded to."""
+    graph = DynamicGraph(records="semantic", weights="float64", engine=engine)
+    graph.insert_edges([0, 1, 1, 1], [1, 2, 3, 4], weight=[1, 1e17, 1, 3], ts=[5, 1, 6, 7])
+    walks = graph.random_walks([0] * 4000, 2, weight="weight", time="first", seed=1).walks
+    ends, counts = np.unique(walks[:, 2], return_counts=True)
+    assert ends.tolist() == [3, 4]
+    assert chance_of(counts, [1000, 3000]) > 1e-4

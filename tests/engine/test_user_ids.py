@@ -16,7 +16,15 @@ import pyarrow as pa
 import pytest
 
 import graphtide
-from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, VertexNotFoundError
+from graphtide import (
+    BatchError,
+    DynamicGraph,
+    GraphtideError,
+    Program,
+    SettingsError,
+    UpdateBatch,
+    VertexNotFoundError,
+)
 from graphtide.gpu_core.difference import difference
 
 #: Kind -> id of a number. Hashes of 3 bits collide all the time.
@@ -295,3 +303,44 @@ def test_memory_of_names_is_told_and_unsigned_ids_keep_their_order(tmp_path: Pat
         graphtide.export_edges(marked, str(tmp_path / "marked.graphml"))
     with pytest.raises(SettingsError, match="these are names; export"):
         graphtide.export_edges(graph, str(tmp_path / "edges.mtx"))
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize(
+    ("ids", "given"),
+    [("string", ["alpha", "beta", "gamma"]), ("uint64", [5, 2**64 - 1, 7])],
+)
+def test_what_algorithms_refuse_names_vertices_as_users_do(
+    engine: str, ids: str, given: list[Any]
+) -> None:
+    first, second, third = given
+    graph = DynamicGraph(ids=ids, records="weighted", self_loops="keep", engine=engine)
+    graph.insert_edges([first, second, third], [second, third, third], weight=[1, -1, 1])
+    program = Program(lambda value, weight: value, "min", lambda old, message: (old, False))
+    refused: list[tuple[Any, Callable[[Any], Any]]] = [
+        (second, lambda at: at.sssp(first)),
+        (second, lambda at: at.pagerank(weight="weight")),
+        (second, lambda at: at.personalized_pagerank(first, weight="weight")),
+        (second, lambda at: at.random_walks(first, 2, weight="weight")),
+        (second, lambda at: at.compute("sssp", source=first)),
+        (third, lambda at: at.sample_neighbors([third], [2], weight="weight")),
+        (third, lambda at: at.core_number()),
+        (first, lambda at: at.pagerank(personalization=([first, first], [1, 1]))),
+        (second, lambda at: at.pagerank(dangling=([first, second], [1, -1]))),
+        (first, lambda at: at.personalized_pagerank(first, max_iter=1)),
+    ]
+    for vertex, call in refused:
+        for at in (graph, graph.pin()):
+            with pytest.raises(GraphtideError, match=rf"vertex {vertex}\b"):
+                call(at)
+    graph.delete_vertices([first])
+    gone: list[Callable[[], Any]] = [
+        lambda: graph.bfs(first),
+        lambda: graph.sssp(first, weight=None),
+        lambda: graph.pagerank(personalization=([first], [1])),
+        lambda: graph.run_program(program, ([first], [1]), default=0),
+        lambda: graph.run_program(program, 1, active=first),
+    ]
+    for ask in gone:
+        with pytest.raises(VertexNotFoundError, match=rf"\b{first}\b.* is not in the graph"):
+            ask()

@@ -18,7 +18,7 @@ from graphtide.gpu_core.programs.operations import REAL, WHOLE
 
 #: How many of the results of each function Python has as well; it refuses the others.
 KNOWN = {"reals": 17, "wholes": 11}
-COUNTS = {"reals": 23, "wholes": 14}
+COUNTS = {"reals": 23, "wholes": 17}
 
 
 def reals(a, b, superstep):
@@ -111,6 +111,12 @@ def wholes(a, b, superstep):
         return int(a * 1e300) if b > 0 else int(a * -1e300)
     if superstep == 13:
         return int(math.inf - math.inf)
+    if superstep == 14:
+        return (a + 1 > a) + 2 * (a - 1 < a)
+    if superstep == 15:
+        return abs(a) * 2 // 2
+    if superstep == 16:
+        return a // (b * b)
     return 0
 
 
@@ -215,3 +221,9 @@ def test_what_python_refuses_has_a_meaning(device: Any) -> None:
     beyond = found[KNOWN["wholes"] :]
     assert not beyond[0].any(), "by 0 there is nothing, and nothing is left"
     assert not beyond[2].any(), "no number is 0"
+    on_both = on_host(translated(wholes, WHOLE), COUNTS["wholes"], first, second)
+    assert np.array_equal(on_both[KNOWN["wholes"] :], beyond)
+    by_pair = {pair: beyond[:, i] for i, pair in enumerate(zip(first, second, strict=True))}
+    assert by_pair[2**63 - 1, 0][3] == 2, "whole numbers wrap around"
+    assert by_pair[-(2**63), 0][3] == 1
+    assert by_pair[7, 2**32][5] == 0, "by a product that has become 0"

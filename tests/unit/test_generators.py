@@ -21,6 +21,7 @@ from graphtide.gpu_core.generators.rmat import permuted, rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.generators.update_streams import UpdateMix, swept, update_rows
 from graphtide.gpu_core.generators.watts_strogatz import watts_strogatz_edges
+from oracles import chance_of
 
 MASK = 2**64 - 1
 
@@ -258,6 +259,15 @@ def test_settings_of_small_worlds_are_refused(call: Callable[[], object], messag
 def test_a_permutation_below_a_limit_is_one(limit: int, seed: int) -> None:
     places = permuted_below(numbers(0, limit), limit, seed=seed, stream=1)
     np.testing.assert_array_equal(np.sort(places), numbers(0, limit))
+
+
+@pytest.mark.parametrize("limit", [3, 10])
+def test_orders_of_few_numbers_are_as_likely_as_each_other(limit: int) -> None:
+    drawn = [permuted_below(numbers(0, 2), limit, seed=seed, stream=1) for seed in range(5000)]
+    first, second = np.array(drawn, np.int64).T
+    found = np.bincount(first * limit + second, minlength=limit**2).reshape(limit, limit)
+    found = found[~np.eye(limit, dtype=bool)]
+    assert chance_of(found) > 1e-4
 
 
 @given(num_vertices=st.integers(2, 60))

@@ -1,7 +1,9 @@
 """The language of programs: what is refused, with which line; what is seen of how it combines."""
 
+import importlib
 import math
 import re
+import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -196,6 +198,31 @@ def test_functions_of_one_line_are_told_apart() -> None:
     first, second = (lambda old, message: (old, True)), (lambda old, message: (message, False))
     assert "v_old, true" in Program(edge, "min", first).vertex.c
     assert "v_message, false" in Program(edge, "min", second).vertex.c
+
+
+def test_a_source_that_has_changed_is_read_again_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a module that is edited beside a notebook, and loaded again or not."""
+    file = tmp_path / "edited_program.py"
+    text = "def edge(source_value, weight):\n    return source_value + 1.0\n"
+    text += "\n\ndef other(one):\n    return one is 'warned of'\n"
+    file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with pytest.warns(SyntaxWarning):
+        module = importlib.import_module("edited_program")
+    before = Program(module.edge, "min", vertex)
+    file.write_text(text.replace("1.0", "25.0"))
+    with pytest.raises(SettingsError, match=r"line 1: its source has changed since it was loaded"):
+        Program(module.edge, "min", vertex)
+    with pytest.warns(SyntaxWarning):
+        importlib.reload(module)
+    assert "25" in Program(module.edge, "min", vertex).edge.c
+    file.write_text(f"# A line more.\n{text}")
+    with pytest.warns(SyntaxWarning):
+        importlib.reload(module)
+    assert Program(module.edge, "min", vertex) == before
 
 
 def test_the_kernels_in_the_package_are_those_of_a_program() -> None:

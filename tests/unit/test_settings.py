@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import dask.config
 import pytest
@@ -133,6 +134,26 @@ def test_names_and_parameters_of_results_are_checked(
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         load_settings({"analytics": analytics, **section})
+
+
+@pytest.mark.parametrize(
+    ("ids", "sources", "message"),
+    [
+        ("any", "a", "near.sources: 'a' is no id of a graph with ids: any; these are int64"),
+        ("dense", [1, 2**63], "9223372036854775808 is no id of a graph with ids: dense"),
+        ("uint64", [-1], "-1 is no id of a graph with ids: uint64; these are uint64"),
+        ("string", [17], "17 is no id of a graph with ids: string; these are texts: '17'"),
+        ("uuid", 17, "17 is no id of a graph with ids: uuid"),
+    ],
+)
+def test_vertices_that_are_no_ids_are_refused_before_a_run(
+    ids: str, sources: Any, message: str
+) -> None:
+    near = {"analytics": ["near=bfs"], "ids": ids}
+    with pytest.raises(SettingsError, match=message):
+        load_settings({**near, "near": {"sources": sources}})
+    allowed = ["17", "b"] if ids in ("string", "uuid") else [17, 2**63 - 1]
+    assert load_settings({**near, "near": {"sources": allowed}}).graph.ids == ids
 
 
 def test_null_is_a_value_where_it_is_assigned(tmp_path: Path) -> None:

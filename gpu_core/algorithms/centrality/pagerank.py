@@ -317,10 +317,10 @@ def check_weights(sources: Int64s, what: str = "PageRank") -> None:
     """Refuse the vertices that have an edge of negative weight, if there are any."""
     if sources.size:
         msg = (
-            f"{what} needs weights >= 0, but an edge from vertex {sources.min()} has a "
+            f"{what} needs weights >= 0, but an edge from vertex {{vertex}} has a "
             f"negative one ({sources.size} such vertices); change the weights or use weight=None"
         )
-        raise SettingsError(msg)
+        raise SettingsError.of_vertex(msg, sources.min())
 
 
 #: Vertices of largest rank that a summary has, and that its sentence names.

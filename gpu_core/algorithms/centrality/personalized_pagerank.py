@@ -168,11 +168,12 @@ def personalized_pagerank(
         number, ranks, iterations, residual, rounding = ended
         if not residual <= tol:
             msg = (
-                f"PageRank from vertex {reader.ids_of(sources[number : number + 1])[0]} did not "
-                f"converge: after {max_iter} iterations the residual is {residual:.3g}, above "
-                f"{tol:.3g}; raise max_iter or tol, or lower alpha={alpha}"
+                f"PageRank from vertex {{vertex}} did not converge: after {max_iter} iterations "
+                f"the residual is {residual:.3g}, above {tol:.3g}; raise max_iter or tol, or lower "
+                f"alpha={alpha}"
             )
-            raise ConvergenceError(msg)
+            [source] = reader.ids_of(sources[number : number + 1])
+            raise ConvergenceError.of_vertex(msg, source)
         rows = slice(number * each, (number + 1) * each)
         found.vertices[rows], found.ranks[rows] = listed(ranks)
         found.iterations[number], found.residual[number] = iterations, residual

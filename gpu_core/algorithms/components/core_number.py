@@ -69,10 +69,10 @@ def core_number(reader: Reader) -> CoreNumberResult:
     if loop is not None:
         [vertex] = reader.ids_of(np.array([loop], np.uint32))
         msg = (
-            f"core_number is not defined for self loops, but vertex {vertex} has one; delete them, "
-            f"or use self_loops: drop"
+            "core_number is not defined for self loops, but vertex {vertex} has one; delete them, "
+            "or use self_loops: drop"
         )
-        raise SettingsError(msg)
+        raise SettingsError.of_vertex(msg, vertex)
     return CoreNumberResult(in_order(reader, twin.core_numbers(workspace, adjacencies)))
 
 

@@ -136,6 +136,6 @@ def sample_neighbors(
         if weighted:
             check_weights(reader.ids_of(negative), "a sample by weight")
     sampled: Sampled = sampler.sampled(reader.id_table())
-    if direction == "out" and reader.kind.directed:
+    if direction == "out":
         return sampled._replace(edge_index=sampled.edge_index[::-1].copy())
     return sampled

@@ -11,8 +11,9 @@ and a longer walk begins as a shorter one does. They do depend on the vertex ind
 two graphs that were made alike have the same.
 
 What a walk by weight or time reads is put in order once a call: the entries of each row by their
-time, then by neighbor, and the sums of the weights up to each entry, float64, added up in that
-order. Then a step is a binary search. It takes some 20 bytes for each entry of the graph.
+time, then by neighbor, and the sums of the weights from each entry on, float64, added up from the
+last one: so entries whose time is over round nothing. Then a step is a binary search. It takes
+some 20 bytes for each entry of the graph.
 
 What an engine offers: ``algorithms.random_walks`` with ``walk``, of rows alone. What is asked of
 some vertices with a seed is a query, no analytic of runs.

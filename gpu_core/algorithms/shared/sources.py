@@ -46,18 +46,18 @@ def source_indices(
         raise SettingsError(msg)
     from ...image.fields import NONE  # brings Numba, which a declaration does without
 
-    ids = _ids_of(name, sources)
+    ids = ids_of(name, sources)
     indices = reader.indices_of(ids)
     missing = ids[indices == NONE]
     if missing.size and unknown == "error":
         more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
-        msg = f"source {missing[0]} is not in the graph{more}; check with has_vertices()"
-        raise VertexNotFoundError(msg)
+        msg = f"source {{vertex}} is not in the graph{more}; check with has_vertices()"
+        raise VertexNotFoundError.of_vertex(msg, missing[0])
     return np.unique(indices[indices != NONE])
 
 
-def _ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
-    """Return sources as int64[k]."""
+def ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
+    """Ids as int64[k]; `SettingsError` where they are none."""
     array = np.atleast_1d(np.asarray(sources))
     if not array.size:
         msg = f"{name} is empty; give the id of a vertex, or of several"

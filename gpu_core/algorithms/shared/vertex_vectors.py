@@ -68,19 +68,19 @@ class Positions:
         if (found < 0).any():
             unknown = vertices[found < 0]
             more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
-            msg = f"{name} names vertex {unknown[0]}, which is not in the graph{more}"
-            raise VertexNotFoundError(msg)
+            msg = f"{name} names vertex {{vertex}}, which is not in the graph{more}"
+            raise VertexNotFoundError.of_vertex(msg, unknown[0])
         repeated = np.flatnonzero(np.bincount(found, minlength=1) > 1)
         if repeated.size:
-            msg = f"{name} names vertex {self.vertices[repeated[0]]} more than once; name it once"
-            raise SettingsError(msg)
+            msg = f"{name} names vertex {{vertex}} more than once; name it once"
+            raise SettingsError.of_vertex(msg, self.vertices[repeated[0]])
         wrong = np.flatnonzero(~((amounts >= 0) & np.isfinite(amounts)))
         if wrong.size:
             msg = (
-                f"{name} gives vertex {vertices[wrong[0]]} the value {amounts[wrong[0]]}; "
+                f"{name} gives vertex {{vertex}} the value {amounts[wrong[0]]}; "
                 f"values must be finite and >= 0"
             )
-            raise SettingsError(msg)
+            raise SettingsError.of_vertex(msg, vertices[wrong[0]])
         vector = np.zeros(self._vertex_count)
         vector[self.order[found]] = amounts
         return _normalised(vector, name)

@@ -106,10 +106,10 @@ def sssp(
     if negative is not None:
         [vertex] = reader.ids_of(np.array([negative], np.uint32))
         msg = (
-            f"sssp needs weights >= 0, but an edge from vertex {vertex} has a negative one; "
-            f"change the weights or use weight=None"
+            "sssp needs weights >= 0, but an edge from vertex {vertex} has a negative one; "
+            "change the weights or use weight=None"
         )
-        raise SettingsError(msg)
+        raise SettingsError.of_vertex(msg, vertex)
     distance = twins.sssp.distances(workspace, out, found, mean)
     return SsspResult(in_order(reader, distance))
 

@@ -44,7 +44,7 @@ extern "C" __global__ void walk_freely(
 // Launch      one thread a walk
 // Reads       indptr   i64[rows + 1]; targets u32[entries]
 //             times    i64[entries], increasing within a row, or null
-//             sums     f64[entries], sums of weights within a row up to each entry, or null
+//             sums     f64[entries], sums of weights within a row from each entry on, or null
 // Writes      as `walk_freely`
 extern "C" __global__ void walk_in_order(
         const i64* __restrict__ indptr, const u32* __restrict__ targets, const i64* __restrict__ times,
@@ -65,14 +65,15 @@ extern "C" __global__ void walk_in_order(
         const u64 word = random_word(first_word, static_cast<u32>(walk), static_cast<u32>(steps));
         i64 entry;
         if (sums) {
-            const double before = first > begin ? sums[first - 1] : 0.0;
-            const double total = sums[end - 1];
-            if (!(total > before)) break;
-            const double drawn = before + unit_float(word) * (total - before);
-            entry = first_not_before(first, end, [&](i64 at) { return sums[at] <= drawn; });
-            // Rounded up to the total.
-            if (entry == end)
-                entry = first_not_before(first, end, [&](i64 at) { return sums[at] < total; });
+            const double total = sums[first];
+            if (!(total > 0.0)) break;
+            const double drawn = unit_float(word) * total;
+            entry = first_not_before(first, end, [&](i64 at) { return sums[at] > drawn; }) - 1;
+            if (entry < first) {
+                // Rounded up to the total. Of equal sums the last one has a weight.
+                entry = first;
+                while (entry + 1 < end && sums[entry + 1] == total) ++entry;
+            }
         } else {
             entry = first + below(word, static_cast<u32>(end - first));
         }
@@ -84,7 +85,7 @@ extern "C" __global__ void walk_in_order(
     while (steps < length) own[++steps] = NO_VERTEX_KEY;
 }
 
-// Sums of the weights of a row up to each entry, that entry included, from the first to the last.
+// Sums of the weights of a row from each entry on, that entry included, from the last to the first.
 //
 // Launch      one thread a row
 // Reads       weights  f32[entries] or wide_weights f64[entries], the other null
@@ -96,7 +97,7 @@ extern "C" __global__ void add_up_rows(const i64* __restrict__ indptr, const i64
     const i64 row = thread_of_grid();
     if (row >= rows) return;
     double total = 0;
-    for (i64 i = indptr[row]; i < indptr[row + 1]; ++i) {
+    for (i64 i = indptr[row + 1] - 1; i >= indptr[row]; --i) {
         total += wide_weights ? wide_weights[i] : static_cast<double>(weights[i]);
         sums[i] = total;
     }

@@ -1,7 +1,7 @@
 """Random walks in CUDA: one thread a walk; the walks stay in device memory until they are read.
 
-Kernels: ``random_walks.cu``. Sums of weights are added up by a thread a row, from the first entry
-to the last as on the host, so that both engines make the same walks: a row of a million entries
+Kernels: ``random_walks.cu``. Sums of weights are added up by a thread a row, from the last entry
+to the first as on the host, so that both engines make the same walks: a row of a million entries
 takes one thread some ten milliseconds.
 """
 

@@ -26,9 +26,9 @@ _RULES = {
     # A NaN wins over a number.
     "min": "other if other < one or other != other else one",
     "max": "other if other > one or other != other else one",
-    "sum": "one + other",
     "any": "one",
 }
+_SUMS = {"float64": "one + other", "int64": "add_whole(one, other)"}
 
 
 class Kernels(NamedTuple):
@@ -91,8 +91,8 @@ def header_of(program: Program) -> str:
         "_SHORT_ROW": SHORT_ROW,
     }
     if program.combined is None:
-        rule = f"    return {_RULES[str(program.rule)]}"
-        combined = Written("", rule, ("one", "other"), frozenset())
+        rule = _SUMS[wide_message] if program.rule == "sum" else _RULES[str(program.rule)]
+        combined = Written("", f"    return {rule}", ("one", "other"), frozenset())
     else:
         combined = program.combined
     functions = [

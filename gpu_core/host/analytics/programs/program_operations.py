@@ -13,13 +13,35 @@ _SIGN = np.int64(-(2**63))
 _MOST = np.int64(2**63 - 1)
 
 
+# Whole numbers wrap around. Numba says of sums, differences and products of signed ones that they
+# never do, from which the compiler concludes what is wrong where they have; of unsigned ones not.
+
+
+@inlined
+def add_whole(one, other):
+    """Sum."""
+    return np.int64(np.uint64(one) + np.uint64(other))
+
+
+@inlined
+def sub_whole(one, other):
+    """Difference."""
+    return np.int64(np.uint64(one) - np.uint64(other))
+
+
+@inlined
+def mul_whole(one, other):
+    """Product."""
+    return np.int64(np.uint64(one) * np.uint64(other))
+
+
 @inlined
 def div_whole(one, other):
     """Quotient, rounded down; 0 by 0."""
     if other == 0:
         return np.int64(0)
     if other == -1:
-        return np.int64(0) - one
+        return sub_whole(0, one)
     return np.int64(one // other)
 
 

@@ -44,7 +44,8 @@ class OrderedRows(NamedTuple):
     targets: npt.NDArray[np.uint32]
     #: int64[entries]; of length 0: times do not matter.
     times: Int64s
-    #: float64[entries], sums of the weights of a row up to each entry; of length 0: all are alike.
+    #: float64[entries], sums of the weights of a row from each entry on: what may be drawn is the
+    #: end of a row, and is not to be rounded by what comes before. Of length 0: all are alike.
     sums: npt.NDArray[np.float64]
 
 
@@ -109,10 +110,10 @@ def _ordered(rows: Rows, times: Int64s | None, *, weighted: bool) -> OrderedRows
 
 @compiled
 def add_up_rows(low, high, indptr, weights, sums):
-    """Sums of the weights of a row up to each entry, that entry included."""
+    """Sums of the weights of a row from each entry on, that entry included."""
     for row in range(low, high):
         total = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
+        for i in range(indptr[row + 1] - 1, indptr[row] - 1, -1):
             total += np.float64(weights[i])
             sums[i] = total
 
@@ -141,15 +142,15 @@ def walk_freely(low, high, walked, task, walks, lengths):
 
 
 @inlined
-def first_above(values, low, high, value):
-    """Index of the first of ``values[low:high]``, which increase, that is above ``value``."""
+def last_above(values, low, high, value):
+    """Index of the last of ``values[low:high]``, which decrease, that is above ``value``."""
     while low < high:
         middle = (low + high) >> 1
-        if values[middle] <= value:
+        if values[middle] > value:
             low = middle + 1
         else:
             high = middle
-    return low
+    return low - 1
 
 
 @compiled
@@ -168,14 +169,15 @@ def walk_in_order(low, high, rows, task, walks, lengths):
                 break
             word = random_word(first_word, number, made)
             if sums.size:
-                before = sums[first - 1] if first > begin else 0.0
-                total = sums[end - 1]
-                if not total > before:
+                total = sums[first]
+                if not total > 0.0:
                     break
-                entry = first_above(sums, first, end, before + unit_float(word) * (total - before))
-                if entry == end:
-                    # Rounded up to the total.
-                    entry = first_not_below(sums, first, end, total)
+                entry = last_above(sums, first, end, unit_float(word) * total)
+                if entry < first:
+                    # Rounded up to the total. Of equal sums the last one has a weight.
+                    entry = first
+                    while entry + 1 < end and sums[entry + 1] == total:
+                        entry += 1
             else:
                 entry = first + below(word, end - first)
             vertex = np.int64(targets[entry])
