@@ -127,7 +127,9 @@ class RunResults:
         asked = {}
         for name in names:
             each = self.analyses[name]
-            written = "whole" if is_end else self._form(name, boundary)
+            # Columns that are there come before changes where they are read: they are replaced.
+            is_there = results.result_file(self._state, boundary - 1, name).exists()
+            written = "whole" if is_end or is_there else self._form(name, boundary)
             asked[name] = Asked(each.kind, each.arguments, each.parameters, written, narrow)
         return asked
 

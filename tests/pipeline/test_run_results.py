@@ -19,6 +19,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.io.checked_tables import read_table
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run as run_pipeline
+from graphtide.pipeline.log_watch import Follow
 from graphtide.pipeline.monitoring.progress import Progress
 from small_log import results_below, write_file
 from worker_jobs import hold_analytics, let_analytics_go
@@ -260,6 +261,32 @@ def test_results_that_come_late_come_into_the_summary(run, whole) -> None:
     assert late["triangles"][-1] == table["triangles"][-1]
     assert np.isnan(late["triangles"][:-1]).all()
     assert late["edges"].tolist() == table["edges"].tolist()
+
+
+def test_columns_are_replaced_by_those_of_other_parameters(run, whole, scheduler) -> None:
+    """Where the log goes on, changes would be written after the last batch: columns are there."""
+    settings = {"columns_every": 5, "changes_beyond": 1e-2, "analytics": ["pagerank:1"]}
+    run("again", **settings)
+    state = run("again", pagerank={"alpha": 0.5}, **settings)
+    assert graphtide.read_results(state, "pagerank").parameters["alpha"] == 0.5
+    wanted = load_settings(
+        {
+            "directed": False, "engine": "host", "batch_rows": BATCH_ROWS, "checkpoint_every": 5,
+            "keep_checkpoints": "all", "scheduler": scheduler, **settings,
+        }
+    )  # fmt: skip
+    follow = Follow()
+
+    def stop_at_the_end(progress: Progress) -> None:
+        if progress.stage == "waiting":
+            follow.stop()
+
+    run_pipeline(str(whole.parent / "log"), str(state), wanted, stop_at_the_end, follow)
+    found = graphtide.read_results(state, "pagerank", at=BATCHES - 1)
+    exact = graphtide.read_results(whole, "pagerank", at=BATCHES - 1)
+    assert found.parameters["alpha"] == 0.85
+    assert np.abs(found["pagerank"] - exact["pagerank"]).max() <= 1e-2
+    assert found.figures == exact.figures
 
 
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
