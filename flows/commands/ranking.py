@@ -34,6 +34,8 @@ _ONE_SIDED = {
     "went": ("after", "change", "place_after"),
 }
 
+_NO_MEASURE = "these are vertices, which are not more or less"
+
 
 def show_top(
     state: str, name: str, count: int, *, by: str | None, at: int | None, as_json: bool
@@ -127,14 +129,18 @@ def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.nd
 def _column(result: Result, by: str | None) -> str:
     """The column that a result is ranked by: the one asked for, or the one that it is about."""
     names = [name for name in result.columns if name != "vertex"]
+    kinds = {each.name: each.dtype for each in ANALYTICS[result.kind].columns}
+    measures = [name for name in names if kinds.get(name) != "id"]
+    if by is None and measures:
+        return result.kind if result.kind in measures else measures[-1]
     if by is None:
-        return result.kind if result.kind in names else names[-1]
+        msg = f"{result.name} has {', '.join(names)} alone: {_NO_MEASURE}"
+        raise SettingsError(msg)
     if by not in names:
         msg = f"--by {by}: {result.name} has no such column; there are {', '.join(names)}"
         raise SettingsError(msg)
-    kinds = {each.name: each.dtype for each in ANALYTICS[result.kind].columns}
-    if kinds.get(by) == "id":
-        msg = f"--by {by}: these are vertices, which are not more or less"
+    if by not in measures:
+        msg = f"--by {by}: {_NO_MEASURE}"
         raise SettingsError(msg)
     return by
 

@@ -144,6 +144,8 @@ def test_what_cannot_be_shown_is_refused(
         (["top", "state", "labels"], 1, "no result 'labels'; the state has far, p"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
         (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
+        (["top", "state", "parts"], 2, "parts has component alone: these are vertices"),
+        (["diff", "state", "parts", "--from", 1, "--to", 1], 2, "these are vertices"),
         (["top", "nowhere", "pagerank"], 1, "there is no graphtide state"),
         (["diff", "state", "pagerank", "--from", 0, "--to", 3], 1, "it has one of batch 1"),
         (["export", "state", "--result", "pagerank", "r.mtx"], 2, "r.mtx is unknown; end its"),
