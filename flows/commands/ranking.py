@@ -3,7 +3,6 @@
 Of results that a run wrote, from their files alone: no graph is made, and no log is read.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from ...io.state.result_changes import is_among
 from ...io.state.results import Result
 from ..activity import Activity
 from ..library import result_after
-from ..text import line, table_lines
+from ..text import json_text, line, table_lines
 
 #: Rows of a table.
 Row = dict[str, Any]
@@ -45,7 +44,7 @@ def show_top(
         batch_id, result = result_after(StateDirectory(state), name, at)
         rows = _rows(result.top(count, _column(result, by)).columns)
     if as_json:
-        click.echo(json.dumps({"result": name, "batch": batch_id, "rows": rows}, indent=1))
+        click.echo(json_text({"result": name, "batch": batch_id, "rows": rows}))
         return
     click.echo(line(name, f"after batch {batch_id:,}, {counted(len(result), 'vertex')}"))
     for text in table_lines(rows):

@@ -101,6 +101,12 @@ def test_names_and_infinite_values_are_compared(folder: Path) -> None:
     assert rows_after(done.stdout, "came")[0][0] == "c"
 
 
+def test_json_has_null_for_an_infinite_value(folder: Path) -> None:
+    done = graphtide_here("top", "state", "far", "--at", 1, "--json", cwd=folder)
+    rows = json.loads(done.stdout, parse_constant=lambda name: name)["rows"]
+    assert rows == [{"vertex": "a", "distance": None}, {"vertex": "b", "distance": 0.0}]
+
+
 def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:
     done = graphtide_here("diff", "state", "--from", 1, "--to", 2, cwd=folder)
     assert done.returncode == 0
