@@ -10,7 +10,6 @@ import click
 import numpy as np
 import pyarrow.parquet as pq
 
-from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
 from ...gpu_core.table import largest
@@ -128,8 +127,7 @@ def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.nd
 def _column(result: Result, by: str | None) -> str:
     """The column that a result is ranked by: the one asked for, or the one that it is about."""
     names = [name for name in result.columns if name != "vertex"]
-    kinds = {each.name: each.dtype for each in ANALYTICS[result.kind].columns}
-    measures = [name for name in names if kinds.get(name) != "id"]
+    measures = result.measures
     if by is None and measures:
         return result.kind if result.kind in measures else measures[-1]
     if by is None:

@@ -45,6 +45,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids = np.array([4, 5, 6])
     components = {"vertex": ids, "component": np.array([4, 4, 6])}
     write_result(state, 1, "parts", components, ResultFacts("weakly_connected_components", {}))
+    hops = {
+        "vertex": ids,
+        "distance": np.array([0, 1, 2], np.int32),
+        "parent": np.array([-1, 4, 4]),
+    }
+    write_result(state, 1, "tree", hops, ResultFacts("bfs", {"parents": True}))
     names = {"vertex": np.array(["b", "a"], object), "distance": np.array([0.0, np.inf])}
     write_result(state, 1, "far", names, ResultFacts("sssp", {}))
     names = {"vertex": np.array(["b", "c", "a"], object), "distance": np.array([0.0, 4, np.inf])}
@@ -74,6 +80,12 @@ def test_top_shows_the_largest_of_any_batch(folder: Path) -> None:
         "result": "pagerank", "batch": 2,
         "rows": [{"vertex": v, "pagerank": RANKS[2][v]} for v in (1, 2, 3, 7)],
     }  # fmt: skip
+
+
+def test_a_result_is_ranked_by_values_and_not_by_vertices(folder: Path) -> None:
+    for words in (["top", "state", "tree"], ["query", "state", "top tree", "--at", 1]):
+        done = graphtide_here(*words, "--json", cwd=folder)
+        assert [row["distance"] for row in json.loads(done.stdout)["rows"]] == [2, 1, 0]
 
 
 def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path) -> None:
