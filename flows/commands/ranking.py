@@ -18,7 +18,7 @@ from ...io.interchange.difference_table import check_ending
 from ...io.interchange.edge_table import table_of
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import is_among
-from ...io.state.results import Result
+from ...io.state.results import Result, ResultFacts
 from ..activity import Activity
 from ..library import result_after
 from ..text import json_text, line, table_lines
@@ -59,12 +59,20 @@ def show_rise_and_fall(
     directory = StateDirectory(state)
     with Activity("reading the results …"):
         before, after = (result_after(directory, name, each)[1] for each in (first, last))
+        was, now = (ResultFacts(each.kind, each.parameters) for each in (before, after))
+        computed = f"{{}} after batch {first:,}, {{}} after batch {last:,}"
+        if was.kind != now.kind:
+            kinds = computed.format(f"of {was.kind}", f"of {now.kind}")
+            msg = f"{name} is {kinds}; take two batches that have it of one analytic"
+            raise SettingsError(msg)
         column = _column(after, by)
         table = rise_and_fall(before, after, column)
     rose, fell = (int(np.count_nonzero(sign * table["change"] > 0)) for sign in (1, -1))
     came, went = (int(np.isnan(table[each]).sum()) for each in ("before", "after"))
     moved = f"{rose:,} rose, {fell:,} fell, {came:,} came, {went:,} went"
     click.echo(line(name, f"{column} after batch {last:,} beside batch {first:,}: {moved}"))
+    if not was.is_like(now):
+        click.echo(line("note", f"computed {computed.format(*was.distinction_from(now))}"))
     groups = {
         "rose": table["change"], "fell": -table["change"],
         "came": np.where(np.isnan(table["before"]), table["after"], np.nan),

@@ -99,6 +99,8 @@ def test_every_batch_is_read_from_changes_with_its_bits(whole, changes) -> None:
         other.figures,
     )
     assert graphtide.open(changes, 5).result_names == ["clustering", "pagerank"]
+    one, other = (graphtide.open(each, 5).summary["results"] for each in (whole, changes))
+    assert one == other
 
 
 def test_a_run_that_was_killed_writes_the_same_results(run, changes, tmp_path) -> None:
