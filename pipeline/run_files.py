@@ -323,14 +323,19 @@ class RunFiles:
         """
         if not 0 < self.checkpointed == self.batches:
             return False
-        is_missing, notes = self.results.missing(self.checkpointed - 1)
+        is_missing, notes = self.results.missing(
+            self.checkpointed - 1, is_end=self._is_end(self.checkpointed)
+        )
         self.notes += notes
         return is_missing
 
     def asked(self, names: Iterable[str], boundary: int) -> dict[str, Asked]:
         """Request to the graph worker at a boundary where these results are due."""
-        is_end = boundary == self.batches and not self.follows
-        return self.results.asked(names, boundary, is_end=is_end)
+        return self.results.asked(names, boundary, is_end=self._is_end(boundary))
+
+    def _is_end(self, boundary: int) -> bool:
+        """Whether the log ends at a boundary, for this run."""
+        return boundary == self.batches and not self.follows
 
     def write_results(self, batch_id: int, findings: Findings) -> None:
         """Write what the actor computed after a batch."""

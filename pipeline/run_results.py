@@ -13,10 +13,11 @@ that it would have written anyway.
 Not here: when results are computed (``lifecycle.py``), and formats of files (``io/``).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
@@ -32,6 +33,12 @@ from .graph_worker.findings import Asked, Finding, Findings, Written, metrics, r
 
 #: Files that are written at once.
 _FILES_AT_ONCE = 4
+
+#: Form of a result -> where its file is, and what finds out whether that is damaged.
+_FILES: Mapping[str, tuple[Callable[[StateDirectory, int, str], Path], Callable[[Path], str]]] = {
+    "whole": (results.result_file, results.result_fault),
+    "changes": (result_changes.changes_file, result_changes.changes_fault),
+}
 
 
 class RunResults:
@@ -69,21 +76,30 @@ class RunResults:
 
     # -- what is there
 
-    def missing(self, batch_id: int) -> tuple[bool, list[str]]:
+    def missing(self, batch_id: int, *, is_end: bool) -> tuple[bool, list[str]]:
         """Whether a result of a batch is asked for that is not there as asked for.
 
         A damaged file is not there, nor one of other parameters. Also gives a sentence for each
-        damaged one.
+        damaged one. ``is_end`` as of `asked`.
         """
-        there = results.result_files(self._state, batch_id)
         is_missing, notes = False, []
         for name, analysis in self.analyses.items():
-            fault = results.result_fault(there[name]) if name in there else "it is missing"
-            if fault and name in there:
-                notes.append(f"{there[name]} was damaged ({fault}) and is recomputed")
-            is_there = not fault and analysis.facts.is_like(results.result_facts(there[name]))
+            form = self._written_at(name, batch_id + 1, is_end=is_end)
+            if form is None:
+                is_missing = is_missing or self._has_failed(name, batch_id)
+                continue
+            place, fault_of = _FILES[form]
+            path = place(self._state, batch_id, name)
+            fault = fault_of(path)
+            if fault and path.exists():
+                notes.append(f"{path} was damaged ({fault}) and is recomputed")
+            is_there = not fault and analysis.facts.is_like(results.result_facts(path))
             is_missing = is_missing or not is_there
         return is_missing, notes
+
+    def _has_failed(self, name: str, batch_id: int) -> bool:
+        failed = results.failed_results(self._state, batch_id + 1)
+        return (batch_id, name) in {(each.batch_id, each.name) for each in failed}
 
     def computed_otherwise(self) -> list[str]:
         """Sentences on results that were computed otherwise than this run does.
@@ -127,11 +143,15 @@ class RunResults:
         asked = {}
         for name in names:
             each = self.analyses[name]
-            # Columns that are there come before changes where they are read: they are replaced.
-            is_there = results.result_file(self._state, boundary - 1, name).exists()
-            written = "whole" if is_end or is_there else self._form(name, boundary)
+            written = self._written_at(name, boundary, is_end=is_end)
             asked[name] = Asked(each.kind, each.arguments, each.parameters, written, narrow)
         return asked
+
+    def _written_at(self, name: str, boundary: int, *, is_end: bool) -> Written:
+        """File of a result at a boundary, where the log may end."""
+        # Columns that are there come before changes where they are read: they are replaced.
+        is_there = results.result_file(self._state, boundary - 1, name).exists()
+        return "whole" if is_end or is_there else self._form(name, boundary)
 
     def _form(self, name: str, boundary: int) -> Written:
         """File of a result at a boundary where the log goes on."""

@@ -265,30 +265,54 @@ def test_results_that_come_late_come_into_the_summary(run, whole) -> None:
     assert late["edges"].tolist() == table["edges"].tolist()
 
 
-def test_columns_are_replaced_by_those_of_other_parameters(run, whole, scheduler) -> None:
+@pytest.fixture(scope="module")
+def follow(run, whole, scheduler):
+    """Follow the log until it is up to date."""
+
+    def follow(state: str | Path, **settings) -> Path:
+        wanted = load_settings(
+            {
+                "directed": False, "engine": "host", "batch_rows": BATCH_ROWS,
+                "checkpoint_every": 5, "keep_checkpoints": "all", "scheduler": scheduler,
+                **settings,
+            }
+        )  # fmt: skip
+        until = Follow()
+
+        def stop_at_the_end(progress: Progress) -> None:
+            if progress.stage == "waiting":
+                until.stop()
+
+        folder = whole.parent
+        run_pipeline(str(folder / "log"), str(folder / state), wanted, stop_at_the_end, until)
+        return folder / state
+
+    return follow
+
+
+def test_columns_are_replaced_by_those_of_other_parameters(run, whole, follow) -> None:
     """Where the log goes on, changes would be written after the last batch: columns are there."""
     settings = {"columns_every": 5, "changes_beyond": 1e-2, "analytics": ["pagerank:1"]}
     run("again", **settings)
     state = run("again", pagerank={"alpha": 0.5}, **settings)
     assert graphtide.read_results(state, "pagerank").parameters["alpha"] == 0.5
-    wanted = load_settings(
-        {
-            "directed": False, "engine": "host", "batch_rows": BATCH_ROWS, "checkpoint_every": 5,
-            "keep_checkpoints": "all", "scheduler": scheduler, **settings,
-        }
-    )  # fmt: skip
-    follow = Follow()
-
-    def stop_at_the_end(progress: Progress) -> None:
-        if progress.stage == "waiting":
-            follow.stop()
-
-    run_pipeline(str(whole.parent / "log"), str(state), wanted, stop_at_the_end, follow)
+    follow("again", **settings)
     found = graphtide.read_results(state, "pagerank", at=BATCHES - 1)
     exact = graphtide.read_results(whole, "pagerank", at=BATCHES - 1)
     assert found.parameters["alpha"] == 0.85
     assert np.abs(found["pagerank"] - exact["pagerank"]).max() <= 1e-2
     assert found.figures == exact.figures
+
+
+@pytest.mark.parametrize("beyond", [None, 1e-2])
+def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(follow, beyond) -> None:
+    """Changes of the last batch, or its values in the summary, are all that is asked for."""
+    settings = {"columns_every": 5, "analytics": ["pagerank:1"], "maintain": ["pagerank"]}
+    state = follow(f"followed {beyond}", changes_beyond=beyond, **settings)
+    assert not (state / f"results/batch={BATCHES - 1:012d}").exists()
+    there = {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
+    follow(state.name, changes_beyond=beyond, **settings)
+    assert there == {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
 
 
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
