@@ -339,9 +339,8 @@ class RunFiles:
 
     def write_results(self, batch_id: int, findings: Findings) -> None:
         """Write what the actor computed after a batch."""
-        self.results.write(batch_id, findings, findings.source or self._source(batch_id))
-        if batch_id < self.checkpointed:
-            self.results.amend_summary(batch_id)
+        source = findings.source or self._source(batch_id)
+        self.results.write(batch_id, findings, source, is_kept=batch_id < self.checkpointed)
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""

@@ -162,11 +162,23 @@ class RunResults:
 
     # -- files
 
-    def write(self, batch_id: int, findings: Findings, source: BatchSource) -> None:
+    def write(
+        self, batch_id: int, findings: Findings, source: BatchSource, *, is_kept: bool
+    ) -> None:
         """Write what was found after a batch, which was the rows of ``source``.
 
         Of a result that failed nothing is written but that it did.
+
+        ``is_kept``: a checkpoint covers the batch, so the summary has a row of it.
         """
+        self._rows[batch_id] = {
+            **metrics(findings, self._kinds),
+            batch_summary.ANALYTICS_SECONDS: findings.seconds,
+        }
+        if is_kept:
+            # Before the columns: while these are not there, another run computes them again.
+            row, types = self._rows[batch_id], self._types()
+            batch_summary.amend_summary(self._state, batch_id, row, types)
         written = [(n, each) for n, each in findings.found.items() if each.columns is not None]
         job = partial(self._write, batch_id, source)
         with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
@@ -175,10 +187,6 @@ class RunResults:
             by_batch[batch_id] = [n for (n, _), f in zip(written, forms, strict=True) if f == form]
         self._failed[batch_id] = findings.failures(batch_id)
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
-        self._rows[batch_id] = {
-            **metrics(findings, self._kinds),
-            batch_summary.ANALYTICS_SECONDS: findings.seconds,
-        }
         self.newest = result_texts(batch_id, findings, self._kinds)
 
     def _write(self, batch_id: int, source: BatchSource, name: str, found: Finding) -> Written:
@@ -249,10 +257,6 @@ class RunResults:
             for by_batch in written.values():
                 del by_batch[batch_id]
             del self._rows[batch_id], self._failed[batch_id]
-
-    def amend_summary(self, batch_id: int) -> None:
-        """Put results of an applied batch, which were computed once more, into its row."""
-        batch_summary.amend_summary(self._state, batch_id, self._rows[batch_id], self._types())
 
     def _types(self) -> Mapping[str, str]:
         """Column of the summary -> its type, of all results of the run."""

@@ -1,5 +1,6 @@
 """Results that fit a rate: summary, whole columns now and then, changes between, cadences."""
 
+import errno
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ from graphtide.config.settings import load_settings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.io.checked_tables import read_table
+from graphtide.io.state import batch_summary
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run as run_pipeline
 from graphtide.pipeline.log_watch import Follow
@@ -313,6 +315,26 @@ def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(follow, b
     there = {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
     follow(state.name, changes_beyond=beyond, **settings)
     assert there == {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
+
+
+def test_results_computed_otherwise_come_into_the_summary_also_if_a_run_is_cut_short(
+    run, monkeypatch
+) -> None:
+    settings = {"analytics": ["pagerank"], "maintain": []}
+    run("otherwise", **settings)
+    settings["pagerank"] = {"alpha": 0.5}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_summary, "amend_summary", full)
+        with pytest.raises(OSError, match="full"):
+            run("otherwise", **settings)
+    state = run("otherwise", **settings)
+    figures = graphtide.read_results(state, "pagerank").figures
+    row = graphtide.read_summary(state)
+    assert {name: row[f"pagerank_{name}"][-1] for name in figures} == figures
 
 
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
