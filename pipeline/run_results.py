@@ -76,26 +76,27 @@ class RunResults:
 
     # -- what is there
 
-    def missing(self, batch_id: int, *, is_end: bool) -> tuple[bool, list[str]]:
-        """Whether a result of a batch is asked for that is not there as asked for.
+    def missing(self, batch_id: int, *, is_end: bool) -> tuple[list[str], list[str]]:
+        """Names of the results of a batch that are asked for, and not there as asked for.
 
         A damaged file is not there, nor one of other parameters. Also gives a sentence for each
         damaged one. ``is_end`` as of `asked`.
         """
-        is_missing, notes = False, []
+        names, notes = [], []
         for name, analysis in self.analyses.items():
             form = self._written_at(name, batch_id + 1, is_end=is_end)
             if form is None:
-                is_missing = is_missing or self._has_failed(name, batch_id)
-                continue
-            place, fault_of = _FILES[form]
-            path = place(self._state, batch_id, name)
-            fault = fault_of(path)
-            if fault and path.exists():
-                notes.append(f"{path} was damaged ({fault}) and is recomputed")
-            is_there = not fault and analysis.facts.is_like(results.result_facts(path))
-            is_missing = is_missing or not is_there
-        return is_missing, notes
+                is_there = not self._has_failed(name, batch_id)
+            else:
+                place, fault_of = _FILES[form]
+                path = place(self._state, batch_id, name)
+                fault = fault_of(path)
+                if fault and path.exists():
+                    notes.append(f"{path} was damaged ({fault}) and is recomputed")
+                is_there = not fault and analysis.facts.is_like(results.result_facts(path))
+            if not is_there:
+                names.append(name)
+        return names, notes
 
     def _has_failed(self, name: str, batch_id: int) -> bool:
         failed = results.failed_results(self._state, batch_id + 1)

@@ -337,6 +337,22 @@ def test_results_computed_otherwise_come_into_the_summary_also_if_a_run_is_cut_s
     assert {name: row[f"pagerank_{name}"][-1] for name in figures} == figures
 
 
+def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
+    settings = {"analytics": ["pagerank", "clustering"], "maintain": ["pagerank"]}
+    state = run("partly", **settings)
+    ranks, local = (
+        state / f"results/batch={BATCHES - 1:012d}/{name}.parquet" for name in settings["analytics"]
+    )
+    before = ranks.stat(), local.stat()
+    local.write_bytes(b"nothing")
+    run("partly", **settings)
+    after = ranks.stat(), local.stat()
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False]
+    rows = graphtide.read_summary(state)
+    figures = graphtide.read_results(state, "pagerank").figures
+    assert {name: rows[f"pagerank_{name}"][-1] for name in figures} == figures
+
+
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     state = tmp_path / "state"
     shutil.copytree(changes, state)
