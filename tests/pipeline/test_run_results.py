@@ -202,6 +202,14 @@ def test_a_result_that_fails_is_told_by_batch_and_all_else_is_kept(run, whole) -
     assert (failed.batches, failed.newest.batch_id) == (BATCHES - 1, BATCHES - 2)
 
 
+def test_a_maintained_result_that_fails_loses_neither_batch_nor_run(run, whole) -> None:
+    with pytest.warns(FailedResultWarning, match="result pagerank after batch 11 failed: PageRank"):
+        state = run("failing on", maintain=["clustering", "pagerank"], pagerank={"max_iter": 1})
+    for batch in range(BATCHES):
+        assert columns(state, "clustering", batch) == columns(whole, "clustering", batch)
+    assert Status(StateDirectory(state)).failures["pagerank"].batches == BATCHES
+
+
 def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path) -> None:
     state = tmp_path / "state"
     shutil.copytree(changes, state)
