@@ -84,6 +84,9 @@ class RunResults:
         """
         names, notes = [], []
         for name, analysis in self.analyses.items():
+            every = self._settings.cadences[name]
+            if not is_end and every is not None and (batch_id + 1) % every:
+                continue
             form = self._written_at(name, batch_id + 1, is_end=is_end)
             if form is None:
                 is_there = not self._has_failed(name, batch_id)

@@ -315,14 +315,21 @@ def test_columns_are_replaced_by_those_of_other_parameters(run, whole, follow) -
 
 
 @pytest.mark.parametrize("beyond", [None, 1e-2])
-def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(follow, beyond) -> None:
+def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(run, follow, beyond) -> None:
     """Changes of the last batch, or its values in the summary, are all that is asked for."""
-    settings = {"columns_every": 5, "analytics": ["pagerank:1"], "maintain": ["pagerank"]}
-    state = follow(f"followed {beyond}", changes_beyond=beyond, **settings)
+    settings = {
+        "columns_every": 5, "changes_beyond": beyond, "maintain": ["pagerank"],
+        "analytics": ["pagerank:1", "clustering:5"],
+    }  # fmt: skip
+    state = follow(f"followed {beyond}", **settings)
     assert not (state / f"results/batch={BATCHES - 1:012d}").exists()
     there = {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
-    follow(state.name, changes_beyond=beyond, **settings)
+    follow(state.name, **settings)
     assert there == {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
+    # Where the log ends all columns are asked for.
+    run(state.name, **settings)
+    assert [*graphtide.open(state).results] == ["clustering", "pagerank"]
+    assert Status(StateDirectory(state)).notes == []
 
 
 def test_results_computed_otherwise_come_into_the_summary_also_if_a_run_is_cut_short(
