@@ -22,9 +22,17 @@ from ..gpu_core.errors import SettingsError
 from ..gpu_core.kind import GraphKind, RowMeaning
 from ..gpu_core.properties.kinds import checked_kinds, column_kinds
 from ..gpu_core.records import record_named
-from .analytics import cadences_of, can_follow, kinds_of, parameters_of, sections, with_analytics
+from .analytics import (
+    cadences_of,
+    can_follow,
+    kinds_of,
+    parameters_of,
+    sections,
+    with_analytics,
+    with_names,
+)
 from .checks import check_settings
-from .units import checkpoint_cadence, number_of_bytes, number_or_all, seconds
+from .units import checkpoint_cadence, number_of_bytes, number_or_all, seconds, with_numbers
 
 SECTION = "graphtide"
 
@@ -207,7 +215,9 @@ def load_settings(
     _merge(settings, _section(assignments, "--set"))
     flags = {key: value for key, value in (overrides or {}).items() if value is not None}
     _merge(settings, _section(flags, "the flags"))
-    check_settings(settings, settings_schema())
+    schema = settings_schema()
+    settings = with_numbers(settings, with_names(schema, settings))
+    check_settings(settings, schema)
     return _typed(settings)
 
 

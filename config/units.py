@@ -1,9 +1,13 @@
 """Values that are written with a unit, or as a word for none: bytes, times, numbers of batches.
 
-Each is refused by the name of its setting, with what is allowed.
+Each is refused by the name of its setting, with what is allowed. And numbers that YAML reads as
+text.
 """
 
 import math
+import re
+from collections.abc import Mapping
+from typing import Any
 
 from dask.utils import parse_bytes, parse_timedelta
 
@@ -65,3 +69,16 @@ def checkpoint_cadence(value: object) -> tuple[float | None, int | None]:
             f"time such as 60s or 5m"
         )
         raise SettingsError(msg) from None
+
+
+def with_numbers(value: Any, allowed: Mapping[str, Any]) -> Any:
+    """A value with ``1e-9`` as a number where the schema has one: YAML takes it for text."""
+    if isinstance(value, Mapping):
+        named, others = allowed.get("properties", {}), allowed.get("additionalProperties")
+        others = others if isinstance(others, Mapping) else {}
+        return {key: with_numbers(each, named.get(key, others)) for key, each in value.items()}
+    kinds = allowed.get("type", ())
+    is_number = "number" in kinds and "string" not in kinds
+    if is_number and isinstance(value, str) and re.fullmatch(r"[-+]?\d+[eE][-+]?\d+", value):
+        return float(value)
+    return value

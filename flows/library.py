@@ -5,7 +5,8 @@ is opened is only read, takes no cluster and no lock, and may be in use by a run
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +24,11 @@ from ..gpu_core.table import TableRows
 from ..io.state import batch_summary
 from ..io.state.directory import StateDirectory
 from ..io.state.result_changes import batches_with, read_result_at, result_names
-from ..io.state.results import Result, failed_results, read_reports, result_files
+from ..io.state.results import Result, failed_results, read_reports
 from ..pipeline.replay import PastGraphs
 from ..pipeline.run_files import RunSummary
 from .progress import ProgressLine
-from .summary import FATES, failure_text, result_summaries, run_lines
+from .summary import FATES, failure_text, result_summary, run_lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +173,6 @@ class OpenState:
         ``source`` says which rows the batch was; ``rows`` are all up to and with it. ``results``
         has the few numbers of each that ``graphtide status --json`` shows, and its parameters.
         """
-        paths = list(result_files(self._directory, self.batch_id).values())
         last = self.reports[-1] if self._has_report else self.graph
         return {
             "batch": self.batch_id,
@@ -181,8 +181,15 @@ class OpenState:
             **{name: sum(getattr(each, name) for each in self.reports) for name, _ in FATES},
             "num_vertices": last.num_vertices,
             "num_edges": last.num_edges,
-            "results": {name: dict(each) for name, each in result_summaries(paths, []).items()},
+            "results": dict(self._result_summaries()),
         }
+
+    def _result_summaries(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name in self.result_names:
+            with suppress(StateError):  # damaged: `read_results` says so
+                result = self.read_results(name)
+                if result.kind in ANALYTICS:
+                    yield name, dict(result_summary(result))
 
 
 def open_state(state: str | Path, batch: int | None = None) -> OpenState:

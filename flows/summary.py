@@ -10,7 +10,7 @@ from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.printable import counted, file_shown
 from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
-from ..io.state.results import Failures, read_result, result_facts
+from ..io.state.results import Failures, Result, read_result, result_facts
 from .text import TIED, command, duration, line, rate
 
 if TYPE_CHECKING:
@@ -233,8 +233,12 @@ def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summa
                     f"{path.stem if kind == path.stem else f'{path.stem}={kind}'} recompute it"
                 )
                 continue
-            parameters = found.parameters or {}
-            values = ANALYTICS[kind].summary(found.columns, parameters)
-            about = {"analytic": kind, "parameters": parameters}
-            summaries[path.stem] = {**about, **values, **found.figures}
+            summaries[path.stem] = result_summary(found)
     return summaries
+
+
+def result_summary(found: Result) -> Summary:
+    """The few values that sum up a result, of an analytic that is known."""
+    parameters = found.parameters or {}
+    values = ANALYTICS[found.kind].summary(found.columns, parameters)
+    return {"analytic": found.kind, "parameters": parameters, **values, **found.figures}

@@ -4,8 +4,12 @@
 
     applied    11 batches, 506,550 rows in 2.9 s
     graph      24,759 vertices, 187,986 edges (undirected, simple)
+
+And JSON for programs.
 """
 
+import json
+import math
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,3 +87,16 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return printable(value).replace(" ", TIED)
+
+
+def json_text(value: Any) -> str:
+    """Values as JSON, with null for what is no number there: a distance that is inf."""
+    return json.dumps(_with_nulls(value), indent=1)
+
+
+def _with_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_nulls(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_nulls(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
-from .errors import ConvergenceError, CorruptImageError, SettingsError
+from .errors import BatchError, ConvergenceError, CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
     from .algorithms.analytic import Analytic
@@ -91,8 +91,14 @@ def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
         return engine.apply(batch)
     if isinstance(batch, UpdateBatch):
         batch.ensure_valid()
-    with engine.lock:
-        changing = engine.changing(batch)
+    try:
+        with engine.lock:
+            changing = engine.changing(batch)
+    except BatchError:
+        raise
+    except Exception:  # as in `_follow`
+        _forget(following)
+        return engine.apply(batch)
     _follow(engine, following, lambda: changing.removed, is_added=False)
     try:
         outcome = engine.apply(changing.batch)

@@ -117,8 +117,8 @@ def _run(
     follow: Follow | None,
 ) -> RunSummary:
     first = files.checkpointed
-    results_missing = files.results_missing()
     files.follows = follow is not None and follow.waits
+    results_missing = files.results_missing()
     if first == files.batches and not results_missing and not files.follows:
         return files.summary(first, nothing_to_do=True)
     on_progress(beginning_of(files))

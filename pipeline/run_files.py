@@ -147,6 +147,8 @@ class RunFiles:
         self._batch_rows = planned.batch_rows
         #: Whether there will be more batches than are planned now.
         self.follows = False
+        #: Results of the newest checkpoint that were not there when the run began.
+        self._missing: list[str] = []
         self._order = order
         self.listing = listing
         self.results = RunResults(state, analytics, settings)
@@ -323,20 +325,27 @@ class RunFiles:
         """
         if not 0 < self.checkpointed == self.batches:
             return False
-        is_missing, notes = self.results.missing(self.checkpointed - 1)
+        self._missing, notes = self.results.missing(
+            self.checkpointed - 1, is_end=self._is_end(self.checkpointed)
+        )
         self.notes += notes
-        return is_missing
+        return bool(self._missing)
 
     def asked(self, names: Iterable[str], boundary: int) -> dict[str, Asked]:
         """Request to the graph worker at a boundary where these results are due."""
-        is_end = boundary == self.batches and not self.follows
-        return self.results.asked(names, boundary, is_end=is_end)
+        if boundary <= self.checkpointed:
+            # They were computed once, as far as they are there.
+            names = [name for name in names if name in self._missing]
+        return self.results.asked(names, boundary, is_end=self._is_end(boundary))
+
+    def _is_end(self, boundary: int) -> bool:
+        """Whether the log ends at a boundary, for this run."""
+        return boundary == self.batches and not self.follows
 
     def write_results(self, batch_id: int, findings: Findings) -> None:
         """Write what the actor computed after a batch."""
-        self.results.write(batch_id, findings, findings.source or self._source(batch_id))
-        if batch_id < self.checkpointed:
-            self.results.amend_summary(batch_id)
+        source = findings.source or self._source(batch_id)
+        self.results.write(batch_id, findings, source, is_kept=batch_id < self.checkpointed)
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""

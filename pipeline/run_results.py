@@ -13,10 +13,11 @@ that it would have written anyway.
 Not here: when results are computed (``lifecycle.py``), and formats of files (``io/``).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
@@ -32,6 +33,12 @@ from .graph_worker.findings import Asked, Finding, Findings, Written, metrics, r
 
 #: Files that are written at once.
 _FILES_AT_ONCE = 4
+
+#: Form of a result -> where its file is, and what finds out whether that is damaged.
+_FILES: Mapping[str, tuple[Callable[[StateDirectory, int, str], Path], Callable[[Path], str]]] = {
+    "whole": (results.result_file, results.result_fault),
+    "changes": (result_changes.changes_file, result_changes.changes_fault),
+}
 
 
 class RunResults:
@@ -69,21 +76,34 @@ class RunResults:
 
     # -- what is there
 
-    def missing(self, batch_id: int) -> tuple[bool, list[str]]:
-        """Whether a result of a batch is asked for that is not there as asked for.
+    def missing(self, batch_id: int, *, is_end: bool) -> tuple[list[str], list[str]]:
+        """Names of the results of a batch that are asked for, and not there as asked for.
 
         A damaged file is not there, nor one of other parameters. Also gives a sentence for each
-        damaged one.
+        damaged one. ``is_end`` as of `asked`.
         """
-        there = results.result_files(self._state, batch_id)
-        is_missing, notes = False, []
+        names, notes = [], []
         for name, analysis in self.analyses.items():
-            fault = results.result_fault(there[name]) if name in there else "it is missing"
-            if fault and name in there:
-                notes.append(f"{there[name]} was damaged ({fault}) and is recomputed")
-            is_there = not fault and analysis.facts.is_like(results.result_facts(there[name]))
-            is_missing = is_missing or not is_there
-        return is_missing, notes
+            every = self._settings.cadences[name]
+            if not is_end and every is not None and (batch_id + 1) % every:
+                continue
+            form = self._written_at(name, batch_id + 1, is_end=is_end)
+            if form is None:
+                is_there = not self._has_failed(name, batch_id)
+            else:
+                place, fault_of = _FILES[form]
+                path = place(self._state, batch_id, name)
+                fault = fault_of(path)
+                if fault and path.exists():
+                    notes.append(f"{path} was damaged ({fault}) and is recomputed")
+                is_there = not fault and analysis.facts.is_like(results.result_facts(path))
+            if not is_there:
+                names.append(name)
+        return names, notes
+
+    def _has_failed(self, name: str, batch_id: int) -> bool:
+        failed = results.failed_results(self._state, batch_id + 1)
+        return (batch_id, name) in {(each.batch_id, each.name) for each in failed}
 
     def computed_otherwise(self) -> list[str]:
         """Sentences on results that were computed otherwise than this run does.
@@ -127,9 +147,15 @@ class RunResults:
         asked = {}
         for name in names:
             each = self.analyses[name]
-            written = "whole" if is_end else self._form(name, boundary)
+            written = self._written_at(name, boundary, is_end=is_end)
             asked[name] = Asked(each.kind, each.arguments, each.parameters, written, narrow)
         return asked
+
+    def _written_at(self, name: str, boundary: int, *, is_end: bool) -> Written:
+        """File of a result at a boundary, where the log may end."""
+        # Columns that are there come before changes where they are read: they are replaced.
+        is_there = results.result_file(self._state, boundary - 1, name).exists()
+        return "whole" if is_end or is_there else self._form(name, boundary)
 
     def _form(self, name: str, boundary: int) -> Written:
         """File of a result at a boundary where the log goes on."""
@@ -140,11 +166,23 @@ class RunResults:
 
     # -- files
 
-    def write(self, batch_id: int, findings: Findings, source: BatchSource) -> None:
+    def write(
+        self, batch_id: int, findings: Findings, source: BatchSource, *, is_kept: bool
+    ) -> None:
         """Write what was found after a batch, which was the rows of ``source``.
 
         Of a result that failed nothing is written but that it did.
+
+        ``is_kept``: a checkpoint covers the batch, so the summary has a row of it.
         """
+        self._rows[batch_id] = {
+            **metrics(findings, self._kinds),
+            batch_summary.ANALYTICS_SECONDS: findings.seconds,
+        }
+        if is_kept:
+            # Before the columns: while these are not there, another run computes them again.
+            row, types = self._rows[batch_id], self._types()
+            batch_summary.amend_summary(self._state, batch_id, row, types)
         written = [(n, each) for n, each in findings.found.items() if each.columns is not None]
         job = partial(self._write, batch_id, source)
         with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
@@ -153,10 +191,6 @@ class RunResults:
             by_batch[batch_id] = [n for (n, _), f in zip(written, forms, strict=True) if f == form]
         self._failed[batch_id] = findings.failures(batch_id)
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
-        self._rows[batch_id] = {
-            **metrics(findings, self._kinds),
-            batch_summary.ANALYTICS_SECONDS: findings.seconds,
-        }
         self.newest = result_texts(batch_id, findings, self._kinds)
 
     def _write(self, batch_id: int, source: BatchSource, name: str, found: Finding) -> Written:
@@ -227,10 +261,6 @@ class RunResults:
             for by_batch in written.values():
                 del by_batch[batch_id]
             del self._rows[batch_id], self._failed[batch_id]
-
-    def amend_summary(self, batch_id: int) -> None:
-        """Put results of an applied batch, which were computed once more, into its row."""
-        batch_summary.amend_summary(self._state, batch_id, self._rows[batch_id], self._types())
 
     def _types(self) -> Mapping[str, str]:
         """Column of the summary -> its type, of all results of the run."""

@@ -5,8 +5,6 @@ can be asked: ``query_syntax.py``. An answer is plain values, which are printed 
 programs, and as lines for people.
 """
 
-import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +19,7 @@ from ...gpu_core.table import Table, TableRows
 from ..activity import Activity
 from ..library import OpenState, open_state
 from ..summary import graph_text
-from ..text import TIED, line, table_lines, value_text
+from ..text import TIED, json_text, line, table_lines, value_text
 from .query_syntax import Question, read_question
 
 #: Vertices of a list that people are shown.
@@ -39,19 +37,10 @@ def show_answer(state: str, words: Sequence[str], *, at: int | None, as_json: bo
         answer = _ANSWERS[question.word](opened, question)
     if as_json:
         values = {"query": str(question), "batch": opened.batch_id, **answer}
-        click.echo(json.dumps(_for_json(values), indent=1))
+        click.echo(json_text(values))
         return
     for text in _LINES[question.word](answer):
         click.echo(text)
-
-
-def _for_json(value: Any) -> Any:
-    """A value with null for what is no number of JSON: a distance that is inf."""
-    if isinstance(value, dict):
-        return {key: _for_json(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_for_json(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # -- answers: plain values

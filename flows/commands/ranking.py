@@ -3,7 +3,6 @@
 Of results that a run wrote, from their files alone: no graph is made, and no log is read.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ import click
 import numpy as np
 import pyarrow.parquet as pq
 
-from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
 from ...gpu_core.table import largest
@@ -20,10 +18,10 @@ from ...io.interchange.difference_table import check_ending
 from ...io.interchange.edge_table import table_of
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import is_among
-from ...io.state.results import Result
+from ...io.state.results import Result, ResultFacts
 from ..activity import Activity
 from ..library import result_after
-from ..text import line, table_lines
+from ..text import json_text, line, table_lines
 
 #: Rows of a table.
 Row = dict[str, Any]
@@ -34,6 +32,8 @@ _ONE_SIDED = {
     "went": ("after", "change", "place_after"),
 }
 
+_NO_MEASURE = "these are vertices, which are not more or less"
+
 
 def show_top(
     state: str, name: str, count: int, *, by: str | None, at: int | None, as_json: bool
@@ -43,7 +43,7 @@ def show_top(
         batch_id, result = result_after(StateDirectory(state), name, at)
         rows = _rows(result.top(count, _column(result, by)).columns)
     if as_json:
-        click.echo(json.dumps({"result": name, "batch": batch_id, "rows": rows}, indent=1))
+        click.echo(json_text({"result": name, "batch": batch_id, "rows": rows}))
         return
     click.echo(line(name, f"after batch {batch_id:,}, {counted(len(result), 'vertex')}"))
     for text in table_lines(rows):
@@ -59,12 +59,20 @@ def show_rise_and_fall(
     directory = StateDirectory(state)
     with Activity("reading the results …"):
         before, after = (result_after(directory, name, each)[1] for each in (first, last))
+        was, now = (ResultFacts(each.kind, each.parameters) for each in (before, after))
+        computed = f"{{}} after batch {first:,}, {{}} after batch {last:,}"
+        if was.kind != now.kind:
+            kinds = computed.format(f"of {was.kind}", f"of {now.kind}")
+            msg = f"{name} is {kinds}; take two batches that have it of one analytic"
+            raise SettingsError(msg)
         column = _column(after, by)
         table = rise_and_fall(before, after, column)
     rose, fell = (int(np.count_nonzero(sign * table["change"] > 0)) for sign in (1, -1))
     came, went = (int(np.isnan(table[each]).sum()) for each in ("before", "after"))
     moved = f"{rose:,} rose, {fell:,} fell, {came:,} came, {went:,} went"
     click.echo(line(name, f"{column} after batch {last:,} beside batch {first:,}: {moved}"))
+    if not was.is_like(now):
+        click.echo(line("note", f"computed {computed.format(*was.distinction_from(now))}"))
     groups = {
         "rose": table["change"], "fell": -table["change"],
         "came": np.where(np.isnan(table["before"]), table["after"], np.nan),
@@ -127,14 +135,17 @@ def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.nd
 def _column(result: Result, by: str | None) -> str:
     """The column that a result is ranked by: the one asked for, or the one that it is about."""
     names = [name for name in result.columns if name != "vertex"]
+    measures = result.measures
+    if by is None and measures:
+        return result.kind if result.kind in measures else measures[-1]
     if by is None:
-        return result.kind if result.kind in names else names[-1]
+        msg = f"{result.name} has {', '.join(names)} alone: {_NO_MEASURE}"
+        raise SettingsError(msg)
     if by not in names:
         msg = f"--by {by}: {result.name} has no such column; there are {', '.join(names)}"
         raise SettingsError(msg)
-    kinds = {each.name: each.dtype for each in ANALYTICS[result.kind].columns}
-    if kinds.get(by) == "id":
-        msg = f"--by {by}: these are vertices, which are not more or less"
+    if by not in measures:
+        msg = f"--by {by}: {_NO_MEASURE}"
         raise SettingsError(msg)
     return by
 

@@ -160,7 +160,14 @@ class Status:
                 for name in changes[each]
             ),
         ]
-        missing = [each for each in written if each[0] < self.boundary and not each[1].exists()]
+        missing = [
+            (batch_id, path)
+            for batch_id, path in written
+            # Whole columns may have come in place of changes, once the log ended there.
+            if batch_id < self.boundary
+            and not path.exists()
+            and not result_file(self.state, batch_id, path.stem).exists()
+        ]
         if missing:
             batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
             more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""

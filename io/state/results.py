@@ -131,7 +131,14 @@ class Result(Table):
         #: As in `ResultFacts`.
         self.kind, self.parameters, self.source = facts.kind, facts.parameters, facts.source
         self.figures = facts.figures
-        self._ranked_by = self.kind if self.kind in columns else None
+        self._ranked_by = self.kind if self.kind in columns else next(reversed(self.measures), None)
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the columns whose values are more or less: all but those of vertices."""
+        analytic = ANALYTICS.get(self.kind)
+        ids = {each.name for each in analytic.columns if each.dtype == "id"} if analytic else set()
+        return [name for name in self._columns if name not in {"vertex", *ids}]
 
     @property
     def columns(self) -> dict[str, npt.NDArray[Any]]:

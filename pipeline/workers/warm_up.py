@@ -29,7 +29,7 @@ from ...gpu_core.batch.raw_rows import raw_rows
 from ...gpu_core.batch.rows import row_meaning
 from ...gpu_core.batch.update_batch import CHECKED, UpdateBatch
 from ...gpu_core.engines import compile_ahead
-from ...gpu_core.errors import ArenaFullError
+from ...gpu_core.errors import ArenaFullError, ConvergenceError, SettingsError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import are_names, form_of
 from ...gpu_core.kind import RowMeaning
@@ -241,11 +241,16 @@ def _follow(graph: DynamicGraph, few: dict[str, np.ndarray], kind: Mapping[str, 
     """Have what is maintained follow two edges that go and come: of many, it is recomputed."""
     two = {name: column[:2] for name, column in few.items()}
     for op in (1, -1, 1):
-        for name in graph.maintained:
-            graph.compute(name)
+        _compute_maintained(graph)
         graph.apply(_net_effect({**two, "op": np.full(2, op, np.int8)}, **kind))
+    _compute_maintained(graph)
+
+
+def _compute_maintained(graph: DynamicGraph) -> None:
     for name in graph.maintained:
-        graph.compute(name)
+        # With the parameters of the run it may fail of these rows, and not of the log's.
+        with suppress(ConvergenceError, SettingsError):
+            graph.compute(name)
 
 
 def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch:

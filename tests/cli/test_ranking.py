@@ -45,8 +45,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids = np.array([4, 5, 6])
     components = {"vertex": ids, "component": np.array([4, 4, 6])}
     write_result(state, 1, "parts", components, ResultFacts("weakly_connected_components", {}))
+    hops = {
+        "vertex": ids,
+        "distance": np.array([0, 1, 2], np.int32),
+        "parent": np.array([-1, 4, 4]),
+    }
+    write_result(state, 1, "tree", hops, ResultFacts("bfs", {"parents": True}))
     names = {"vertex": np.array(["b", "a"], object), "distance": np.array([0.0, np.inf])}
     write_result(state, 1, "far", names, ResultFacts("sssp", {}))
+    write_result(state, 3, "tree", columns_of(3), ResultFacts("pagerank", {}))
+    write_result(state, 2, "slow", columns_of(2), facts)
+    write_result(state, 3, "slow", columns_of(3), ResultFacts("pagerank", {"alpha": 0.5}))
     names = {"vertex": np.array(["b", "c", "a"], object), "distance": np.array([0.0, 4, np.inf])}
     write_result(state, 2, "far", names, ResultFacts("sssp", {}))
     found = {batch: {"pagerank_iterations": 7 + batch} for batch in (1, 3)}
@@ -76,6 +85,12 @@ def test_top_shows_the_largest_of_any_batch(folder: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_result_is_ranked_by_values_and_not_by_vertices(folder: Path) -> None:
+    for words in (["top", "state", "tree", "--at", 1], ["query", "state", "top tree", "--at", 1]):
+        done = graphtide_here(*words, "--json", cwd=folder)
+        assert [row["distance"] for row in json.loads(done.stdout)["rows"]] == [2, 1, 0]
+
+
 def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path) -> None:
     diff = ["diff", "state", "pagerank", "--from", 2, "--to", 3]
     done = graphtide_here(*diff, "--output", "moved.parquet", cwd=folder)
@@ -94,11 +109,24 @@ def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path
     assert [len(rows_after(done.stdout, each)) for each in ("rose", "came")] == [1, 1]
 
 
+def test_a_diff_says_where_parameters_differ(folder: Path) -> None:
+    done = graphtide_here("diff", "state", "slow", "--from", 2, "--to", 3, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    note = "note computed with alpha: 0.85 after batch 2, with alpha: 0.5 after batch 3"
+    assert note in " ".join(done.stdout.split())
+
+
 def test_names_and_infinite_values_are_compared(folder: Path) -> None:
     done = graphtide_here("diff", "state", "far", "--from", 1, "--to", 2, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "0 rose, 0 fell, 1 came, 0 went" in " ".join(done.stdout.split())
     assert rows_after(done.stdout, "came")[0][0] == "c"
+
+
+def test_json_has_null_for_an_infinite_value(folder: Path) -> None:
+    done = graphtide_here("top", "state", "far", "--at", 1, "--json", cwd=folder)
+    rows = json.loads(done.stdout, parse_constant=lambda name: name)["rows"]
+    assert rows == [{"vertex": "a", "distance": None}, {"vertex": "b", "distance": 0.0}]
 
 
 def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:
@@ -144,8 +172,15 @@ def test_what_cannot_be_shown_is_refused(
         (["top", "state", "labels"], 1, "no result 'labels'; the state has far, p"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
         (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
+        (["top", "state", "parts"], 2, "parts has component alone: these are vertices"),
+        (["diff", "state", "parts", "--from", 1, "--to", 1], 2, "these are vertices"),
         (["top", "nowhere", "pagerank"], 1, "there is no graphtide state"),
         (["diff", "state", "pagerank", "--from", 0, "--to", 3], 1, "it has one of batch 1"),
+        (
+            ["diff", "state", "tree", "--from", 1, "--to", 3],
+            2,
+            "tree is of bfs after batch 1, of p",
+        ),
         (["export", "state", "--result", "pagerank", "r.mtx"], 2, "r.mtx is unknown; end its"),
         (["export", "state"], 2, "--result NAME FILE"),
         (["plot", "state", "--output", "a.gif"], 2, "use a name that ends with .png or .svg"),

@@ -295,19 +295,21 @@ def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
 ) -> None:
     graph, src, dst = rmat_graph(7)
     graph.maintain("clustering")
-    twin = engine_of(graph).algorithms.maintained_triangles
+    engine = engine_of(graph)
+    twin = engine.algorithms.maintained_triangles
 
     def refused(*_: object) -> None:
         msg = "no room"
         raise ArenaFullError(msg)
 
-    for change in (graph.delete_edges, graph.insert_edges):
-        with monkeypatch.context() as patch:
-            patch.setattr(twin, "count_pairs", refused)
-            report = change(src[:4], dst[:4])
-        assert report.edges_removed + report.edges_added > 0
-        assert is_stale(graph)
-        check(graph)
+    for place, name in ((twin, "count_pairs"), (engine, "changing")):
+        for change in (graph.delete_edges, graph.insert_edges):
+            with monkeypatch.context() as patch:
+                patch.setattr(place, name, refused)
+                report = change(src[:4], dst[:4])
+            assert report.edges_removed + report.edges_added > 0
+            assert is_stale(graph)
+            check(graph)
 
 
 def test_an_audit_names_what_differs() -> None:

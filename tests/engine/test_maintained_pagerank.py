@@ -276,6 +276,44 @@ def test_an_epoch_for_a_checkpoint_does_not_show_in_later_bits(restored_at: int 
     assert ranks((3, 6, 8)) == ranks(())
 
 
+@host_only
+def test_what_is_restored_finds_the_bits_that_would_have_been_found() -> None:
+    """Between two questions: stale, with vertices that are gone or others in their place."""
+
+    def found(restored_at: int | None) -> list[tuple[bytes, dict[str, Any]]]:
+        draw = np.random.default_rng(5)
+        graph = DynamicGraph()
+        graph.maintain("pagerank")
+        results = []
+        for batch in range(20):
+            many = batch in (0, 2, 3, 9, 18)
+            graph.insert_edges(*draw.integers(0, 300, (2, 900 if many else 3)))
+            if batch in (5, 10, 13):
+                graph.delete_vertices(draw.integers(0, 300, 3))
+            if batch in (6, 11):
+                # They take the indices of those that are gone.
+                graph.insert_edges([1000], [batch])
+                graph.insert_vertices([2000 + batch])
+            if batch in (0, 8, 16):
+                ranks = graph.pagerank()
+                figures = {"iterations": ranks.iterations, "error_bound": ranks.error_bound}
+                results.append((ranks.pagerank.tobytes(), figures))
+            if batch == restored_at:
+                with graph.pin(settles=False) as epoch:
+                    arrays = epoch.checkpoint_arrays()
+                graph = DynamicGraph.from_checkpoint_arrays(arrays)
+                assert graph.maintained == ("pagerank",)
+                if batch in (8, 16):
+                    assert graph.pagerank().iterations == ranks.iterations
+        results.append((graph.pagerank().pagerank.tobytes(), {}))
+        graph.audit()
+        return results
+
+    unbroken = found(None)
+    for batch in range(20):
+        assert found(batch) == unbroken, f"restored at batch {batch}"
+
+
 @pytest.mark.parametrize("way", COPIES)
 def test_copies_go_on_as_the_graph_does(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

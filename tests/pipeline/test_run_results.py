@@ -1,5 +1,6 @@
 """Results that fit a rate: summary, whole columns now and then, changes between, cadences."""
 
+import errno
 import os
 import shutil
 import signal
@@ -17,8 +18,10 @@ from graphtide.config.settings import load_settings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.io.checked_tables import read_table
+from graphtide.io.state import batch_summary
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run as run_pipeline
+from graphtide.pipeline.log_watch import Follow
 from graphtide.pipeline.monitoring.progress import Progress
 from small_log import results_below, write_file
 from worker_jobs import hold_analytics, let_analytics_go
@@ -98,6 +101,8 @@ def test_every_batch_is_read_from_changes_with_its_bits(whole, changes) -> None:
         other.figures,
     )
     assert graphtide.open(changes, 5).result_names == ["clustering", "pagerank"]
+    one, other = (graphtide.open(each, 5).summary["results"] for each in (whole, changes))
+    assert one == other
 
 
 def test_a_run_that_was_killed_writes_the_same_results(run, changes, tmp_path) -> None:
@@ -197,6 +202,14 @@ def test_a_result_that_fails_is_told_by_batch_and_all_else_is_kept(run, whole) -
     assert (failed.batches, failed.newest.batch_id) == (BATCHES - 1, BATCHES - 2)
 
 
+def test_a_maintained_result_that_fails_loses_neither_batch_nor_run(run, whole) -> None:
+    with pytest.warns(FailedResultWarning, match="result pagerank after batch 11 failed: PageRank"):
+        state = run("failing on", maintain=["clustering", "pagerank"], pagerank={"max_iter": 1})
+    for batch in range(BATCHES):
+        assert columns(state, "clustering", batch) == columns(whole, "clustering", batch)
+    assert Status(StateDirectory(state)).failures["pagerank"].batches == BATCHES
+
+
 def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path) -> None:
     state = tmp_path / "state"
     shutil.copytree(changes, state)
@@ -260,6 +273,99 @@ def test_results_that_come_late_come_into_the_summary(run, whole) -> None:
     assert late["triangles"][-1] == table["triangles"][-1]
     assert np.isnan(late["triangles"][:-1]).all()
     assert late["edges"].tolist() == table["edges"].tolist()
+
+
+@pytest.fixture(scope="module")
+def follow(run, whole, scheduler):
+    """Follow the log until it is up to date."""
+
+    def follow(state: str | Path, **settings) -> Path:
+        wanted = load_settings(
+            {
+                "directed": False, "engine": "host", "batch_rows": BATCH_ROWS,
+                "checkpoint_every": 5, "keep_checkpoints": "all", "scheduler": scheduler,
+                **settings,
+            }
+        )  # fmt: skip
+        until = Follow()
+
+        def stop_at_the_end(progress: Progress) -> None:
+            if progress.stage == "waiting":
+                until.stop()
+
+        folder = whole.parent
+        run_pipeline(str(folder / "log"), str(folder / state), wanted, stop_at_the_end, until)
+        return folder / state
+
+    return follow
+
+
+def test_columns_are_replaced_by_those_of_other_parameters(run, whole, follow) -> None:
+    """Where the log goes on, changes would be written after the last batch: columns are there."""
+    settings = {"columns_every": 5, "changes_beyond": 1e-2, "analytics": ["pagerank:1"]}
+    run("again", **settings)
+    state = run("again", pagerank={"alpha": 0.5}, **settings)
+    assert graphtide.read_results(state, "pagerank").parameters["alpha"] == 0.5
+    follow("again", **settings)
+    found = graphtide.read_results(state, "pagerank", at=BATCHES - 1)
+    exact = graphtide.read_results(whole, "pagerank", at=BATCHES - 1)
+    assert found.parameters["alpha"] == 0.85
+    assert np.abs(found["pagerank"] - exact["pagerank"]).max() <= 1e-2
+    assert found.figures == exact.figures
+
+
+@pytest.mark.parametrize("beyond", [None, 1e-2])
+def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(run, follow, beyond) -> None:
+    """Changes of the last batch, or its values in the summary, are all that is asked for."""
+    settings = {
+        "columns_every": 5, "changes_beyond": beyond, "maintain": ["pagerank"],
+        "analytics": ["pagerank:1", "clustering:5"],
+    }  # fmt: skip
+    state = follow(f"followed {beyond}", **settings)
+    assert not (state / f"results/batch={BATCHES - 1:012d}").exists()
+    there = {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
+    follow(state.name, **settings)
+    assert there == {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
+    # Where the log ends all columns are asked for.
+    run(state.name, **settings)
+    assert [*graphtide.open(state).results] == ["clustering", "pagerank"]
+    assert Status(StateDirectory(state)).notes == []
+
+
+def test_results_computed_otherwise_come_into_the_summary_also_if_a_run_is_cut_short(
+    run, monkeypatch
+) -> None:
+    settings = {"analytics": ["pagerank"], "maintain": []}
+    run("otherwise", **settings)
+    settings["pagerank"] = {"alpha": 0.5}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_summary, "amend_summary", full)
+        with pytest.raises(OSError, match="full"):
+            run("otherwise", **settings)
+    state = run("otherwise", **settings)
+    figures = graphtide.read_results(state, "pagerank").figures
+    row = graphtide.read_summary(state)
+    assert {name: row[f"pagerank_{name}"][-1] for name in figures} == figures
+
+
+def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
+    settings = {"analytics": ["pagerank", "clustering"], "maintain": ["pagerank"]}
+    state = run("partly", **settings)
+    ranks, local = (
+        state / f"results/batch={BATCHES - 1:012d}/{name}.parquet" for name in settings["analytics"]
+    )
+    before = ranks.stat(), local.stat()
+    local.write_bytes(b"nothing")
+    run("partly", **settings)
+    after = ranks.stat(), local.stat()
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False]
+    rows = graphtide.read_summary(state)
+    figures = graphtide.read_results(state, "pagerank").figures
+    assert {name: rows[f"pagerank_{name}"][-1] for name in figures} == figures
 
 
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:

@@ -80,6 +80,23 @@ def test_results_of_one_analytic_have_names_and_sections_of_their_own(tmp_path: 
     assert loaded.parameters["near"] == {"sources": [1, 2], "parents": False}
 
 
+def test_numbers_with_an_exponent_need_no_point(tmp_path: Path) -> None:
+    """YAML reads 1e-9 as text, which a name may be as well."""
+    file = tmp_path / "run.yaml"
+    file.write_text("graphtide:\n  pagerank: {tol: 1e-9, personalization: {7: 1e-2, 8: 1E+1}}\n")
+    values = [
+        "analytics=[pagerank, far=sssp]",
+        "far.source=1e5",
+        "ids=string",
+        "arena_growth=15e-1",
+    ]
+    loaded = settings_from_options({"config_file": str(file), "assignments": values})
+    assert loaded.parameters["pagerank"]["tol"] == 1e-9
+    assert loaded.parameters["pagerank"]["personalization"] == {7: 0.01, 8: 10.0}
+    assert loaded.parameters["far"]["source"] == "1e5"
+    assert loaded.graph.arena_growth == 1.5
+
+
 def test_each_result_may_have_a_cadence_of_its_own() -> None:
     given = {"analytics": "pagerank:1,fast=pagerank:10,clustering", "analytics_every": 4}
     loaded = settings_from_options({**given, "assignments": ["fast.alpha=0.5"]})

@@ -65,7 +65,7 @@ from ...rows import Array
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
-from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
+from .maintained_ranks import MASS, NUMBERS, PRESENT, RANKS, MaintainedRanks
 from .pagerank_residuals import ResidualsTwin, Totals
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class MaintainedPageRank(MaintainedRanks):
         if base is None:
             signed = twin.totals_of(workspace, self._mass, residuals).signed
             base = -(signed // max(adjacencies.out.num_vertices, 1))
-        twin.add_base(workspace, adjacencies.out, residuals, base)
+        twin.add_base(workspace, self._present, residuals, base)
         self._base, self._residuals = base, residuals
         self._settled = twin.totals_of(workspace, self._mass, residuals)
         self._left = self._distance(self._settled)
@@ -330,39 +330,45 @@ class MaintainedPageRank(MaintainedRanks):
         return copy(self)
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-        """``y`` by vertex index, and what it was chosen by; nothing of stale ranks."""
-        if self._residuals is None or self._mass is None:
+        """``y`` by vertex index as it stands, and what the next ranks depend on beside it.
+
+        Also of stale ranks, which start from ``y``. Nothing is brought up to date for it: what is
+        restored finds the bits that this one would have found.
+        """
+        if self._mass is None or self._present is None:
             return {}
-        if not self._is_settled(reader):
-            # What is restored knows no vertices that are gone.
-            self._take_vertices(reader)
-        whole = self._base, self._vertices, self._full_steps
+        twin, workspace, count = _twin(reader), reader.workspace, reader.rows("out").count
+        is_settled = not self.is_stale and self._is_settled(reader)
+        standing = (self._base, self._vertices, self._full_steps, self._iterations)
+        flags = (int(self.is_stale), int(is_settled))
         return {
-            MASS: self._mass.copy(),
-            NUMBERS: self._numbers((self._left, self._too_much), whole),
+            MASS: twin.resized(workspace, self._mass, count),
+            PRESENT: twin.resized(workspace, self._present, count),
+            NUMBERS: self._numbers((self._left, self._too_much), (*standing, *flags)),
         }
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
         """Take ``y`` of a checkpoint, or a start from ranks; returns whether it has either."""
         if NUMBERS not in arrays or not (RANKS in arrays or MASS in arrays):
             return False
-        twin, workspace = _twin(reader), reader.workspace
         reals, whole = self._take_numbers(arrays)
+        present = reader.rows("out").present
+        self._present = np.array(arrays.get(PRESENT, present), np.bool_)
         if RANKS in arrays:
             # Of an engine that keeps no residuals.
             self._mass = np.rint(arrays[RANKS].astype(np.float64) * _WHOLE).astype(np.int64)
             return True
         left, self._too_much = reals
-        base, self._vertices, self._full_steps = whole
+        # Of an older graphtide: neither stale nor settled, all vertices there.
+        base, self._vertices, self._full_steps, *others = whole
+        self._iterations, is_stale, is_settled = others or (0, False, False)
         self._mass = np.array(arrays[MASS], np.int64)
-        self._present = reader.rows("out").present.copy()
         self._is_shared = False
-        self._take(reader, base)
-        # Vertices may have gone since `y` was looked at.
-        twin.take_vertices(
-            workspace, reader.rows("out"), self._mass, self._residuals, self._present, base
-        )
-        self._settled, self._left = None, left
+        if not is_stale:
+            self._take(reader, base)
+            self._left = left
+            if not is_settled:
+                self._settled = None
         return True
 
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:

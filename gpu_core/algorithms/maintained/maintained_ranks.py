@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from ...engine import Reader
 
 #: Names among the arrays of a checkpoint, by vertex index: int64 ``y`` of `maintained_pagerank.py`,
-#: or float64 ranks, 0 where there was no vertex.
+#: or float64 ranks, 0 where there was no vertex. With ``y`` bool: where there was one.
 MASS: Final = "rank_masses"
+PRESENT: Final = "rank_present"
 RANKS: Final = "ranks"
-#: Reals, the first two alpha and tol, and as many whole numbers, the last of them max_iter; int64.
+#: Four reals, the first two alpha and tol, and whole numbers, the last of them max_iter; int64.
 NUMBERS: Final = "rank_numbers"
 
 
@@ -40,7 +41,7 @@ class MaintainedRanks(ABC):
     needs_reverse = False
     #: Of either engine, so that each can read what the other wrote.
     kept: Mapping[str, Mapping[str, str]] = {
-        "vertices": {MASS: "int64", RANKS: "float64"},
+        "vertices": {MASS: "int64", PRESENT: "bool", RANKS: "float64"},
         "ranks": {NUMBERS: "int64"},
     }
 
@@ -67,7 +68,7 @@ class MaintainedRanks(ABC):
         """The ranks of the graph as it is."""
 
     def _numbers(self, reals: tuple[float, float], whole: tuple[int, ...]) -> npt.NDArray[np.int64]:
-        """`NUMBERS` with two reals and three whole numbers of an engine's own."""
+        """`NUMBERS` with two reals and whole numbers of an engine's own."""
         first = np.array([self.alpha, self.tol, *reals]).view(np.int64)
         return np.concatenate([first, np.array([*whole, self.max_iter], np.int64)])
 

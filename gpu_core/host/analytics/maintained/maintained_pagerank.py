@@ -107,9 +107,9 @@ def residuals_of(workspace: None, adjacencies: Adjacencies, mass: Int64s, alpha:
     return residuals
 
 
-def add_base(workspace: None, rows: Rows, residuals: Int64s, base: int) -> None:
+def add_base(workspace: None, present: Bools, residuals: Int64s, base: int) -> None:
     """Add ``b`` where there is a vertex."""
-    residuals[rows.present] += base
+    residuals[present] += base
 
 
 def take_vertices(
