@@ -95,7 +95,7 @@ class ResidualsTwin(Protocol):
     ) -> Array:
         """``r`` from nothing, but for ``b``."""
 
-    def add_base(self, workspace: Any, rows: Rows, residuals: Array, base: int) -> None:
+    def add_base(self, workspace: Any, present: Array, residuals: Array, base: int) -> None:
         """Add ``b`` where there is a vertex."""
 
     def take_vertices(
