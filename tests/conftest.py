@@ -172,7 +172,8 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     # A graph takes memory before it needs it. What takes or hashes an image touches all of that.
     monkeypatch.setattr(arena_size, "FIRST_BYTES", 2 << 20)
     if kind == "host":
-        monkeypatch.setattr(devices, "cuda_available", lambda: False)
+        for name in ("cuda_available", "cuda_likely"):
+            monkeypatch.setattr(devices, name, lambda: False)
         yield "host"
         return
     for _ in _emulated(monkeypatch):

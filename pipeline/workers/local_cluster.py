@@ -24,7 +24,7 @@ import dask
 from distributed import Nanny, Scheduler, SpecCluster, utils
 
 from ...config.settings import RunSettings
-from ...gpu_core.engines import resolve_engine
+from ...gpu_core.engines import likely_engine
 from ...gpu_core.errors import ClusterError
 from ..monitoring.dashboard import dashboard_options, has_dashboard, page_link, serve_when_asked
 from .cluster_start import fork_server, start_watched
@@ -53,7 +53,7 @@ def uses_gpu(settings: RunSettings) -> bool:
     if settings.scheduler is not None:
         # Its workers may have what this machine has not.
         return settings.graph.engine == "cuda"
-    return resolve_engine(settings.graph.engine) == "cuda"
+    return likely_engine(settings.graph.engine) == "cuda"
 
 
 def default_cpu_workers(handover: str) -> int:
@@ -202,6 +202,7 @@ def _graph_worker(settings: RunSettings) -> dict[str, Any]:
         "dashboard": False,
         # As a string; it sets the environment of its process itself.
         "resources": f"{GPU}=1",
+        "preload": ["graphtide.pipeline.workers.gpu_imports"],
         "silence_logs": logging.CRITICAL,
     }
     return {"cls": CUDAWorker, "options": options}

@@ -2,6 +2,7 @@
 
 import ctypes
 import struct
+import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -102,6 +103,56 @@ def test_with_a_driver_that_is_too_old(with_cupy: Callable[[Any], None]) -> None
 def test_without_a_visible_device(with_cupy: Callable[[Any], None]) -> None:
     with_cupy(pretended(getDeviceCount=lambda: 0))
     unavailable("no GPU", "CUDA_VISIBLE_DEVICES")
+
+
+class _Driver:
+    """A driver that counts devices."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def cuInit(self, flags: int) -> int:
+        return 0 if self._count else 100
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = self._count
+        return 0
+
+
+@pytest.mark.parametrize("driver", [None, _Driver(0), _Driver(1)])
+@pytest.mark.parametrize("has_cupy", [False, True])
+def test_a_gpu_is_likely_where_the_driver_counts_one_and_cupy_could_be_imported(
+    monkeypatch: pytest.MonkeyPatch, driver: _Driver | None, has_cupy: bool
+) -> None:
+    def open_driver() -> Any:
+        if driver is None:
+            raise OSError
+        return driver
+
+    monkeypatch.setattr(devices, "_devices", {})
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(devices, "_driver", open_driver)
+    monkeypatch.setattr(devices, "find_spec", lambda name: name if has_cupy else None)
+    assert devices.cuda_likely() == (driver is not None and driver._count > 0 and has_cupy)
+    assert "cupy" not in sys.modules
+
+
+_LOOK = """
+import ctypes, sys
+from graphtide.gpu_core.engines import likely_engine
+active = ctypes.c_int(-1)
+found = likely_engine("auto"), likely_engine("host"), "cupy" in sys.modules
+driver = ctypes.CDLL("libcuda.so.1")
+driver.cuDevicePrimaryCtxGetState(0, ctypes.byref(ctypes.c_uint()), ctypes.byref(active))
+print(*found, active.value)
+"""
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_found_without_cupy_and_without_a_context() -> None:
+    run = [sys.executable, "-c", _LOOK]
+    found = subprocess.run(run, capture_output=True, text=True, check=True, cwd="/").stdout
+    assert found.split() == ["cuda", "host", "False", "0"]
 
 
 def test_an_ordinal_means_one_device(with_cupy: Callable[[Any], None]) -> None:

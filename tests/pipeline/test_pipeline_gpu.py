@@ -69,7 +69,8 @@ def with_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Say that this machine has a GPU, or that it has none."""
 
     def say(is_there: bool) -> None:
-        monkeypatch.setattr(devices, "cuda_available", lambda: is_there)
+        for name in ("cuda_available", "cuda_likely"):
+            monkeypatch.setattr(devices, name, lambda: is_there)
         if not is_there:
             monkeypatch.setattr(devices, "open_device", no_gpu)
 

@@ -2,6 +2,8 @@
 
 import ctypes
 import sys
+from contextlib import suppress
+from importlib.util import find_spec
 from types import ModuleType
 
 from ...errors import EngineError
@@ -58,10 +60,26 @@ def cuda_available() -> bool:
         return False
 
 
+def cuda_likely() -> bool:
+    """As `cuda_available`, without importing CuPy: it may still not work with this driver."""
+    if _devices or "cupy" in sys.modules:
+        return cuda_available()
+    count = ctypes.c_int()
+    with suppress(OSError, AttributeError):
+        driver = _driver()
+        driver.cuInit(0)
+        driver.cuDeviceGetCount(ctypes.byref(count))
+    return count.value > 0 and find_spec("cupy") is not None
+
+
+def _driver() -> ctypes.CDLL:
+    """NVIDIA's driver: the library by which CUDA, too, looks for it; OSError where it is not."""
+    return ctypes.CDLL("libcuda.so.1")
+
+
 def _has_driver() -> bool:
-    """Whether the library is there by which CUDA, too, looks for NVIDIA's driver."""
     try:
-        ctypes.CDLL("libcuda.so.1")
+        _driver()
     except OSError:
         return False
     return True

@@ -1,0 +1,18 @@
+"""Imports what the graph on a GPU needs, beside the start of its worker: a preload of Dask.
+
+The worker makes a CUDA context as it starts, which takes longer, and not Python's lock.
+"""
+
+from contextlib import suppress
+from importlib import import_module
+from threading import Thread
+
+
+def _import() -> None:
+    # What cannot be imported is met again, by who needs it.
+    with suppress(ImportError):
+        import_module("cupy")
+        import_module("graphtide.gpu_core.cuda.engine")
+
+
+Thread(target=_import, name="graphtide-imports", daemon=True).start()
