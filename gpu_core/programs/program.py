@@ -116,6 +116,9 @@ class Program:
         if total is not None and not all_vertices:
             msg = "total is passed to programs of all vertices; give all_vertices=True, too"
             raise SettingsError(msg)
+        if not isinstance(all_vertices, bool | np.bool_):
+            msg = f"all_vertices={all_vertices!r} is neither True nor False"
+            raise SettingsError(msg)
         #: Edges that messages go along.
         self.along = along
         #: Whether every vertex sends and takes in each superstep.

@@ -161,6 +161,8 @@ def test_what_is_no_function_of_a_program() -> None:
         Program(edge, "sum", vertex, along="up")
     with pytest.raises(SettingsError, match="there is none by itself; give identity="):
         Program(edge, lambda one, other: one + other, vertex, all_vertices=True)
+    with pytest.raises(SettingsError, match="all_vertices='no' is neither True nor False"):
+        Program(edge, "sum", vertex, all_vertices="no")
     with pytest.raises(SettingsError, match=r"identity=0\.5 is no int64"):
         Program(edge_of_ints, "sum", vertex, value="int64", identity=0.5)
 
