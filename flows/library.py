@@ -23,8 +23,13 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
 from ..io.state import batch_summary
 from ..io.state.directory import StateDirectory
-from ..io.state.result_changes import batches_with, read_result_at, result_names
-from ..io.state.results import Result, failed_results, read_reports
+from ..io.state.result_changes import (
+    batches_with,
+    failed_results,
+    read_result_at,
+    result_names,
+)
+from ..io.state.results import Result, read_reports
 from ..pipeline.replay import PastGraphs
 from ..pipeline.run_files import RunSummary
 from .progress import ProgressLine

@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
-from .errors import BatchError, ConvergenceError, CorruptImageError, SettingsError
+from .errors import (
+    ArenaFullError,
+    BatchError,
+    ConvergenceError,
+    CorruptImageError,
+    SettingsError,
+)
 
 if TYPE_CHECKING:
     from .algorithms.analytic import Analytic
@@ -140,14 +146,17 @@ def pinned(engine: Engine, *, settles: bool) -> dict[str, Maintained]:
     for each in engine.maintained.values() if settles else ():
         try:
             each.settle(engine)
-        except (ConvergenceError, SettingsError):
+        except ArenaFullError:
+            # Nor is there room for the epoch.
+            raise
+        except (ConvergenceError, SettingsError, MemoryError):
             # A query of the epoch for it raises.
             each.forget()
     return {name: each.frozen() for name, each in engine.maintained.items()}
 
 
 def arrays_of(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-    """Arrays of a checkpoint of all that is maintained and not stale. ``lock`` is held."""
+    """Arrays of a checkpoint of all that is maintained and can be kept. ``lock`` is held."""
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     for each in reader.maintained.values():
         arrays |= each.arrays(reader)

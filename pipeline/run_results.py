@@ -102,7 +102,7 @@ class RunResults:
         return names, notes
 
     def _has_failed(self, name: str, batch_id: int) -> bool:
-        failed = results.failed_results(self._state, batch_id + 1)
+        failed = result_changes.failed_results(self._state, batch_id + 1)
         return (batch_id, name) in {(each.batch_id, each.name) for each in failed}
 
     def computed_otherwise(self) -> list[str]:

@@ -26,10 +26,14 @@ from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory, address_text
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
-from ...io.state.result_changes import changes_fault, changes_file, changes_files
+from ...io.state.result_changes import (
+    changes_fault,
+    changes_file,
+    changes_files,
+    failed_results,
+)
 from ...io.state.results import (
     ResultFacts,
-    failed_results,
     failures_by_name,
     read_reports,
     result_facts,

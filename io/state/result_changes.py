@@ -38,6 +38,7 @@ from ..durable import remove_folder
 from ..interchange.edge_table import table_of
 from .directory import StateDirectory, batch_folders, padded_id
 from .results import (
+    FailedResult,
     Result,
     ResultFacts,
     facts_values,
@@ -223,6 +224,20 @@ def batches_with(state: StateDirectory, name: str) -> list[int]:
         each for each in batch_folders(_folder(state)) if changes_file(state, each, name).exists()
     )
     return sorted({*whole, *changes})
+
+
+def failed_results(state: StateDirectory, boundary: int) -> list[FailedResult]:
+    """Results of batches before ``boundary`` that failed, and were not computed later, in order."""
+    failed = [
+        FailedResult(*each)
+        for _, _, path in state.report_files()
+        for each in (read_facts(path) or {}).get("failed", ())
+    ]
+    return [
+        each
+        for each in sorted(failed)
+        if each.batch_id < boundary and each.name not in result_names(state, each.batch_id)
+    ]
 
 
 def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:

@@ -319,20 +319,6 @@ def written_results(state: StateDirectory, key: str = "results") -> dict[int, li
     return written
 
 
-def failed_results(state: StateDirectory, boundary: int) -> list[FailedResult]:
-    """Results of batches before ``boundary`` that failed, and were not computed later, in order."""
-    failed = [
-        FailedResult(*each)
-        for _, _, path in state.report_files()
-        for each in (read_facts(path) or {}).get("failed", ())
-    ]
-    return [
-        each
-        for each in sorted(failed)
-        if each.batch_id < boundary and not result_file(state, each.batch_id, each.name).exists()
-    ]
-
-
 _COUNTS = tuple(
     name for name in BatchReport._fields if name not in ("seconds", "effects", "source")
 )

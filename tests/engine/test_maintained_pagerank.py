@@ -355,6 +355,27 @@ def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
 
 
 @host_only
+def test_an_epoch_is_pinned_where_there_is_no_memory_to_bring_ranks_up_to_date(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, src, dst = rmat_graph(7)
+    graph.maintain("pagerank")
+    twin = engine_of(graph).algorithms.maintained_pagerank
+
+    def refused(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    graph.delete_edges(src[:4], dst[:4])
+    with monkeypatch.context() as patch:
+        patch.setattr(twin, "take_vertices", refused)
+        epoch = graph.pin()
+    with epoch:
+        graph.delete_vertices(src[:9])
+        assert epoch.pagerank().pagerank.size > graph.num_vertices
+    check(graph, tol=1e-6)
+
+
+@host_only
 @pytest.mark.parametrize("always", ["push"], indirect=True)
 def test_what_breaks_off_on_the_way_is_computed_anew(
     monkeypatch: pytest.MonkeyPatch, always: str

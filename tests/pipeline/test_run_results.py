@@ -20,6 +20,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.io.checked_tables import read_table
 from graphtide.io.state import batch_summary
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import FailedResult, read_reports, write_reports
 from graphtide.pipeline.ingest import run as run_pipeline
 from graphtide.pipeline.log_watch import Follow
 from graphtide.pipeline.monitoring.progress import Progress
@@ -330,6 +331,16 @@ def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(run, foll
     run(state.name, **settings)
     assert [*graphtide.open(state).results] == ["clustering", "pagerank"]
     assert Status(StateDirectory(state)).notes == []
+
+
+def test_a_result_that_failed_and_came_as_changes_has_not_failed(changes, tmp_path) -> None:
+    shutil.copytree(changes, tmp_path / "state")
+    state = StateDirectory(tmp_path / "state")
+    path = max((state.path / "results/changes").rglob("clustering.parquet"))
+    batch = int(path.parent.name.partition("=")[2])
+    failed = [FailedResult(batch, name, "no memory") for name in ("clustering", "other")]
+    write_reports(state, read_reports(state), {}, {}, failed, has_summary=True)
+    assert [*Status(state).failures] == ["other"]
 
 
 def test_results_computed_otherwise_come_into_the_summary_also_if_a_run_is_cut_short(
