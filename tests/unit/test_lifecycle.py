@@ -420,7 +420,8 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
             case "load":
                 here.load(data.draw(st.integers(1, 3), "count"))
             case "apply":
-                here.apply_ready(data.draw(st.integers(1, 3), "count"))
+                is_told = data.draw(st.booleans(), "told at once")
+                here.apply_ready(data.draw(st.integers(1, 3), "count"), is_told=is_told)
             case "answer":
                 here.has_room = data.draw(st.booleans(), "room for an epoch")
                 here.answer(is_late=data.draw(st.booleans(), "overtaken"))
