@@ -318,13 +318,16 @@ class RunLoop:
 
     def _taken(self, generation: int, batch_id: int) -> Event:
         """The actor has a batch; so the graph has all before the first that it has not."""
+        event = self._applied(generation, self._applies.end(batch_id))
+        self._progress("apply")
+        return event
+
+    def _applied(self, generation: int, boundary: int) -> Event:
+        """The graph has all batches before a boundary, maybe no more than were known of."""
         assert self._tasks is not None
-        before = self._applies.boundary
-        boundary = self._applies.end(batch_id)
-        if boundary > before:
+        if boundary > self._machine.applied:
             self._tasks.generation.slots.give_back(boundary)
             self.ingest_seconds = time.monotonic() - self._start_seconds
-        self._progress("apply")
         return events.BatchesApplied(generation, boundary)
 
     # -- what the graph is asked for
@@ -386,7 +389,9 @@ class RunLoop:
             case "pin" if answer.kept == "missed":
                 return None
             case "pin":
-                return events.Pinned(generation, number, answer.kept == "epoch", answer.room)
+                is_epoch = answer.kept == "epoch"
+                self._report(events.Pinned(generation, number, is_epoch, answer.room))
+                return self._applied(generation, self._applies.reach(number))
             case "checkpoint":
                 self._copy = answer
                 if answer.notice is not None:

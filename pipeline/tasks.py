@@ -106,7 +106,7 @@ def apply_batch(
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
         timed = replace(loaded, seconds=seconds)
-        notice = local_actor(actor_key).apply(batch_id, timed, behind)
+        notice = local_actor(actor_key).apply(batch_id, timed, behind, secede)
     if notice.failed_batch is not None:
         raise GraphStoppedError(notice)
     return notice
@@ -160,12 +160,6 @@ def first_look(actor_key: str, dask_worker: Worker) -> tuple[str, Notice]:
     """Engine of a graph, ``host`` or ``cuda``, and how it begins; called outside of tasks."""
     actor = local_actor(actor_key, dask_worker)
     return actor.engine, actor.notice()
-
-
-def stop_graph(actor_key: str) -> None:
-    """Have batches and pins that wait for a graph give up; it is to be closed."""
-    with _errors_forget_the_graph(), suppress(GraphGoneError):
-        _actor_beside(actor_key).stop()
 
 
 def close_graph(actor_key: str, actor: Any) -> None:

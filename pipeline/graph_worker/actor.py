@@ -17,13 +17,16 @@ graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that 
 lost, the process ends itself (`exit_reasons.py`).
 
 Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
-another thread before any method, and `pin`, `analyse`, `copy_pinned` and `stop`, which run on
-threads of their own. `pin` is asked for early, and waits until the graph stands at its boundary,
-between two batches: one lock is held by it and by the thread that applies a batch. Batches beyond
-are not held back for that: the next one names the pin, and whichever thread is there first makes
-it. Where there is no room, both wait until another graph is let go of. `analyse` and `copy_pinned`
-touch the oldest graph that was pinned, one after the other: who comes early waits until its graph
-is the oldest.
+another thread before any method, and `pin`, `analyse` and `copy_pinned`, which run on threads of
+their own. `pin` is asked for early, and waits until the graph stands at its boundary, between two
+batches: one lock is held by it and by the thread that applies a batch. Batches beyond are not held
+back for that: the next one names the pin, and whichever thread is there first makes it. Where there
+is no room, both wait until another graph is let go of. `analyse` and `copy_pinned` touch the oldest
+graph that was pinned, one after the other: who comes early waits until its graph is the oldest.
+
+A worker begins with no more tasks than it has threads, and batches that queue for the thread of the
+actor count. So the thread that is to wait makes room for another one first, on which methods run
+from then on: batches that come there are left to the one that waits.
 
 An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
@@ -34,7 +37,7 @@ writes them, because it alone holds the lock of the state.
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from threading import Condition
@@ -153,7 +156,9 @@ class GraphActor:
         self._boundary = boundary
         #: Held where the graph goes on or is pinned; notified when the boundary changes.
         self._stands = Condition()
-        self._is_stopped = False
+        #: Whether a thread applies what is due, or waits until it may.
+        self._is_applying = False
+        self._is_closed = False
         #: Pins that are made, until their askers are told; those where the graph stands, and those
         #: that have failed.
         self._made: dict[PinAsked, PinAnswer] = {}
@@ -196,7 +201,13 @@ class GraphActor:
         """Engine of the graph: ``host`` or ``cuda``."""
         return self._graph.engine
 
-    def apply(self, batch_id: int, loaded: LoadedBatch, behind: PinAsked | None = None) -> Notice:
+    def apply(
+        self,
+        batch_id: int,
+        loaded: LoadedBatch,
+        behind: PinAsked | None = None,
+        give_way: Callable[[], object] | None = None,
+    ) -> Notice:
         """Take in a batch, and apply all batches that are due now.
 
         Waits where the graph is to be pinned first, and there is no room for that.
@@ -209,29 +220,63 @@ class GraphActor:
             The batch.
         behind
             Pin of the boundary before it, which it must not overtake.
+        give_way
+            Called once before it waits.
         """
         if self._failure is not None:
             return self._failure
-        if batch_id >= self._boundary:
-            self._inbox.check(loaded.parcel)
-            self._behind.setdefault(batch_id, behind)
-            self._early.setdefault(batch_id, loaded)
-        while self._failure is None and self._boundary in self._early and not self._is_stopped:
+        with self._stands:
+            if batch_id >= self._boundary:
+                self._inbox.check(loaded.parcel)
+                self._behind.setdefault(batch_id, behind)
+                self._early.setdefault(batch_id, loaded)
+            if self._is_applying:
+                return self.notice()
+            self._is_applying = True
+        try:
+            return self._apply_due(give_way)
+        except BaseException:
+            self._end_apply()
+            raise
+
+    def _apply_due(self, give_way: Callable[[], object] | None) -> Notice:
+        """Apply what is due, also what comes meanwhile."""
+        while True:
             released = self._pinned.released
             with self._stands:
-                behind = self._behind[self._boundary]
-                is_due = behind is None or self._is_made(behind)
-                if is_due and not self._pinned.has(self._graph):
-                    del self._behind[self._boundary]
+                is_due = self._has_next and self._may_go_on()
+                if is_due:
                     self._apply_next()
                     self._stands.notify_all()
-                    continue
-            self._pinned.wait_for_release(released)
-        if self._failure is None:
-            with ends_with_its_device():
-                self._open_ahead()
-        self._publish()
-        return self._failure or self.notice()
+                if not self._has_next:
+                    if self._failure is None:
+                        with ends_with_its_device():
+                            self._open_ahead()
+                    self._publish()
+                    notice = self._failure or self.notice()
+                    self._end_apply()
+                    return notice
+            if not is_due:
+                if give_way is not None:
+                    give_way()
+                    give_way = None
+                self._pinned.wait_for_release(released)
+
+    @property
+    def _has_next(self) -> bool:
+        """Whether the batch is here that is to be applied next."""
+        is_over = self._failure is not None or self._is_closed
+        return self._boundary in self._early and not is_over
+
+    def _may_go_on(self) -> bool:
+        """Whether the next batch may be applied: the graph is pinned before, if it is to be."""
+        behind = self._behind[self._boundary]
+        return (behind is None or self._is_made(behind)) and not self._pinned.has(self._graph)
+
+    def _end_apply(self) -> None:
+        with self._stands:
+            self._is_applying = False
+            self._stands.notify_all()
 
     def _apply_next(self) -> None:
         """Apply the batch that is due."""
@@ -247,6 +292,7 @@ class GraphActor:
             self._fail(error)
             return
         done = self._early.pop(self._boundary)
+        del self._behind[self._boundary]
         self._source = done.source
         self._pages_used = report.pages_used
         seconds = {**done.seconds, "apply": time.perf_counter() - start}
@@ -312,7 +358,7 @@ class GraphActor:
         if not self._stands.acquire(blocking=False):
             return None
         try:
-            if self._is_stopped:
+            if self._is_closed:
                 return None
             self._look()
             self._publish()
@@ -339,7 +385,7 @@ class GraphActor:
         boundary = asked.boundary
         with self._stands:
             self._stands.wait_for(
-                lambda: self._boundary >= boundary or self._failure is not None or self._is_stopped
+                lambda: self._boundary >= boundary or self._failure is not None or self._is_closed
             )
             if asked not in self._made:
                 # One that was alike is told, and read, by now.
@@ -347,7 +393,7 @@ class GraphActor:
         while True:
             released = self._pinned.released
             with self._stands:
-                is_there = self._boundary >= boundary and not self._is_stopped
+                is_there = self._boundary >= boundary and not self._is_closed
                 if asked in self._made or (is_there and self._is_made(asked)):
                     return self._made.pop(asked)
                 if asked in self._broken:
@@ -451,20 +497,17 @@ class GraphActor:
         """The client has a copy: processes that have mapped its memory keep it."""
         self._shared.pop(boundary, None)
 
-    def stop(self) -> None:
-        """Have all who wait for the graph give up: no batch is applied any more."""
-        with self._stands:
-            self._is_stopped = True
-            self._stands.notify_all()
-        self._pinned.give_up()
-
     def close(self) -> None:
         """Release the graph and its ring, even while this is referred to; it is of no more use.
 
         Something may: the frames of an error that lies in a cycle, until the garbage collector
         looks, which in an idle worker may be never.
         """
-        self.stop()
+        with self._stands:
+            self._is_closed = True
+            self._pinned.give_up()
+            self._stands.notify_all()
+            self._stands.wait_for(lambda: not self._is_applying)
         self._early.clear()
         self._broken.clear()
         self._opened.clear()

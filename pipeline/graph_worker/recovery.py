@@ -30,7 +30,6 @@ from ..tasks import (
     meet,
     reaches,
     ring_of_graph,
-    stop_graph,
 )
 from ..workers.cluster import LOOK_SECONDS, Cluster
 from ..workers.roles import Roles
@@ -69,17 +68,12 @@ class Generation:
         return bool(self.future.status == "finished")
 
     def close(self, client: Client) -> None:
-        """Have the worker let go of the graph, after what it is doing for it.
+        """Have the worker let go of the graph, after all that it still does for it.
 
         Not waited for: it is done also where the client goes away.
         """
         if not self.is_alive or client.status != "running":
             return
-        # The actor's thread may wait for room for a pin.
-        with dask.annotate(executor="default"):
-            stopping = client.submit(
-                stop_graph, self.actor_key, key=f"stop-{self.actor_key}", **self.roles.graph_pin
-            )
         with dask.annotate(executor="actor"):
             closing = client.submit(
                 close_graph,
@@ -88,7 +82,7 @@ class Generation:
                 key=f"close-{self.actor_key}",
                 **self.roles.graph_pin,
             )
-        fire_and_forget([stopping, closing])
+        fire_and_forget(closing)
 
 
 def start_generation(

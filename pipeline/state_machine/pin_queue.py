@@ -35,7 +35,7 @@ class PinQueue:
         self.most = most
         self._pins: deque[Pin] = deque()
         #: How many of them, from the oldest on, are known to be made.
-        self._made = 0
+        self.made = 0
         #: Boundary of the newest that is the graph itself, for lack of room; None: there was room.
         self._held: int | None = None
         #: Newest boundary whose results were asked for; -1: none was of this generation.
@@ -81,7 +81,7 @@ class PinQueue:
 
     def unanswered(self, boundary: int) -> Pin | None:
         """The pin of a boundary that is not known to be made, if there is one."""
-        unmade = islice(self._pins, self._made, None)
+        unmade = islice(self._pins, self.made, None)
         return next((pin for pin in unmade if pin.boundary == boundary), None)
 
     @property
@@ -106,9 +106,9 @@ class PinQueue:
 
     def pinned(self, answer: Pinned) -> None:
         """A graph is pinned, and so are all that were asked for before it."""
-        for number in range(self._made, len(self._pins)):
+        for number in range(self.made, len(self._pins)):
             if self._pins[number].boundary == answer.boundary:
-                self._made = number + 1
+                self.made = number + 1
                 break
         if not answer.is_epoch:
             self._held = answer.boundary
@@ -117,19 +117,19 @@ class PinQueue:
 
     def missed(self, batch_id: int) -> None:
         """The graph never stands behind this batch, which cannot be applied."""
-        while len(self._pins) > self._made and self._pins[-1].boundary > batch_id:
+        while len(self._pins) > self.made and self._pins[-1].boundary > batch_id:
             self._pins.pop()
 
     def _let_go(self) -> None:
         """All that the oldest is for is at hand."""
         self._pins.popleft()
-        self._made -= 1
+        self.made -= 1
 
     def read(self) -> Analyse | Capture | None:
         """The next request; None: there is none, or enough are pending."""
         if self._is_capturing or len(self._analysing) >= _MOST_ASKED:
             return None
-        for pin in islice(self._pins, self._made):
+        for pin in islice(self._pins, self.made):
             if pin.boundary in self._analysing:
                 if pin.checkpoint:
                     return None  # it is copied before the next one is read
@@ -165,4 +165,4 @@ class PinQueue:
         self._analysing.clear()
         self._answers.clear()
         self._is_capturing, self._held = False, None
-        self.most, self._made, self._newest_asked = self._asked_most, 0, -1
+        self.most, self.made, self._newest_asked = self._asked_most, 0, -1

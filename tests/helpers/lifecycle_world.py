@@ -176,8 +176,11 @@ class World:
             self.loaded.add(batch_id)
             self.tell(BatchLoaded(self.generation, batch_id))
 
-    def apply_ready(self, count: int = 1_000_000) -> None:
-        """The graph takes up to ``count`` batches that are there, in order; then it says so."""
+    def apply_ready(self, count: int = 1_000_000, *, is_told: bool = True) -> None:
+        """The graph takes up to ``count`` batches that are there, in order; then it says so.
+
+        ``is_told``: whether at once. A graph that is pinned tells of the batches before it.
+        """
         if self.starting:
             return
         if self.loads_end:
@@ -200,7 +203,8 @@ class World:
             self.graph.append(applied)
             applied += 1
             count -= 1
-        self.tell(BatchesApplied(self.generation, applied))
+        if is_told:
+            self.tell(BatchesApplied(self.generation, applied))
 
     def _make(self, pin: Pin) -> bool:
         """Pin the graph, which stands there, if there is room beside the others."""
@@ -227,7 +231,9 @@ class World:
         if self.asked_pins and self.asked_pins[0].boundary == len(self.graph):
             self._make(self.asked_pins[0])
         if self.made:
-            self.tell(self.made.pop(-1 if is_late else 0))
+            made = self.made.pop(-1 if is_late else 0)
+            self.tell(BatchesApplied(made.generation, made.boundary))
+            self.tell(made)
 
     def read(self, *, is_late: bool = False) -> None:
         """What is made of the oldest pinned graph is there; ``is_late``: told behind the next."""

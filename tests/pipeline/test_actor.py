@@ -313,10 +313,32 @@ def test_who_waits_for_room_gives_up_with_the_graph(monkeypatch: pytest.MonkeyPa
         applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
         no_room.tried.wait()
         answer = pool.submit(actor.pin, asked)
-        actor.stop()
+        actor.close()
         assert answer.result() == PinAnswer("missed")
         assert applied.result().boundary == 1
-    actor.close()
+
+
+def test_batches_that_come_while_one_waits_for_room_are_left_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread that waits gives way: others have to reach the actor, so that there is room."""
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, LoadedBatch(one_edge(0)))
+    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
+    NoRoom(actor, monkeypatch)
+    asked = [PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
+    gave_way = Event()
+    with ThreadPoolExecutor(1) as pool:
+        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked[0], gave_way.set)
+        gave_way.wait()
+        assert actor.apply(2, LoadedBatch(one_edge(2)), asked[1]).boundary == 1
+        actor.copy_pinned(1)
+        for boundary, each in enumerate(asked, 1):
+            assert actor.pin(each).kept == "graph"
+            found = analysed(actor, boundary, pagerank={})["pagerank"]
+            assert found["vertex"].size == boundary + 1
+        assert applied.result().boundary == 3
+    assert actor.apply(3, LoadedBatch(one_edge(3))).boundary == 4
 
 
 def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
@@ -336,7 +358,7 @@ def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
         with pytest.raises(CorruptImageError, match="a page is in two runs"):
             actor.pin(asked)
         assert not applied.done()
-        actor.stop()
+        actor.close()
         assert applied.result().boundary == 1
 
 

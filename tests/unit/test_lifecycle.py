@@ -147,7 +147,9 @@ def test_batches_behind_a_pin_are_asked_for_with_it() -> None:
     assert named == {2: 2, 4: 4, 6: 6}
     here.apply_ready()
     assert len(here.graph) == 8, "batches wait for an answer"
+    assert here.lifecycle.pins.made == 0, "they are only asked for, as far as is known"
     here.answer(is_late=True)
+    assert here.lifecycle.pins.made == 3
     assert here.reads == [Analyse(0, 2, ("ranks",)), Analyse(0, 4, ("ranks",))]
     here.run()
     assert here.results == [2, 4, 6, 8, 10]
@@ -418,7 +420,8 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
             case "load":
                 here.load(data.draw(st.integers(1, 3), "count"))
             case "apply":
-                here.apply_ready(data.draw(st.integers(1, 3), "count"))
+                is_told = data.draw(st.booleans(), "told at once")
+                here.apply_ready(data.draw(st.integers(1, 3), "count"), is_told=is_told)
             case "answer":
                 here.has_room = data.draw(st.booleans(), "room for an epoch")
                 here.answer(is_late=data.draw(st.booleans(), "overtaken"))
