@@ -25,6 +25,7 @@ What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -180,8 +181,9 @@ def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
     if weight not in (None, "weight"):
         msg = f"weight={weight!r} is unknown; use 'weight' or None"
         raise SettingsError(msg)
-    if tolerance is not None and not (program.all_vertices and tolerance >= 0):
-        why = "must be >= 0" if program.all_vertices else "is for programs of all vertices"
+    is_share = isinstance(tolerance, Real) and tolerance >= 0
+    if tolerance is not None and not (program.all_vertices and is_share):
+        why = "is not a number >= 0" if program.all_vertices else "is for programs of all vertices"
         msg = f"tolerance={tolerance!r} {why}; other programs end when no vertex is active"
         raise SettingsError(msg)
     if not program.may_push and direction == "push":

@@ -221,6 +221,9 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
     assert graph.run_program(COUNTS, 1, max_supersteps=2**70).supersteps == 3
     with pytest.raises(SettingsError, match="the program is pulled, as it is of all vertices"):
         graph.run_program(pagerank_program(), 0.5, direction="push")
+    for wrong in ("x", -1, float("nan"), [1e-6]):
+        with pytest.raises(SettingsError, match="is not a number >= 0"):
+            graph.run_program(pagerank_program(), 0.5, tolerance=wrong)
     with pytest.raises(SettingsError, match="the order of its messages makes a difference"):
         graph.run_program(infected(), 0.5, direction="push")
     with pytest.raises(SettingsError, match="is no Program"):
