@@ -88,16 +88,16 @@ class KeptRanks:
 
     def by_index(self) -> Vector:
         """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
-        ranks: Vector = np.maximum(self._device.to_host(self.ranks), 0.0)
+        ranks: Vector = np.maximum(self._device.to_locked_host(self.ranks), 0.0)
         return ranks
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
-        ranks: Vector = self._device.to_host(self.ranks)
+        ranks: Vector = self._device.to_locked_host(self.ranks)
         present = np.flatnonzero(ranks >= 0)
         if self.ids is None:
             return present, ranks[present]
-        ids: Int64s = self._device.to_host(self.ids)[present]
+        ids: Int64s = self._device.to_locked_host(self.ids)[present]
         if not np.all(ids[:-1] < ids[1:]):
             order = np.argsort(ids)
             present, ids = present[order], ids[order]
