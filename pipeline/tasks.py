@@ -35,6 +35,7 @@ from .graph_worker.actor import GraphActor
 from .graph_worker.batches import LoadedBatch
 from .graph_worker.findings import Asked, Findings
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
+from .graph_worker.kept_graph import KeptGraph
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
 from .graph_worker.pinned import Arrays, Copy, PinAnswer, PinAsked
 from .graph_worker.ring import Batch, RingAddress, is_reachable
@@ -187,8 +188,8 @@ def local_actor(key: str, worker: Worker | None = None) -> GraphActor:
     if key not in actors:
         msg = f"there is no graph {key} on this worker"
         raise GraphGoneError(msg)
-    actor: GraphActor = actors[key]
-    return actor
+    kept: KeptGraph = actors[key]
+    return kept.actor
 
 
 def _actor_beside(actor_key: str) -> GraphActor:

@@ -497,16 +497,21 @@ class GraphActor:
         """The client has a copy: processes that have mapped its memory keep it."""
         self._shared.pop(boundary, None)
 
+    def stop(self) -> None:
+        """Have all who wait for the graph give up: nothing is asked of it any more."""
+        with self._stands:
+            self._is_closed = True
+            self._stands.notify_all()
+        self._pinned.give_up()
+
     def close(self) -> None:
         """Release the graph and its ring, even while this is referred to; it is of no more use.
 
         Something may: the frames of an error that lies in a cycle, until the garbage collector
         looks, which in an idle worker may be never.
         """
+        self.stop()
         with self._stands:
-            self._is_closed = True
-            self._pinned.give_up()
-            self._stands.notify_all()
             self._stands.wait_for(lambda: not self._is_applying)
         self._early.clear()
         self._broken.clear()

@@ -34,9 +34,9 @@ from ..tasks import (
 from ..workers.cluster import LOOK_SECONDS, Cluster
 from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
-from .actor import GraphActor
 from .beginning import Beginning
 from .handover import Form, RingSlots
+from .kept_graph import KeptGraph
 from .notice import Notice
 from .ring import RingAddress
 
@@ -144,7 +144,7 @@ def _make_graph(
         for n in range(roles.cpu_workers)
     ]
     future = client.submit(
-        GraphActor,
+        KeptGraph,
         beginning.graph_arguments,
         beginning.boundary,
         checkpoint,

@@ -17,6 +17,7 @@ from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
+from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError
 from graphtide.pipeline.graph_worker.pinned import PinAnswer, PinAsked
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
@@ -315,6 +316,26 @@ def test_who_waits_for_room_gives_up_with_the_graph(monkeypatch: pytest.MonkeyPa
         answer = pool.submit(actor.pin, asked)
         actor.close()
         assert answer.result() == PinAnswer("missed")
+        assert applied.result().boundary == 1
+
+
+def test_who_waits_for_a_graph_that_dask_has_let_go_of_gives_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where the client was killed: nobody loads the next batch, or reads what is pinned."""
+    kept = KeptGraph({}, 0, None)
+    actor = kept.actor
+    actor.apply(0, LoadedBatch(one_edge(0)))
+    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
+    NoRoom(actor, monkeypatch)
+    asked = [PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
+    gave_way = Event()
+    with ThreadPoolExecutor(3) as pool:
+        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked[0], gave_way.set)
+        answers = [pool.submit(actor.pin, each) for each in asked]
+        gave_way.wait()
+        del kept
+        assert [answer.result() for answer in answers] == [PinAnswer("missed")] * 2
         assert applied.result().boundary == 1
 
 

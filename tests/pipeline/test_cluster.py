@@ -313,7 +313,7 @@ def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
 
 def test_a_graph_that_is_being_made_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long that takes: on a slow machine the first run compiles for a minute."""
-    monkeypatch.setattr(recovery, "GraphActor", ActorThatTakesSeconds)
+    monkeypatch.setattr(recovery, "KeptGraph", ActorThatTakesSeconds)
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         assert start_generation(cluster, 0, "slow", EMPTY, 0.5).is_alive
 

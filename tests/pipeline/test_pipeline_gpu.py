@@ -282,7 +282,7 @@ def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | No
 def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler: str) -> None:
     """Dask would wait for a worker at the address that it had."""
     with open_cluster(settings_on(scheduler)) as cluster, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recovery, "GraphActor", die)
+        patch.setattr(recovery, "KeptGraph", die)
         start = time.monotonic()
         with pytest.raises(GraphLostError, match="graph-0 died"):
             start_generation(cluster, 0, "doomed", Beginning({}, row_meaning(), 0, None, 1), 60)
