@@ -112,6 +112,9 @@ class PinQueue:
                 break
         if not answer.is_epoch:
             self._held = answer.boundary
+        elif self._held == answer.boundary:
+            # The second of that boundary, for which there is room by now.
+            self._held = None
         if answer.room is not None:
             self.most = max(answer.room, 1)
 

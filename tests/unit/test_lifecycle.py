@@ -203,6 +203,27 @@ def test_batches_wait_for_results_where_there_is_no_epoch(every: int) -> None:
     assert here.results == sorted({every, 4})
 
 
+def test_a_second_pin_of_a_boundary_that_had_no_room_for_the_first_holds_up_no_batch() -> None:
+    here = world(6, analytics_every=2, checkpoint_seconds=60.0, window=1)
+    here.has_room = False
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready()
+    here.now = 60.0
+    here.apply_ready()
+    here.answer()
+    assert here.lifecycle.state == "holding"
+    here.has_room = True
+    here.read()
+    assert here.asked == Pin(0, 2, results=(), checkpoint=True, epoch=True)
+    here.answer()
+    here.apply_ready()
+    here.apply_ready()
+    assert len(here.graph) == 4, "batches wait for the copy of an epoch"
+    here.run()
+    assert here.checkpoints == [2, 6]
+
+
 def apply_all(here: World) -> None:
     """Apply and pin as far as nothing has to be read of pinned graphs before."""
     before = None
