@@ -59,6 +59,7 @@ from ...io.state.checkpoint import check_state_hash
 from ..monitoring import worker_metrics as monitoring
 from ..time_window import TimeWindow
 from ..workers.warm_up import warm_graph
+from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
 from .findings import Asked, Findings, finding
@@ -71,6 +72,7 @@ from .pinned import (
     PinAnswer,
     PinAsked,
     Pinned,
+    PinnedAs,
     PinnedQueue,
     is_copied_at_once,
 )
@@ -159,13 +161,6 @@ class GraphActor:
         #: Whether a thread applies what is due, or waits until it may.
         self._is_applying = False
         self._is_closed = False
-        #: Pins that are made, until their askers are told; those where the graph stands, and those
-        #: that have failed.
-        self._made: dict[PinAsked, PinAnswer] = {}
-        self._here: set[PinAsked] = set()
-        self._broken: dict[PinAsked, Exception] = {}
-        #: Graphs beside which there was no room for one.
-        self._room: dict[PinAsked, int] = {}
         self._window = window or TimeWindow()
         #: Batches that came out of order, by number.
         self._early: dict[int, LoadedBatch] = {}
@@ -176,6 +171,8 @@ class GraphActor:
         self._failure: Notice | None = None
         #: What results and copies are made of, the oldest first.
         self._pinned = PinnedQueue()
+        #: What of them was asked for.
+        self._pins = AskedPins(self._pinned)
         #: Boundary -> the copy of it, until the client has it.
         self._shared: dict[int, SharedArrays] = {}
         #: Batches since the newest copy.
@@ -271,7 +268,8 @@ class GraphActor:
     def _may_go_on(self) -> bool:
         """Whether the next batch may be applied: the graph is pinned before, if it is to be."""
         behind = self._behind[self._boundary]
-        return (behind is None or self._is_made(behind)) and not self._pinned.has(self._graph)
+        is_pinned = behind is None or self._pins.is_made(behind, self._pin)
+        return is_pinned and not self._pinned.has(self._graph)
 
     def _end_apply(self) -> None:
         with self._stands:
@@ -308,7 +306,7 @@ class GraphActor:
         self._applied.append(AppliedBatch(report, done.reader, done.sums, done.left_out))
         monitoring.count_batch(report, done.reader)
         self._boundary += 1
-        self._here.clear()
+        self._pins.move_on()
         self._inbox.advance(self._boundary, done.parcel)
 
     def _open(self, batch_id: int) -> None:
@@ -387,43 +385,29 @@ class GraphActor:
             self._stands.wait_for(
                 lambda: self._boundary >= boundary or self._failure is not None or self._is_closed
             )
-            if asked not in self._made:
-                # One that was alike is told, and read, by now.
-                self._here.discard(asked)
+            self._pins.renew(asked)
         while True:
             released = self._pinned.released
             with self._stands:
                 is_there = self._boundary >= boundary and not self._is_closed
-                if asked in self._made or (is_there and self._is_made(asked)):
-                    return self._made.pop(asked)
-                if asked in self._broken:
-                    raise self._broken[asked]
+                answer = self._pins.answer(asked)
+                if answer is None and is_there:
+                    self._pins.is_made(asked, self._pin)
+                    answer = self._pins.answer(asked)
+            if answer is not None:
+                return answer
             if not is_there:
                 return PinAnswer("missed")
             self._pinned.wait_for_release(released)
 
-    def _is_made(self, asked: PinAsked) -> bool:
-        """Whether a pin of the boundary where the graph stands is made; else try to.
-
-        False where there is no room for it, or it has failed, which its asker is told.
-        """
-        if asked in self._here or asked in self._broken:
-            return asked in self._here
-        try:
-            with ends_with_its_device():
-                return self._make(asked)
-        except Exception as error:
-            self._broken[asked] = error
-            return False
-
-    def _make(self, asked: PinAsked) -> bool:
-        """Pin the graph; returns whether there is room."""
+    def _pin(self, asked: PinAsked) -> PinnedAs | None:
+        """Pin the graph, unless there is no room beside the others."""
         if asked.boundary != self._boundary:
             msg = f"the graph stands before batch {self._boundary}, not {asked.boundary}"
             raise AssertionError(msg)
         others = len(self._pinned)
         kept: GraphReader | CopiedGraph = self._graph
-        with suppress(ArenaFullError):
+        with ends_with_its_device(), suppress(ArenaFullError):
             if asked.epoch and not asked.results and is_copied_at_once(self._graph):
                 kept = CopiedGraph.of(self._graph)
             elif asked.epoch:
@@ -433,16 +417,13 @@ class GraphActor:
                 kept = self._graph.pin(spare_bytes=spare, settles=asked.results)
         is_epoch = kept is not self._graph
         if asked.epoch and not is_epoch and others:
-            self._room[asked] = others
-            return False
+            return None
         pinned = Pinned(asked.boundary, kept, asked.checkpoint, self._source, self._window.kept())
         if asked.checkpoint:
             pinned = replace(pinned, batches=self._applied, routes=self._inbox.routes())
             self._applied = []
         self._pinned.append(pinned)
-        self._here.add(asked)
-        self._made[asked] = PinAnswer("epoch" if is_epoch else "graph", self._room.pop(asked, None))
-        return True
+        return "epoch" if is_epoch else "graph"
 
     def analyse(self, boundary: int, asked: Mapping[str, Asked]) -> Findings:
         """Compute results of what is pinned, one by one, and reduce each to what is asked for.
@@ -514,7 +495,7 @@ class GraphActor:
         with self._stands:
             self._stands.wait_for(lambda: not self._is_applying)
         self._early.clear()
-        self._broken.clear()
+        self._pins.clear()
         self._opened.clear()
         self._shared.clear()
         self._pinned.clear()

@@ -88,7 +88,7 @@ def is_copied_at_once(graph: DynamicGraph) -> bool:
 class PinAsked:
     """What the graph of a boundary is to be pinned for.
 
-    No two of a boundary are alike: results and a checkpoint are asked for once.
+    No two that are alike are asked for at once.
     """
 
     #: First batch that the graph does not have.

@@ -142,7 +142,8 @@ class TasksInFlight:
     ) -> list[Future]:
         """Run a task for each number; each of ``arguments`` has one for each."""
         generation = self.generation
-        # The worker begins one task at a time. Those beside the actor give way at once.
+        # The graph worker has one slot. Tasks beside the actor leave it at once (they secede), so
+        # they go before batches, or they would wait for all that queue.
         priority = int(executor != "actor")
         with dask.annotate(executor=executor, priority=priority, **self._annotation):
             futures = self._client.map(

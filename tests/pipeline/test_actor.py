@@ -1,7 +1,7 @@
 """The actor that holds the graph, without Dask."""
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 
@@ -18,7 +18,7 @@ from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
-from graphtide.pipeline.graph_worker.notice import GraphStoppedError
+from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.pinned import PinAnswer, PinAsked
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.monitoring import worker_metrics as monitoring
@@ -263,35 +263,46 @@ def test_a_batch_does_not_overtake_the_pin_that_it_comes_behind() -> None:
     assert actor._graph.memory().pinned_bytes == 0
 
 
-class NoRoom:
-    """No room for another epoch beside one, nor for what analytics take; ``tried``: for one."""
+class Crowded:
+    """A graph behind batch 0 that is pinned for a checkpoint, and no room for another epoch.
 
-    def __init__(self, actor: GraphActor, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.tried = Event()
-        room, make = actor._graph.memory().graph_bytes, DynamicGraph.pin
+    Nor is there for what analytics would take beside an epoch alone.
+    """
 
-        def pin_graph(graph: DynamicGraph, **given: object) -> object:
-            self.tried.set()
-            return make(graph, **given)
-
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kept = KeptGraph({}, 0, None)
+        self.actor = actor = self.kept.actor
+        actor.apply(0, LoadedBatch(one_edge(0)))
+        assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
+        room = actor._graph.memory().graph_bytes
         monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
-        monkeypatch.setattr(DynamicGraph, "pin", pin_graph)
+        #: Of the boundaries behind batch 0 and behind batch 1.
+        self.asked = [
+            PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
+        ]
+
+    def applied(self, pool: ThreadPoolExecutor) -> Future[Notice]:
+        """What comes of batch 1, behind the first pin, once it waits for room."""
+        waits = Event()
+        batch = LoadedBatch(one_edge(1))
+        applied = pool.submit(self.actor.apply, 1, batch, self.asked[0], waits.set)
+        waits.wait()
+        return applied
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> Crowded:
+    return Crowded(monkeypatch)
 
 
 def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
-    monkeypatch: pytest.MonkeyPatch,
+    crowded: Crowded,
 ) -> None:
-    actor = GraphActor({}, 0, None)
-    actor.apply(0, LoadedBatch(one_edge(0)))
-    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
-    no_room = NoRoom(actor, monkeypatch)
-    asked = PinAsked(1, results=True, checkpoint=False, epoch=True)
+    actor = crowded.actor
     with ThreadPoolExecutor(2) as pool:
-        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
-        no_room.tried.wait()
-        answer = pool.submit(actor.pin, asked)
+        applied = crowded.applied(pool)
+        answer = pool.submit(actor.pin, crowded.asked[0])
         assert len(actor.copy_pinned(1).batches) == 1
-        # Beside an epoch there would be no room for what analytics take.
         assert answer.result() == PinAnswer("graph", 1)
         assert not applied.done(), "a batch is applied to a graph that is to be read"
         found = analysed(actor, 1, pagerank={})
@@ -304,57 +315,30 @@ def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
     assert actor.apply(2, LoadedBatch(one_edge(2))).boundary == 3
 
 
-def test_who_waits_for_room_gives_up_with_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    actor = GraphActor({}, 0, None)
-    actor.apply(0, LoadedBatch(one_edge(0)))
-    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
-    no_room = NoRoom(actor, monkeypatch)
-    asked = PinAsked(1, results=True, checkpoint=False, epoch=True)
-    with ThreadPoolExecutor(2) as pool:
-        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
-        no_room.tried.wait()
-        answer = pool.submit(actor.pin, asked)
-        actor.close()
-        assert answer.result() == PinAnswer("missed")
-        assert applied.result().boundary == 1
-
-
-def test_who_waits_for_a_graph_that_dask_has_let_go_of_gives_up(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("ends", ["closed", "let go of by Dask"])
+def test_who_waits_for_room_or_for_batches_gives_up_with_the_graph(
+    crowded: Crowded, ends: str
 ) -> None:
-    """As where the client was killed: nobody loads the next batch, or reads what is pinned."""
-    kept = KeptGraph({}, 0, None)
-    actor = kept.actor
-    actor.apply(0, LoadedBatch(one_edge(0)))
-    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
-    NoRoom(actor, monkeypatch)
-    asked = [PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
-    gave_way = Event()
+    """Dask lets go of it where the client was killed: nobody loads batches, or reads a graph."""
     with ThreadPoolExecutor(3) as pool:
-        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked[0], gave_way.set)
-        answers = [pool.submit(actor.pin, each) for each in asked]
-        gave_way.wait()
-        del kept
+        applied = crowded.applied(pool)
+        answers = [pool.submit(crowded.actor.pin, each) for each in crowded.asked]
+        if ends == "closed":
+            crowded.actor.close()
+        else:
+            del crowded.kept
         assert [answer.result() for answer in answers] == [PinAnswer("missed")] * 2
         assert applied.result().boundary == 1
 
 
-def test_batches_that_come_while_one_waits_for_room_are_left_to_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_batches_that_come_while_one_waits_for_room_are_left_to_it(crowded: Crowded) -> None:
     """The thread that waits gives way: others have to reach the actor, so that there is room."""
-    actor = GraphActor({}, 0, None)
-    actor.apply(0, LoadedBatch(one_edge(0)))
-    assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
-    NoRoom(actor, monkeypatch)
-    asked = [PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
-    gave_way = Event()
+    actor = crowded.actor
     with ThreadPoolExecutor(1) as pool:
-        applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked[0], gave_way.set)
-        gave_way.wait()
-        assert actor.apply(2, LoadedBatch(one_edge(2)), asked[1]).boundary == 1
+        applied = crowded.applied(pool)
+        assert actor.apply(2, LoadedBatch(one_edge(2)), crowded.asked[1]).boundary == 1
         actor.copy_pinned(1)
-        for boundary, each in enumerate(asked, 1):
+        for boundary, each in enumerate(crowded.asked, 1):
             assert actor.pin(each).kept == "graph"
             found = analysed(actor, boundary, pagerank={})["pagerank"]
             assert found["vertex"].size == boundary + 1

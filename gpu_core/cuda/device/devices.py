@@ -78,6 +78,7 @@ def _driver() -> ctypes.CDLL:
 
 
 def _has_driver() -> bool:
+    """Whether that library is there."""
     try:
         _driver()
     except OSError:

@@ -64,8 +64,8 @@ def look_up_ids(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:
     """Map a batch that fits the graph to the vertex indices that there are; `NONE`: unknown."""
     mapped = Mapped(batch, graph.vertex_count, create_vertices=graph.kind.create_vertices)
     empty = graph.device.empty
-    mapped.put_entry_rows = empty(batch.data["put_indices"].size, np.uint32)
-    mapped.delete_entry_rows = empty(batch.data["delete_indices"].size, np.uint32)
+    mapped.put_entry_rows = empty(batch.put_indices.size, np.uint32)
+    mapped.delete_entry_rows = empty(batch.delete_indices.size, np.uint32)
     lists = np.frombuffer(batch.lists, _LISTS).reshape(())
     rows, launch = (mapped.put_entry_rows, mapped.delete_entry_rows), graph.device.launch
     if batch.dense:
@@ -91,5 +91,5 @@ def look_up_ids(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:
 
 
 def _tiles(batch: DeviceBatch) -> int:
-    lists = (batch.data[name] for name in ("put_indices", "delete_indices", "put_vertices"))
+    lists = (batch.put_indices, batch.delete_indices, batch.put_vertices)
     return sum(-(-ids.size // TILE_ENTRIES) for ids in lists)

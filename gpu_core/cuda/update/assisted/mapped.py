@@ -11,43 +11,31 @@ from ...device.packed_arguments import address
 from ..batch import DeviceBatch
 
 
-class _OfBatch:
-    """A list as it is in the batch, until another is set; an array is made when it is looked at."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, mapped: Mapped, owner: type) -> Array:
-        return getattr(mapped.batch, self._name)
-
-
 class Mapped:
     """A batch by vertex index; fields as in the host's, arrays on the device.
 
     It begins with the lists as they are in the batch, no vertex created and none deleted.
     """
 
-    #: uint32: edges to put, with ``batch.put_indptr`` as CSR.
-    put_rows: Array = _OfBatch("put_rows")
-    put_columns: Array = _OfBatch("put_indices")
-    #: uint32: edge deletes whose end points both have a record, as a CSR of their own.
-    delete_rows: Array = _OfBatch("delete_rows")
-    delete_indptr: Array = _OfBatch("delete_indptr")
-    delete_columns: Array = _OfBatch("delete_indices")
-    #: uint32[1] each: rows of the two lists.
-    put_row_count: Array = _OfBatch("put_row_count")
-    delete_row_count: Array = _OfBatch("delete_row_count")
-    #: uint32: index of each of ``batch.put_vertices``.
-    put_vertices: Array = _OfBatch("put_vertices")
-
     def __init__(self, batch: DeviceBatch, vertex_count: int, *, create_vertices: bool) -> None:
         #: The batch on the device: to be used from here on.
         self.batch = batch
         self.create_vertices = create_vertices
         nothing = batch.nothing
-        #: uint32: number of the row of each entry of the two lists of edges.
+        #: uint32: edges to put, with ``batch.put_indptr`` as CSR, and the row number of each entry.
+        self.put_rows: Array = batch.put_rows
+        self.put_columns: Array = batch.put_indices
         self.put_entry_rows: Array = nothing
+        #: uint32: edge deletes whose end points both have a record, as a CSR of their own.
+        self.delete_rows: Array = batch.delete_rows
+        self.delete_indptr: Array = batch.delete_indptr
+        self.delete_columns: Array = batch.delete_indices
         self.delete_entry_rows: Array = nothing
+        #: uint32[1] each: rows of the two lists.
+        self.put_row_count: Array = batch.put_row_count
+        self.delete_row_count: Array = batch.delete_row_count
+        #: uint32: index of each of ``batch.put_vertices``.
+        self.put_vertices: Array = batch.put_vertices
         #: uint32, increasing: vertices that are there and are deleted; of them, those that the
         #: batch puts again, which keep their index, and those that go for good.
         self.deleted: Array = nothing
