@@ -65,7 +65,7 @@ def test_a_summary_is_the_same_with_columns_and_without(
     graph = GRAPHS[name]()
     given = {**analytic.example, **PARAMETERS.get(analytic.name, {})}
     if analytic.needs.unmet(directed=False, has_weights=False) is not None:
-        pytest.skip("of other graphs")
+        pytest.skip("it needs a directed or a weighted graph")
     summaries = [
         finding(Asked(analytic.name, given, given, written), graph.compute(analytic.name, **given))
         for written in (None, "whole")
@@ -82,7 +82,7 @@ def test_columns_are_not_fetched_for_a_summary(
 ) -> None:
     graph = scattered()
     if not is_emulated:
-        pytest.skip("columns are in host memory, or nobody counts copies")
+        pytest.skip("copies are counted on the emulated device alone")
     result = graph.compute(name, **PARAMETERS.get(name, {}))
     fetched = []
     for copy in ("to_host", "to_locked_host", "read_words"):
