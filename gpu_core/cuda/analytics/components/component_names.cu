@@ -7,6 +7,7 @@
 #include "block.cuh"
 
 constexpr int NAME_THREADS = 256;
+constexpr u32 NO_ROOT = 0xFFFFFFFFu;
 
 // Find the first vertex of every component, in the order of users' ids.
 //
@@ -19,8 +20,11 @@ extern "C" __global__ void __launch_bounds__(NAME_THREADS) find_first(const u32*
                                                                        const u32* __restrict__ root,
                                                                        u32* first) {
     const u64 position = thread_of_grid();
-    if (position >= vertices) return;
-    const u32 own = root[order ? order[position] : position];
+    const bool is_there = position < vertices;
+    const u32 own = is_there ? root[order ? order[position] : position] : NO_ROOT;
+    // The lane before has a position before: where most vertices are of one component, few lanes go on.
+    const u32 before = __shfl_up_sync(FULL_WARP, own, 1);
+    if (!is_there || (lane_of_thread() > 0 && before == own)) return;
     // Nearly all positions are after one that was seen before.
     if (__ldcg(&first[own]) > position) atomicMin(&first[own], static_cast<u32>(position));
 }

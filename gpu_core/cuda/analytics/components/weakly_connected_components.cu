@@ -5,8 +5,7 @@
 //
 // Parent      u32 by vertex index: a vertex of the same tree with a smaller index; a root has its own.
 //             Threads hook roots by compare-and-swap, and no vertex is ever hooked under a larger one:
-//             the root of a tree is its smallest index, however threads are scheduled. Parents are read
-//             past the L1 cache, which would keep their old values.
+//             the root of a tree is its smallest index, however threads are scheduled.
 // State       u64[3]: the root of most of the vertices that were asked, and the ends of two queues
 //
 // Source      Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via Subgraph
@@ -17,44 +16,57 @@ constexpr u32 NO_ROOT = 0xFFFFFFFFu;
 // Entries that a thread links by itself; longer rows go through the queue.
 constexpr u32 OWN_ENTRIES = 16;
 // Vertices that are asked which component is large: one a thread of a block.
-constexpr int ASKED = 1024;
+constexpr int ASKED = 256;
 
 // Join the trees of two vertices.
+//
+// Parents come from the L1 cache, or else all threads would ask one bank of the L2 cache for the few roots
+// of large trees. A value that is kept there may be an old one: once a parent, it is above the vertex
+// ever after. Whether a vertex still is a root, the compare-and-swap tells, and else its parent of now.
 __device__ __forceinline__ void link(u32* parent, u32 one, u32 other) {
-    u32 low = __ldcg(&parent[one]);
-    u32 high = __ldcg(&parent[other]);
+    u32 low = parent[one];
+    u32 high = parent[other];
     while (low != high) {
         if (low > high) {
             const u32 larger = low;
             low = high;
             high = larger;
         }
-        const u32 above = __ldcg(&parent[high]);
-        if (above == low) return;
-        if (above == high && atomicCAS(&parent[high], high, low) == high) return;
-        high = __ldcg(&parent[__ldcg(&parent[high])]);
-        low = __ldcg(&parent[low]);
+        u32 above = parent[high];
+        if (above == high) above = atomicCAS(&parent[high], high, low);
+        if (above == high || above == low) return;
+        high = parent[above];
+        low = parent[low];
     }
 }
 
-// Have every vertex be its own root.
+// Have every vertex point at its first neighbor, or be its own root where that is no smaller. Nobody else
+// writes its parent, so that takes no compare-and-swap.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      parent   u32[count]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_components(const u64 count, u32* parent) {
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_components(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
-    if (vertex < count) parent[vertex] = static_cast<u32>(vertex);
+    if (vertex >= count) return;
+    const u32 own = static_cast<u32>(vertex);
+    parent[vertex] = degree[vertex] ? min(own, columns[begin[vertex]]) : own;
 }
 
-// Link one entry of every row.
+// Link the first two entries of every row, but what `begin_components` has.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_sampled(
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const u64 count, const u32 number, u32* parent) {
+        const i64 step, const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
-    if (vertex >= count || number >= degree[vertex]) return;
-    link(parent, static_cast<u32>(vertex), columns[begin[vertex] + number * step]);
+    if (vertex >= count || degree[vertex] == 0) return;
+    const u32 own = static_cast<u32>(vertex);
+    const i64 row = begin[vertex];
+    const u32 first = columns[row];
+    if (first > own) link(parent, own, first);
+    if (degree[vertex] > 1) link(parent, own, columns[row + step]);
 }
 
 // Have every vertex point at its root.
@@ -63,9 +75,9 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_sampled(
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) compress(const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
     if (vertex >= count) return;
-    u32 above = __ldcg(&parent[vertex]);
+    u32 above = parent[vertex];
     while (true) {
-        const u32 next = __ldcg(&parent[above]);
+        const u32 next = parent[above];
         if (next == above) break;
         // Others that come this way have less to go.
         parent[vertex] = next;
@@ -104,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_rest(
         u64* tail, u64* queue) {
     const u64 vertex = thread_of_grid();
     u32 length = 0;
-    if (vertex < count && __ldcg(&parent[vertex]) != static_cast<u32>(state[0])) length = degree[vertex];
+    if (vertex < count && parent[vertex] != static_cast<u32>(state[0])) length = degree[vertex];
     const bool is_long = length > OWN_ENTRIES;
     queue_vertices(is_long, static_cast<u32>(vertex), length, tail, queue);
     if (is_long || length <= first) return;

@@ -19,8 +19,8 @@ from .component_names import NAME_BYTES, name_components
 
 _SOURCE: Final = "weakly_connected_components.cu"
 
-#: As of the host twin.
-SAMPLED = 2
+#: Entries of each row that are linked before the others: as of the host twin.
+_SAMPLED: Final = 2
 
 _NO_ROOT: Final = constant(_SOURCE, "NO_ROOT")
 _ASKED: Final = constant(_SOURCE, "ASKED")
@@ -52,16 +52,16 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
                 parent, tail, queue,
             )  # fmt: skip
 
-        launch("begin_components", number, parent)
-        for entry in range(SAMPLED):
-            launch("link_sampled", *out.walked, number, np.uint32(entry), parent)
-            launch("compress", number, parent)
+        launch("begin_components", *out.walked, number, parent)
+        launch("compress", number, parent)
+        launch("link_sampled", *out.walked, number, parent)
+        launch("compress", number, parent)
         if adjacencies.into is None:
             # An edge is not seen from its other end, so every row is read.
             state[:1] = _NO_ROOT
         elif count:
             device.launch(_SOURCE, "find_large", 1, _ASKED, number, parent, state)
-        link_rest(out, SAMPLED, state[1:])
+        link_rest(out, _SAMPLED, state[1:])
         if adjacencies.into is not None and adjacencies.directed:
             link_rest(adjacencies.into, 0, state[2:])
         launch("compress", number, parent)
