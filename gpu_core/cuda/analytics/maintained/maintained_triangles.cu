@@ -7,39 +7,11 @@
 //             weights  u32[pairs], of a directed graph: edges of a pair, and four times those that change
 // Counts      the contribution of a triangle less that without the changed edges, at the smallest of its
 //             changed pairs: algorithms/maintained/maintained_triangles.py has the rule
-#include "pairs.cuh"
+#include "found_triangles.cuh"
 #include "tile_lists.cuh"
 
 __device__ __forceinline__ u32 edges_of(u32 weight) { return weight & 3; }
 __device__ __forceinline__ u32 changed_of(u32 weight) { return weight >> 2; }
-
-__device__ __forceinline__ u64 key_of(u32 one, u32 other) {
-    return static_cast<u64>(min(one, other)) << 32 | max(one, other);
-}
-
-// First of keys[low … high - 1] that is not below the key; `high` where none is.
-__device__ __forceinline__ u32 first_not_below(
-        const u64* __restrict__ keys, u32 low, u32 high, u64 key) {
-    u32 left = high - low;
-    while (left > 1) {
-        const u32 half = left >> 1;
-        if (keys[low + half - 1] < key) low += half;
-        left -= half;
-    }
-    return low + (left && keys[low] < key);
-}
-
-// The same, of a key that is not far before `high`: steps back double until they pass it.
-__device__ __forceinline__ u32 first_not_below_back(
-        const u64* __restrict__ keys, u32 high, u64 key) {
-    u32 low = high;
-    for (u32 step = 1; low > 0; step *= 2) {
-        low -= min(low, step);
-        if (keys[low] < key) break;
-        high = low;
-    }
-    return first_not_below(keys, low, high, key);
-}
 
 // Where the pair of two vertices stands in keys[0 … number - 1]; -1: it does not.
 __device__ __forceinline__ i64 position_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
@@ -48,46 +20,37 @@ __device__ __forceinline__ i64 position_of(const u64* __restrict__ keys, i64 num
     return position < number && keys[position] == key ? static_cast<i64>(position) : -1;
 }
 
-// Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
-//
-// Cost        mostly one binary search: edges of one lower end stand together, and those of w beyond v are
-//             all after
-__device__ __forceinline__ bool is_counted_before(
-        const u64* __restrict__ keys, u32 pair, u32 u, u32 v, u32 w) {
-    if (w > v) return false;
-    const u64 of_u = key_of(u, w);
-    const u32 position =
-        w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
-    if (position < pair && keys[position] == of_u) return true;
-    if (w > u) return false;
-    const u64 of_v = key_of(w, v);
-    const u32 next = first_not_below(keys, position, pair, of_v);
-    return next < pair && keys[next] == of_v;
-}
-
 // Add `sign` to the corners of each triangle that has one of the edges, once: at the smallest one.
 //
-// Launch      as of `for_pair_entries`
+// Launch      PAIR_THREADS threads, of any number of blocks
+// Reads       numbers  u32[pairs], where each pair stands in keys: those from `hub_pairs` on are counted,
+//                      the others have been. Null, both: all pairs, in the order of their keys
 // Adds to     triangles  u64[vertices]
-// Cost        an atomic a triangle, and two a warp and edge
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
 count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
+             const u32* __restrict__ numbers, const u64* __restrict__ hub_pairs,
              const i64* __restrict__ begin, const u32* __restrict__ degree,
-             const u32* __restrict__ columns, const i64 step, const i64 sign,
-             u64* __restrict__ triangles) {
-    for_pair_entries(
-        Pairs{keys, starts, pairs}, PairRows{begin, degree, columns, step},
-        [&](const PairEntry& entry, u32 number) {
-            const bool is_found =
-                entry.is_common &&
-                !is_counted_before(keys, static_cast<u32>(entry.pair), entry.u, entry.v, entry.w);
-            if (is_found) atomicAdd(&triangles[entry.w], static_cast<u64>(sign));
-            const u64 found = sum_of_lanes<1>(lanes_of_number(number), is_found);
-            if (found) {
-                atomicAdd(&triangles[entry.u], static_cast<u64>(sign) * found);
-                atomicAdd(&triangles[entry.v], static_cast<u64>(sign) * found);
-            }
+             const u32* __restrict__ columns, const i64 step, u32* changed_words,
+             const i64 changed_bits, const i64 sign, u64* __restrict__ triangles) {
+    __shared__ FoundQueue::Held held[PAIR_THREADS / WARP];
+    const ChangedPairs changed{keys, {changed_words, changed_bits}};
+    const auto add = [&](u32 vertex, u32 found) {
+        atomicAdd(&triangles[vertex], static_cast<u64>(sign) * found);
+    };
+    const auto count = [&](bool is_there, u32 number, u32 w) {
+        const u64 key = is_there ? keys[number] : 0;
+        changed.count(is_there, number, lower_end(key), higher_end(key), w, add);
+    };
+    FoundQueue queue(held[warp_of_thread()]);
+    const PairRows rows{begin, degree, columns, step};
+    const Pairs all{keys, starts, pairs, numbers, hub_pairs ? starts[*hub_pairs] : 0};
+    const i64 entries = starts[pairs] - all.first;
+    for (i64 tile = blockIdx.x; tile * PAIR_ENTRIES < entries; tile += gridDim.x) {
+        for_pair_entries(all, rows, tile, [&](const PairEntry& entry, u32) {
+            queue.push(entry.is_common, static_cast<u32>(entry.key), entry.w, count);
         });
+    }
+    queue.end(count);
 }
 
 __device__ __forceinline__ u64 all_ones(i64 bits) { return ~0ull >> (64 - bits); }
@@ -204,7 +167,7 @@ __device__ __forceinline__ Change change_of_triangle(u32 uv, u32 uw, u32 vw, boo
 
 // The same for a directed graph: add the change of each triangle that has one of the pairs, once.
 //
-// Launch      as of `for_pair_entries`
+// Launch      PAIR_THREADS threads, a block a tile
 // Reads       products  1: `links` are directed triangles
 // Adds to     triangles, links  u64[vertices]
 // Cost        two atomics a triangle, and four a warp and pair
@@ -219,7 +182,7 @@ count_common_directed(const u64* __restrict__ keys, const i64* __restrict__ star
     const u64 one = static_cast<u64>(sign);
     const PairRowsOfBoth rows{{begin, degree, columns, step},
                               {begin_in, degree_in, columns_in, step_in}};
-    for_pair_entries(Pairs{keys, starts, pairs}, rows, [&](const PairEntry& entry, u32 number) {
+    for_pair_entries(Pairs{keys, starts, pairs}, rows, blockIdx.x, [&](const PairEntry& entry, u32 number) {
         Change change{};
         if (entry.is_common) {
             const i64 uw = position_of(keys, pairs, entry.u, entry.w);

@@ -1,7 +1,8 @@
-"""Maintained triangles in CUDA: common neighbors of changed edges, by binary search in tiles.
+"""Maintained triangles in CUDA: common neighbors of changed edges, by look-ups in the longer row.
 
-How they are found: `parts/pairs.py`; what is found is added where it is. Kernels:
-``maintained_triangles.cu``. The host chooses by the number of look-ups.
+Where there are many in an undirected graph, those in rows of hubs are made in shared memory
+(`hub_pairs.py`); all others are binary searches (`parts/pairs.py`). What is found is added where it
+is. Kernels: ``maintained_triangles.cu``. The host chooses by the number of look-ups.
 
 Host twin: `host/analytics/maintained/maintained_triangles.py`. Not here: which of a triangle's
 changed edges counts it, when, and its contribution
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from ....algorithms.maintained.maintained_triangles import Kept
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
-from ...device.device import Array
+from ...device.device import Array, Device
 from ...device.sorting.sorting import Plain, RadixSort
 from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
@@ -24,16 +25,21 @@ from ..parts.compact_rows import THREADS, blocks_for
 from ..parts.pairs import Pairs, pairs_of_lengths
 from ..parts.pairs import pairs_of as pairs_in_rows
 from ..triangles.triangles import DeviceCounts
+from .hub_pairs import count_hub_pairs
 
 _SOURCE: Final = "maintained_triangles.cu"
 _LIST_THREADS: Final = constant(_SOURCE, "LIST_THREADS")
 _LIST_ITEMS: Final = constant(_SOURCE, "LIST_ITEMS")
 
 #: Look-ups of a repair in the time that a recount takes for an entry of the out-rows, and for a
-#: triangle. On an H200 a look-up takes 31 ps, one in rows of both directions 65; a recount takes
-#: 60 and 28 ps (directed: 120 and 55).
-_LOOK_UPS_AN_ENTRY: Final = 2.0
-_LOOK_UPS_A_TRIANGLE: Final = 0.9
+#: triangle. On an H200 a look-up takes 17 ps in an R-MAT graph, where most are in rows of hubs, and
+#: one in rows of both directions 65; a recount takes 60 and 28 ps (directed: 120 and 55).
+_LOOK_UPS: Final = (3.0, 1.4)
+_LOOK_UPS_DIRECTED: Final = (2.0, 0.9)
+#: Look-ups of undirected pairs up to which all are binary searches.
+MOST_SEARCHES = 1 << 22
+#: Blocks a multiprocessor of a launch for what hubs have left.
+_BLOCKS: Final = 16
 
 
 class DirectedPairs(NamedTuple):
@@ -99,7 +105,8 @@ def _folded(workspace: Workspace, keys: Array, vertices: int) -> tuple[Array, Ar
 
 def look_ups_of_recount(adjacencies: Adjacencies, triangles: int) -> float:
     """Look-ups in the time that a recount takes."""
-    return _LOOK_UPS_AN_ENTRY * adjacencies.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles
+    entry, triangle = _LOOK_UPS_DIRECTED if adjacencies.directed else _LOOK_UPS
+    return entry * adjacencies.out.num_entries + triangle * triangles
 
 
 def _walked(adjacencies: Adjacencies) -> tuple[Array | np.int64, ...]:
@@ -117,10 +124,7 @@ def count_pairs(
     """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     device = workspace.device
     if isinstance(pairs, Pairs):
-        device.launch(
-            _SOURCE, "count_common", pairs.blocks, THREADS, *pairs.listed, *adjacencies.out.walked,
-            np.int64(sign), kept.triangles,
-        )  # fmt: skip
+        _count_undirected(device, adjacencies.out, pairs, kept.triangles, sign)
         return
     of_pairs, weights = pairs
     count = int(of_pairs.keys.size)
@@ -132,6 +136,24 @@ def count_pairs(
         _SOURCE, "count_common_directed", of_pairs.blocks, THREADS, *of_pairs.listed,
         weights, *_walked(adjacencies), np.int64(kept.both_ways is not None), np.int64(sign),
         kept.triangles, kept.links,
+    )  # fmt: skip
+
+
+def _count_undirected(
+    device: Device, rows: Rows, pairs: Pairs, triangles: Array, sign: int
+) -> None:
+    keys, starts, count = pairs.listed
+    numbers = hub_pairs = changed = None
+    changed_bits, blocks = 0, pairs.blocks
+    if pairs.work >= MOST_SEARCHES:
+        numbers, starts, hub_pairs, changed, changed_bits = count_hub_pairs(
+            device, rows, pairs, triangles, sign
+        )
+        # How much is left is known on the device alone.
+        blocks = min(blocks, _BLOCKS * device.multiprocessors)
+    device.launch(
+        _SOURCE, "count_common", blocks, THREADS, keys, starts, count, numbers, hub_pairs,
+        *rows.walked, changed, np.int64(changed_bits), np.int64(sign), triangles,
     )  # fmt: skip
 
 

@@ -56,11 +56,20 @@ def hub_cache(device: Device, scratch: DeviceScratch, degrees: Array) -> HubCach
     bits = _bits(device)
     slots = 1 << bits
     hubs, values = scratch.reserve(4 * slots), scratch.reserve(8 * slots)
+    choose_hubs(device, degrees, bits, hubs)
+    return HubCache(pack(hubs, values, bits), _SLOT_BYTES * slots)
+
+
+def choose_hubs(device: Device, degrees: Array, bits: int, hubs: int) -> None:
+    """Write uint32[2^bits] to address ``hubs``: for each slot its vertex of largest degree.
+
+    Vertices whose last ``bits`` bits are its number may have a slot; 0 where there are none.
+    """
+    slots = 1 << bits
     device.launch_packed(
         _SOURCE, "choose_hubs_of_slots", blocks_for(slots, _CHOOSE_THREADS), _CHOOSE_THREADS,
         pack(address(degrees), int(degrees.size), bits, hubs),
     )  # fmt: skip
-    return HubCache(pack(hubs, values, bits), _SLOT_BYTES * slots)
 
 
 def _bits(device: Device) -> int:

@@ -3,7 +3,8 @@
 // Part of     common_neighbors.cu, maintained_triangles.cu
 // Caller      gpu_core/cuda/analytics/parts/pairs.py
 //
-// Keys        u64 of each pair: one vertex above 32 bits, the other below
+// Keys        u64 of each pair: one vertex above 32 bits, the other below; in the order of the pairs, or
+//             where `numbers` says
 // Starts      i64[pairs + 1]: entries of the shorter rows before each pair. Put end to end, the entries are
 //             cut into tiles of PAIR_ENTRIES, one a block: a pair of hubs is spread over many
 // Rows        of gpu_core/rows.py, of one direction (`PairRows`) or of both (`PairRowsOfBoth`): the row of a
@@ -23,6 +24,8 @@ struct Pairs {
     const u64* keys;
     const i64* starts;
     i64 count;
+    const u32* numbers = nullptr;  // where the key of each pair is; null: in the order of the pairs
+    i64 first = 0;                 // entry to begin with
 };
 
 struct PairRows {
@@ -72,6 +75,7 @@ struct PairRowsOfBoth {
 // where they do, how many edges join it to either.
 struct PairEntry {
     i64 pair;
+    i64 key;  // where its key is
     u32 u;
     u32 v;
     u32 w;
@@ -80,14 +84,15 @@ struct PairEntry {
     u32 edges_of_v;
 };
 
-// Call visit(entry, number) for every entry of the block's tile, by whole warps: lanes after the end go with
-// the last pair, and have nothing in common. `number` is that of the pair within the tile.
+// Call visit(entry, number) for every entry of a tile, by whole warps: lanes after the end go with the last
+// pair, and have nothing in common. `number` is that of the pair within the tile.
 //
-// Launch      PAIR_THREADS threads, a block for PAIR_ENTRIES entries of the shorter rows; all threads call
+// Launch      PAIR_THREADS threads; all of the block call. A tile is PAIR_ENTRIES entries of the shorter rows
 // Cost        a binary search in the longer row an entry; in each direction, where there are two
 template <class Rows, class Visit>
-__device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows& rows, Visit visit) {
-    const i64 first = blockIdx.x * PAIR_ENTRIES;
+__device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows& rows, i64 tile,
+                                                 Visit visit) {
+    const i64 first = pairs.first + tile * PAIR_ENTRIES;
     const i64 end = min(first + PAIR_ENTRIES, pairs.starts[pairs.count]);
     const TileItems items = items_of_tile(pairs.starts, pairs.count, first, end);
     for (i64 from = first; from < end; from += PAIR_THREADS) {
@@ -95,8 +100,9 @@ __device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows&
         const bool is_there = position < end;
         PairEntry entry{};
         entry.pair = is_there ? items.at(pairs.starts, position) : items.high;
-        entry.u = lower_end(pairs.keys[entry.pair]);
-        entry.v = higher_end(pairs.keys[entry.pair]);
+        entry.key = pairs.numbers ? pairs.numbers[entry.pair] : entry.pair;
+        entry.u = lower_end(pairs.keys[entry.key]);
+        entry.v = higher_end(pairs.keys[entry.key]);
         if (is_there) {
             const bool is_lower_short = rows.length(entry.u) <= rows.length(entry.v);
             const u32 shorter = is_lower_short ? entry.u : entry.v;

@@ -1,0 +1,147 @@
+// found_triangles.cuh -- triangles with changed edges, once found: which of them count, and where.
+//
+// Part of     maintained_triangles.cu, hub_pairs.cu
+// Reads       keys     u64[pairs], lower end << 32 | higher end, increasing: the pairs with changed edges
+#pragma once
+#include "pairs.cuh"
+
+__device__ __forceinline__ u64 key_of(u32 one, u32 other) {
+    return static_cast<u64>(min(one, other)) << 32 | max(one, other);
+}
+
+// First of keys[low … high - 1] that is not below the key; `high` where none is.
+__device__ __forceinline__ u32 first_not_below(
+        const u64* __restrict__ keys, u32 low, u32 high, u64 key) {
+    u32 left = high - low;
+    while (left > 1) {
+        const u32 half = left >> 1;
+        if (keys[low + half - 1] < key) low += half;
+        left -= half;
+    }
+    return low + (left && keys[low] < key);
+}
+
+// The same, of a key that is not far before `high`: steps back double until they pass it.
+__device__ __forceinline__ u32 first_not_below_back(
+        const u64* __restrict__ keys, u32 high, u64 key) {
+    u32 low = high;
+    for (u32 step = 1; low > 0; step *= 2) {
+        low -= min(low, step);
+        if (keys[low] < key) break;
+        high = low;
+    }
+    return first_not_below(keys, low, high, key);
+}
+
+// A bit of each of some keys, of 2^bits: most keys that are not among them are told by theirs alone.
+struct KeyFilter {
+    u32* words;  // u32[2^bits / 32]; null: any key may be among them
+    i64 bits;
+
+    __device__ __forceinline__ u64 bit_of(u64 key) const {
+        return key * 0x9E3779B97F4A7C15ull >> (64 - bits);
+    }
+    __device__ __forceinline__ void add(u64 key) const {
+        const u64 bit = bit_of(key);
+        atomicOr(&words[bit / 32], 1u << (bit % 32));
+    }
+    __device__ __forceinline__ bool may_have(u64 key) const {
+        if (!words) return true;
+        const u64 bit = bit_of(key);
+        return words[bit / 32] >> (bit % 32) & 1;
+    }
+};
+
+// Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
+//
+// Cost        mostly two words of the filter; without one a binary search: edges of one lower end stand
+//             together, and those of w beyond v are all after
+__device__ __forceinline__ bool is_counted_before(
+        const u64* __restrict__ keys, const KeyFilter& changed, u32 pair, u32 u, u32 v, u32 w) {
+    if (w > v) return false;
+    const u64 of_u = key_of(u, w);
+    const u64 of_v = key_of(w, v);
+    const bool may_be_of_u = changed.may_have(of_u);
+    const bool may_be_of_v = w < u && changed.may_have(of_v);
+    if (!may_be_of_u && !may_be_of_v) return false;
+    const u32 position =
+        w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
+    if (position < pair && keys[position] == of_u) return true;
+    if (!may_be_of_v) return false;
+    const u32 next = first_not_below(keys, position, pair, of_v);
+    return next < pair && keys[next] == of_v;
+}
+
+// The pairs that triangles are looked for at.
+struct ChangedPairs {
+    const u64* keys;
+    KeyFilter changed;
+
+    // Call add(vertex, triangles) for the corners of the triangles that lanes have found, of changed pairs
+    // by their numbers: neighbors with the same one. All lanes of the warp call.
+    template <class Add>
+    __device__ __forceinline__ void count(bool is_found, u32 number, u32 u, u32 v, u32 w, Add add) const {
+        is_found = is_found && !is_counted_before(keys, changed, number, u, v, w);
+        if (is_found) add(w, 1u);
+        const u32 found = sum_of_lanes<1>(lanes_of_number(number), is_found);
+        if (found) {
+            add(u, found);
+            add(v, found);
+        }
+    }
+};
+
+// Neighbors that a warp has found, kept until each lane has one: few lanes find one at a time, and what
+// becomes of it takes long.
+class FoundQueue {
+  public:
+    // Shared memory of a warp.
+    struct Held {
+        u32 numbers[2 * WARP];
+        u32 corners[2 * WARP];
+    };
+    __device__ __forceinline__ explicit FoundQueue(Held& held) : held_(held) {}
+
+    // Keep what lanes have found, and return how many have; use(is_there, number, corner) is called by all
+    // lanes once there are 32. All lanes of the warp call.
+    template <class Use>
+    __device__ __forceinline__ u32 push(bool is_found, u32 number, u32 corner, Use use) {
+        const u32 lanes = __ballot_sync(FULL_WARP, is_found);
+        if (!lanes) return 0;
+        const u32 found = __popc(lanes);
+        const u32 lane = lane_of_thread();
+        if (is_found) {
+            const u32 at = size_ + __popc(lanes & ((1u << lane) - 1));
+            held_.numbers[at] = number;
+            held_.corners[at] = corner;
+        }
+        size_ += found;
+        __syncwarp();
+        if (size_ < WARP) return found;
+        use(true, held_.numbers[lane], held_.corners[lane]);
+        size_ -= WARP;
+        const u32 later_number = held_.numbers[WARP + lane];
+        const u32 later_corner = held_.corners[WARP + lane];
+        __syncwarp();
+        if (lane < size_) {
+            held_.numbers[lane] = later_number;
+            held_.corners[lane] = later_corner;
+        }
+        __syncwarp();
+        return found;
+    }
+    // Use what is left.
+    template <class Use>
+    __device__ __forceinline__ void end(Use use) {
+        const u32 lane = lane_of_thread();
+        if (size_ == 0) return;
+        const bool is_there = lane < size_;
+        use(is_there, is_there ? held_.numbers[lane] : ~0u, is_there ? held_.corners[lane] : 0);
+        size_ = 0;
+        __syncwarp();
+    }
+
+  private:
+    Held& held_;
+    u32 size_ = 0;
+};
