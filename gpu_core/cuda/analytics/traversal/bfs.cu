@@ -119,14 +119,38 @@ __device__ __forceinline__ void add_reached(const Reached& reached, Search* sear
 template <int SIZE>
 __device__ __forceinline__ void push_level(const Rows& out, const Frontier& frontier,
                                            const Found& found) {
+    constexpr int COUNT = TOGETHER<SIZE>;
     const u32 next = static_cast<u32>(frontier.level) + 1;
     Reached reached;
-    for_edges<SIZE>(out, found.queue, frontier.first, frontier.end, [&](bool has_entry, const Entry& entry) {
-        const u32 neighbor = has_entry ? out.columns[entry.position] : 0;
-        const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
-                                atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
-        queue_reached(is_reached, neighbor, found, reached);
-    });
+    // Each step is made for all entries before the next one: so their reads wait together.
+    for_edges_together<SIZE, COUNT>(
+        out, found.queue, frontier.first, frontier.end, [&](const Entries<COUNT>& entries) {
+            u32 neighbors[COUNT], before[COUNT], degrees[COUNT];
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                neighbors[k] = out.columns[entries.at[k].position];
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                before[k] = __ldcg(&found.distance[neighbors[k]]);
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                degrees[k] = 0;
+                if (!entries.has[k] || before[k] != UNREACHED) continue;
+                // Read before it is known whether another entry comes first.
+                degrees[k] = found.degree[neighbors[k]];
+                before[k] = atomicCAS(&found.distance[neighbors[k]], UNREACHED, next);
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                const bool is_reached = entries.has[k] && before[k] == UNREACHED;
+                degrees[k] = is_reached ? degrees[k] : 0;
+                reached.vertices += is_reached;
+                reached.entries += degrees[k];
+            }
+            queue_vertices(neighbors, degrees, &found.search->tail, found.queue);
+        });
     add_reached<SIZE>(reached, found.search);
 }
 
