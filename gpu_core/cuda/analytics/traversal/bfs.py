@@ -31,6 +31,7 @@ PULL_SHARE = 24
 _UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
 _NO_POSITION: Final = np.uint32(0xFFFFFFFF)
 _SEARCH: Final = structure(_SOURCE, "Search")
+_SIZE: Final = word_of(_SEARCH, "frontier") + word_of(structure(_SOURCE, "Frontier"), "size")
 _CHOICE: Final = structure(_SOURCE, "Choice")
 
 _GROUPS: Final = Groups(first=2, most=16)
@@ -130,5 +131,5 @@ def _search(
     )  # fmt: skip
     small = "reach_small_levels", *out, small_level(device), *written
     large = "reach_level", *out, *back, *written
-    _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
+    _GROUPS.start(device, _SOURCE, small, large, search, _SIZE)
     return search, queue
