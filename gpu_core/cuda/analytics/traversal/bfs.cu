@@ -1,7 +1,8 @@
 // bfs.cu -- direction-optimizing breadth-first search: a level is pushed through a queue, or pulled.
 //
 // Caller      gpu_core/cuda/analytics/traversal/bfs.py
-// Host twin   gpu_core/host/analytics/traversal/bfs.py: the same distances, and the same choice of push or pull
+// Host twin   gpu_core/host/analytics/traversal/bfs.py: the same distances, and the same choice of push or
+//             pull, but of small levels (`reach_small_levels`)
 //
 // Distances   u32 by vertex index; UNREACHED, or the level in which the vertex was reached
 // Queue       see frontier.cuh. Each vertex is queued once, when it is reached, so the queue holds all
@@ -256,10 +257,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
     if (ends_round(&search->ticket)) end_level(search, choice, search->frontier);
 }
 
-// Reach one level after the other, while each has few entries and is pushed.
+// Reach one level after the other, while each has few entries.
 //
 // A level of a few thousand entries takes less than the launch of a kernel, and a grid has thousands of
-// such levels.
+// such levels. They are pushed even where the choice is to pull, as is made again and again among the last
+// levels of a grid: that looks at all rows.
 //
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries of a level that is reached here
@@ -274,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
     __shared__ Frontier frontier;
     if (threadIdx.x == 0) frontier = search->frontier;
     __syncthreads();
-    while (frontier.size > 0 && !frontier.pulls && frontier.heavy <= most) {
+    while (frontier.size > 0 && frontier.heavy <= most) {
         push_level<SMALL_THREADS>(out, frontier, found);
         meet();
         if (threadIdx.x == 0) end_level(search, choice, frontier);

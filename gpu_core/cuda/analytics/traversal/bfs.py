@@ -1,7 +1,8 @@
 """Breadth-first search in CUDA: direction-optimizing, many levels in one launch, without the host.
 
 How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
-host twin; how launches are started that reach the levels: `parts/frontier.py`.
+host twin, but small levels are pushed; how launches are started that reach the levels:
+`parts/frontier.py`.
 
 The queue holds every vertex that was reached, so parents, which are found after the search, take
 one launch over it more.
