@@ -65,9 +65,20 @@ struct Weights {
     const i64* begin;
     i64 step;
 
-    __device__ __forceinline__ double of(const Entry& entry) const {
-        const i64 position = begin[entry.vertex] + entry.number * step;
-        return wide ? wide[position] : static_cast<double>(narrow[position]);
+    template <int COUNT>
+    __device__ __forceinline__ void read(const Entries<COUNT>& entries, double (&weights)[COUNT]) const {
+        i64 positions[COUNT];
+        #pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            positions[k] = begin[entries.at[k].vertex] + entries.at[k].number * step;
+        }
+        if (wide) {
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) weights[k] = wide[positions[k]];
+        } else {
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) weights[k] = narrow[positions[k]];
+        }
     }
 };
 
@@ -115,17 +126,26 @@ __device__ __forceinline__ void add_up(const Added& added, Search* search) {
     if (entries) atomicAdd(&search->entries, entries);
 }
 
-// Queue vertices that are near for the next round, one a lane. All lanes of the warp call.
-__device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
-                                           Added& added) {
-    queue_rows(is_near, vertex, degree, &pile.search->tail, pile.queue(__ldcg(&pile.search->side) ^ 1),
-               added.entries);
+// Queue vertices that are near for the next round, COUNT a lane: those of a degree. All lanes of the warp call.
+template <int COUNT>
+__device__ __forceinline__ void queue_near(const u32 (&vertices)[COUNT], const u32 (&degrees)[COUNT],
+                                           const Pile& pile, Added& added) {
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) added.entries += degrees[k];
+    queue_vertices(vertices, degrees, &pile.search->tail, pile.queue(__ldcg(&pile.search->side) ^ 1));
 }
 
-// Put vertices on the far pile, likewise.
-__device__ __forceinline__ void put_far(bool is_put, u32 vertex, const Pile& pile) {
-    if (!__any_sync(FULL_WARP, is_put)) return;
-    queue_vertices(is_put, vertex, 1, &pile.search->far_tail, pile.pile(__ldcg(&pile.search->far_side)));
+__device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
+                                           Added& added) {
+    const u32 vertices[] = {vertex}, degrees[] = {is_near ? degree[vertex] : 0};
+    queue_near(vertices, degrees, pile, added);
+}
+
+// Put vertices on the far pile, likewise: those of which `put` is 1, of others it is 0.
+template <int COUNT>
+__device__ __forceinline__ void put_far(const u32 (&vertices)[COUNT], const u32 (&put)[COUNT],
+                                        const Pile& pile) {
+    queue_vertices(vertices, put, &pile.search->far_tail, pile.pile(__ldcg(&pile.search->far_side)));
 }
 
 // Lower the distances of the neighbors of all vertices that are queued for this round.
@@ -136,26 +156,48 @@ __device__ __forceinline__ void relax(const Rows& out, const Weights& weights, c
     const u64 threshold = __ldcg(&search->threshold);
     const u32 next = static_cast<u32>(__ldcg(&search->round)) + 1;
     const u64* const queue = pile.queue(__ldcg(&search->side));
-    for_edges<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
-        bool is_near = false, is_put = false;
-        u32 neighbor = 0;
-        if (has_entry) {
-            neighbor = out.columns[entry.position];
-            const double upto = __longlong_as_double(static_cast<i64>(__ldcg(&pile.distance[entry.vertex])));
-            const u64 distance = bits_of(upto + weights.of(entry));
-            if (distance < __ldcg(&pile.distance[neighbor]) &&
-                distance < atomicMin(&pile.distance[neighbor], distance)) {
-                if (distance < threshold) {
-                    is_near = atomicExch(&pile.queued_for[neighbor], next) != next;
-                } else {
-                    is_put = atomicExch(&pile.is_far[neighbor], 1u) == 0;
-                    added.least = min(added.least, distance);
-                }
+    constexpr int COUNT = TOGETHER<SIZE>;
+    // Each step is made for all entries before the next one: so their reads wait together.
+    for_edges_together<SIZE, COUNT>(
+        out, queue, 0, __ldcg(&search->size), [&](const Entries<COUNT>& entries) {
+            u32 neighbors[COUNT];
+            u64 distances[COUNT], before[COUNT];
+            double weight[COUNT];
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                neighbors[k] = out.columns[entries.at[k].position];
+                distances[k] = __ldcg(&pile.distance[entries.at[k].vertex]);
             }
-        }
-        queue_near(is_near, neighbor, out.degree, pile, added);
-        put_far(is_put, neighbor, pile);
-    });
+            weights.read(entries, weight);
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) before[k] = __ldcg(&pile.distance[neighbors[k]]);
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                distances[k] = bits_of(__longlong_as_double(static_cast<i64>(distances[k])) + weight[k]);
+                if (!entries.has[k]) before[k] = 0;
+                if (distances[k] < before[k]) before[k] = atomicMin(&pile.distance[neighbors[k]], distances[k]);
+            }
+            // What a vertex is marked with that is queued, or put; what it was marked with; its degree.
+            u32 mark[COUNT], marked[COUNT], near[COUNT], put[COUNT];
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                const bool is_near = distances[k] < threshold;
+                mark[k] = marked[k] = is_near ? next : 1;
+                near[k] = put[k] = 0;
+                if (distances[k] >= before[k]) continue;
+                if (is_near) near[k] = out.degree[neighbors[k]];
+                else added.least = min(added.least, distances[k]);
+                put[k] = !is_near;
+                marked[k] = atomicExch(is_near ? &pile.queued_for[neighbors[k]] : &pile.is_far[neighbors[k]],
+                                       mark[k]);
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                if (marked[k] == mark[k]) near[k] = put[k] = 0;
+            }
+            queue_near(neighbors, near, pile, added);
+            put_far(neighbors, put, pile);
+        });
 }
 
 // Queue those vertices of the far pile that have become near.
@@ -180,7 +222,8 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& 
             }
         }
         queue_near(is_near, vertex, out.degree, pile, added);
-        put_far(is_kept, vertex, pile);
+        const u32 vertices[] = {vertex}, kept[] = {is_kept};
+        put_far(vertices, kept, pile);
     });
 }
 
@@ -210,13 +253,14 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
     const Weights weights{narrow, wide, weight_begin, step};
     double sum = 0;
     u32 found = NO_VERTEX;
-    for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
-                               [&](bool has_entry, const Entry& entry) {
-                                   if (!has_entry) return;
-                                   const double weight = weights.of(entry);
-                                   sum += weight;
-                                   if (weight < 0) found = min(found, entry.vertex);
-                               });
+    for_edges_together<LEVEL_THREADS, 1>(
+        Rows{begin, degree, columns, step}, queue, 0, *tail, [&](const Entries<1>& entries) {
+            double weight[1];
+            weights.read(entries, weight);
+            if (!entries.has[0]) return;
+            sum += weight[0];
+            if (weight[0] < 0) found = min(found, entries.at[0].vertex);
+        });
     sum = block_sum<double, LEVEL_THREADS>(sum);
     if (threadIdx.x == 0) atomicAdd(total, sum);
     if (found != NO_VERTEX) atomicMin(negative, found);
