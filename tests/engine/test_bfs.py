@@ -260,7 +260,11 @@ def test_a_thousand_levels_take_a_few_launches(emulated_device: EmulatedDevice) 
 
 
 def test_large_levels_are_pulled(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but the time shows it, so the rows of in-neighbors are emptied."""
+    """Nothing but the time shows it, so the rows of in-neighbors are emptied.
+
+    On a device, levels that are small there are pushed even then.
+    """
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", 0)
     src, dst = rmat_edges(np.arange(6_000, dtype=np.uint64), 10)
     graph = DynamicGraph()
     graph.insert_edges(src, dst)
@@ -271,6 +275,8 @@ def test_large_levels_are_pulled(engine: str, monkeypatch: pytest.MonkeyPatch) -
     emptied = replace(adjacencies, into=into)
     monkeypatch.setattr(bfs_module, "adjacencies_of", lambda reader: emptied)
     assert graph.bfs(source).num_reached < reached / 2
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", 1 << 20)
+    assert (graph.bfs(source).num_reached == reached) == (graph.engine == "cuda")
 
 
 @pytest.mark.parametrize("shares", [(10**9, 10**9), (0, 0), (3, 2)])
@@ -281,6 +287,7 @@ def test_every_mix_of_pushed_and_pulled_levels_gives_the_same(
     for module in (host_bfs, cuda_bfs):
         monkeypatch.setattr(module, "PUSH_SHARE", shares[0])
         monkeypatch.setattr(module, "PULL_SHARE", shares[1])
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", 40)
     src, dst = rmat_edges(np.arange(3_000, dtype=np.uint64), 9)
     path = np.arange(512, 600)
     graph = DynamicGraph(directed=directed)

@@ -106,18 +106,29 @@ __device__ __forceinline__ T block_exclusive_sum(T value, T& total) {
     return below + inclusive - value;
 }
 
+// Sums over the block of several values, in every thread.
+template <class T, int SIZE, int COUNT>
+__device__ __forceinline__ void block_sums(T (&values)[COUNT]) {
+    static_assert(SIZE % WARP == 0 && SIZE <= 1024, "whole warps, at most 32");
+    __shared__ T sums[COUNT][SIZE / WARP];
+    const u32 lane = lane_of_thread();
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        values[k] = warp_sum(values[k]);
+        if (lane == 0) sums[k][warp_of_thread()] = values[k];
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) values[k] = warp_sum(lane < SIZE / WARP ? sums[k][lane] : T(0));
+    __syncthreads();
+}
+
 // Sum over the block, in every thread.
 template <class T, int SIZE>
 __device__ __forceinline__ T block_sum(T value) {
-    static_assert(SIZE % WARP == 0 && SIZE <= 1024, "whole warps, at most 32");
-    __shared__ T sums[SIZE / WARP];
-    value = warp_sum(value);
-    if (lane_of_thread() == 0) sums[warp_of_thread()] = value;
-    __syncthreads();
-    const u32 lane = lane_of_thread();
-    const T total = warp_sum(lane < SIZE / WARP ? sums[lane] : T(0));
-    __syncthreads();
-    return total;
+    T values[] = {value};
+    block_sums<T, SIZE>(values);
+    return values[0];
 }
 
 // Largest value of the block, in every thread.

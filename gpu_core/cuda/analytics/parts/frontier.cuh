@@ -6,6 +6,8 @@
 //
 // Operators   `for_edges`, `for_vertices`; `queue_vertices` and `append_vertices` filter, into a queue or
 //             a list. Those of users (for_edges.cuh, for_vertices.cuh) are these, with functions of theirs
+// Together    a small level has few entries a thread, and each takes a chain of reads that wait for one
+//             another: `for_edges_together` gives a thread several, whose reads are on their way at once
 // Rows        row v is columns[begin[v] + i * step], i < degree[v]; i64, u32, u32
 // Queue       u64 items: a vertex, and above 32 bits which PIECE_ENTRIES of its row; a row of a million
 //             entries is a thousand items, so blocks have equal work. The order of the items depends on
@@ -20,6 +22,9 @@ constexpr u32 PIECE_ENTRIES = 1024;
 // Threads of a block, of launches for large levels and for small ones.
 constexpr int LEVEL_THREADS = 256;
 constexpr int SMALL_THREADS = 1024;
+// Entries that a thread of each takes together. Where levels are large, other threads fill the time.
+template <int SIZE>
+constexpr int TOGETHER = SIZE == SMALL_THREADS ? 4 : 1;
 
 // Blocks that can wait for one another: those of a cluster, since Hopper. Elsewhere there is one.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -74,6 +79,14 @@ struct Entry {
     i64 position;
 };
 
+// Entries that a thread walks together. Where it has none left, `has` is false and the entry one of others,
+// which may be read in vain: a read that waits for no condition is on its way sooner.
+template <int COUNT>
+struct Entries {
+    bool has[COUNT];
+    Entry at[COUNT];
+};
+
 // True in the one thread that ends a round: one of the block that finishes last. All threads call; `ticket`
 // is 0 before and after the launch.
 __device__ __forceinline__ bool ends_round(u64* ticket) {
@@ -100,20 +113,41 @@ __device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
     return low < degree && rows.columns[begin + low * rows.step] == vertex;
 }
 
-// Append vertices to a queue, one a lane, with as many items as rows of `degree` entries have pieces.
+// Append vertices to a queue, COUNT a lane, with as many items as rows of these degrees have pieces: of
+// degree 0, none.
 //
 // All lanes of the warp call; `tail` is after the last item, and only grows.
+template <int COUNT>
+__device__ __forceinline__ void queue_vertices(const u32 (&vertices)[COUNT], const u32 (&degrees)[COUNT],
+                                               u64* tail, u64* queue) {
+    u32 pieces[COUNT];
+    u32 own = 0;
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        pieces[k] = degrees[k] / PIECE_ENTRIES + (degrees[k] % PIECE_ENTRIES > 0);
+        own += pieces[k];
+    }
+    if (!__any_sync(FULL_WARP, own > 0)) return;
+    u32 total;
+    const u32 before = warp_exclusive_sum(own, total);
+    u64 position = 0;
+    if (lane_of_thread() == 0) position = atomicAdd(tail, u64(total));
+    position = __shfl_sync(FULL_WARP, position, 0) + before;
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        #pragma unroll 1
+        for (u32 piece = 0; piece < pieces[k]; ++piece) {
+            queue[position + piece] = static_cast<u64>(piece) << 32 | vertices[k];
+        }
+        position += pieces[k];
+    }
+}
+
+// The same, one a lane, if `is_queued`.
 __device__ __forceinline__ void queue_vertices(bool is_queued, u32 vertex, u32 degree, u64* tail,
                                                u64* queue) {
-    const u32 pieces = is_queued ? degree / PIECE_ENTRIES + (degree % PIECE_ENTRIES > 0) : 0;
-    u32 total;
-    const u32 before = warp_exclusive_sum(pieces, total);
-    u64 position = 0;
-    if (lane_of_thread() == 0 && total) position = atomicAdd(tail, u64(total));
-    position = __shfl_sync(FULL_WARP, position, 0) + before;
-    for (u32 piece = 0; piece < pieces; ++piece) {
-        queue[position + piece] = static_cast<u64>(piece) << 32 | vertex;
-    }
+    const u32 vertices[] = {vertex}, degrees[] = {is_queued ? degree : 0};
+    queue_vertices(vertices, degrees, tail, queue);
 }
 
 // The same, with degrees by vertex; adds those of what this lane has queued to `entries`.
@@ -146,17 +180,19 @@ __device__ __forceinline__ void for_vertices(u64 count, Visit visit) {
     }
 }
 
-// Call visit(has_entry, entry) for every entry of the items `begin` … `end - 1`, by whole warps: lanes
-// that have none left call it too, with `has_entry` false.
+// Call visit(entries) for all entries of the items `begin` … `end - 1`, COUNT a thread at a time, by whole
+// warps.
 //
 // A block takes its share of the items, at most SIZE at a time. All its threads call.
-template <int SIZE, class Visit>
-__device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u64 begin, u64 end,
-                                            Visit visit) {
+template <int SIZE, int COUNT, class Visit>
+__device__ __forceinline__ void for_edges_together(const Rows& rows, const u64* queue, u64 begin, u64 end,
+                                                   Visit visit) {
     __shared__ u32 starts[SIZE + 1];
     __shared__ u64 items[SIZE];
     __shared__ i64 positions[SIZE];
     const u64 share = min((end - begin + gridDim.x - 1) / gridDim.x, u64(SIZE));
+    // Half of the least power of two that the share has room in: the first step of a search among items.
+    const u32 half = share > 1 ? 1u << (31 - __clz(static_cast<int>(share) - 1)) : 0;
     for (u64 tile = begin + blockIdx.x * share; tile < end; tile += gridDim.x * share) {
         u32 length = 0;
         if (threadIdx.x < share && tile + threadIdx.x < end) {
@@ -171,23 +207,40 @@ __device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u6
         starts[threadIdx.x] = block_exclusive_sum<u32, SIZE>(length, total);
         if (threadIdx.x == 0) starts[SIZE] = total;
         __syncthreads();
-        // Warps stay together.
-        for (u32 first = threadIdx.x - lane_of_thread(); first < total; first += SIZE) {
-            const u32 at = first + lane_of_thread();
-            Entry entry{};
-            if (at < total) {
-                // The last item that begins at or before the entry, which is no empty one.
-                u32 low = 0;
-                for (u32 width = SIZE / 2; width > 0; width /= 2) {
-                    if (starts[low + width] <= at) low += width;
+        // A warp has COUNT times as many adjacent entries as lanes; warps stay together.
+        for (u32 first = warp_of_thread() * WARP * COUNT; first < total; first += SIZE * COUNT) {
+            // The last item that begins at or before the entry, which is no empty one.
+            u32 low[COUNT] = {};
+            for (u32 width = half; width > 0; width /= 2) {
+                #pragma unroll
+                for (int k = 0; k < COUNT; ++k) {
+                    const u32 at = min(first + k * WARP + lane_of_thread(), total - 1);
+                    if (starts[low[k] + width] <= at) low[k] += width;
                 }
-                const u32 within = at - starts[low];
-                entry.vertex = static_cast<u32>(items[low]);
-                entry.number = static_cast<u32>(items[low] >> 32) * PIECE_ENTRIES + within;
-                entry.position = positions[low] + within * rows.step;
             }
-            visit(at < total, entry);
+            Entries<COUNT> entries;
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                const u32 at = first + k * WARP + lane_of_thread();
+                const u32 within = min(at, total - 1) - starts[low[k]];
+                const u64 item = items[low[k]];
+                entries.has[k] = at < total;
+                entries.at[k].vertex = static_cast<u32>(item);
+                entries.at[k].number = static_cast<u32>(item >> 32) * PIECE_ENTRIES + within;
+                entries.at[k].position = positions[low[k]] + within * rows.step;
+            }
+            visit(entries);
         }
         __syncthreads();  // the positions have been read: they may be written again
     }
+}
+
+// Call visit(has_entry, entry) for every entry likewise, one at a time: lanes that have none left call it
+// too, with `has_entry` false.
+template <int SIZE, class Visit>
+__device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u64 begin, u64 end,
+                                          Visit visit) {
+    for_edges_together<SIZE, 1>(rows, queue, begin, end, [&](const Entries<1>& entries) {
+        visit(entries.has[0], entries.at[0]);
+    });
 }

@@ -1,15 +1,18 @@
 // bfs.cu -- direction-optimizing breadth-first search: a level is pushed through a queue, or pulled.
 //
 // Caller      gpu_core/cuda/analytics/traversal/bfs.py
-// Host twin   gpu_core/host/analytics/traversal/bfs.py: the same distances, and the same choice of push or pull
+// Host twin   gpu_core/host/analytics/traversal/bfs.py: the same distances, and the same choice of push or
+//             pull, but of small levels (`reach_small_levels`)
 //
 // Distances   u32 by vertex index; UNREACHED, or the level in which the vertex was reached
 // Queue       see frontier.cuh. Each vertex is queued once, when it is reached, so the queue holds all
 //             levels, one after the other, and the *frontier*, the newest level, is a range of it.
 //             Within a level the order depends on scheduling; distances do not.
 // Parent      u32 by vertex index: found after the search, see `offer_parents`
-// Search      where it stands: counters that only grow, and what one thread makes of them between two
-//             levels (`end_level`), so that the host need not know where a level ends
+// Search      counters that only grow, and the frontier, which is made of them between two levels
+//             (`end_level`), so that the host need not know where a level ends. Of small levels each block
+//             makes it for itself: levels count by turns in two places, so that one level can be read
+//             while the next is written, and blocks need to meet only once a level
 //
 // Source      Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012
 #include "frontier.cuh"
@@ -18,21 +21,35 @@ constexpr u32 UNREACHED = 0xFFFFFFFFu;
 // Entries that a lane looks at by itself when it pulls; the rest of a row is for the whole warp.
 constexpr u32 LANE_ENTRIES = 8;
 
-struct Search {
-    // Of all levels, written or being written: items of the queue, vertices, entries of their rows.
+// What levels have reached: items of the queue, vertices, entries of their rows.
+struct Counts {
     u64 tail;
     u64 vertices;
     u64 entries;
-    // The same up to the frontier, which has the items `first` … `end - 1`.
-    u64 first;
-    u64 end;
-    u64 known_vertices;
-    u64 known_entries;
-    // The frontier: vertices, entries, distance, and whether the next level is pulled.
+};
+
+struct Frontier {
+    // Vertices, entries, distance, and whether the next level is pulled.
     u64 size;
     u64 heavy;
     u64 level;
     u64 pulls;
+    // The items `first` … `end - 1` of the queue.
+    u64 first;
+    u64 end;
+    // Of all levels up to this one; and the part of it that is not counted where the next level counts.
+    u64 vertices;
+    u64 entries;
+    Counts apart;
+
+    // Where the next level counts.
+    __device__ __forceinline__ u64 side() const { return level & 1; }
+};
+
+struct Search {
+    // Of every second level each, those that are being written included.
+    Counts reached[2];
+    Frontier frontier;
     u64 ticket;
 };
 
@@ -55,79 +72,101 @@ struct Found {
     const u32* degree;
 };
 
-// The frontier, as every thread reads it at the beginning of a level: all words at once, since they are
-// written by others and each read takes as long as all.
-struct Frontier {
-    u64 first;
-    u64 end;
-    u64 size;
-    u64 heavy;
-    u64 level;
-    u64 pulls;
-
-    __device__ __forceinline__ explicit Frontier(const Search* search)
-        : first(__ldcg(&search->first)), end(__ldcg(&search->end)), size(__ldcg(&search->size)),
-          heavy(__ldcg(&search->heavy)), level(__ldcg(&search->level)), pulls(__ldcg(&search->pulls)) {}
-};
-
 // What a thread has reached in this level.
 struct Reached {
     u64 vertices = 0;
     u64 entries = 0;
 };
 
-// Make the level that was written the frontier. One thread calls, after all others.
-__device__ __forceinline__ void end_level(Search* search, const Choice& choice) {
-    const u64 vertices = __ldcg(&search->vertices);
-    const u64 entries = __ldcg(&search->entries);
-    const u64 before = search->size;
-    const u64 size = vertices - search->known_vertices;
-    const u64 heavy = entries - search->known_entries;
-    // Both are made, so that no read below waits for a branch.
+// Make the level that was written the frontier, once all threads have written it.
+__device__ __forceinline__ void end_level(const Search* search, const Choice& choice, Frontier& frontier) {
+    const Counts* const counts = &search->reached[frontier.side()];
+    const Counts here{__ldcg(&counts->tail), __ldcg(&counts->vertices), __ldcg(&counts->entries)};
+    const u64 vertices = here.vertices + frontier.apart.vertices;
+    const u64 entries = here.entries + frontier.apart.entries;
+    const u64 before = frontier.size;
+    const u64 size = vertices - frontier.vertices;
+    const u64 heavy = entries - frontier.entries;
     const bool begins = size > before && heavy * choice.push_share > choice.entries - entries;
     const bool goes_on = size >= before || size * choice.pull_share >= choice.rows;
-    search->pulls = search->pulls ? goes_on : begins;
-    search->first = search->end;
-    search->end = __ldcg(&search->tail);
-    search->known_vertices = vertices;
-    search->known_entries = entries;
-    search->size = size;
-    search->heavy = heavy;
-    search->level += 1;
+    frontier.size = size;
+    frontier.heavy = heavy;
+    frontier.level += 1;
+    frontier.pulls = frontier.pulls ? goes_on : begins;
+    frontier.first = frontier.end;
+    frontier.end = here.tail + frontier.apart.tail;
+    frontier.vertices = vertices;
+    frontier.entries = entries;
+    frontier.apart = here;
 }
 
-// Queue the vertices that lanes have reached, one a lane. All lanes of the warp call.
-__device__ __forceinline__ void queue_reached(bool is_reached, u32 vertex, const Found& found,
-                                              Reached& reached) {
+// Queue the vertices that lanes have reached, COUNT a lane: of degree 0, none. All lanes of the warp call.
+template <int COUNT>
+__device__ __forceinline__ void queue_reached(const u32 (&vertices)[COUNT], const u32 (&degrees)[COUNT],
+                                              const Frontier& frontier, const Found& found) {
+    queue_vertices(vertices, degrees, &found.search->reached[frontier.side()].tail,
+                   found.queue + frontier.apart.tail);
+}
+
+// The same, one a lane, with what it adds to `reached`.
+__device__ __forceinline__ void queue_reached(bool is_reached, u32 vertex, const Frontier& frontier,
+                                              const Found& found, Reached& reached) {
+    if (!__any_sync(FULL_WARP, is_reached)) return;
+    const u32 vertices[] = {vertex}, degrees[] = {is_reached ? found.degree[vertex] : 0};
     reached.vertices += is_reached;
-    queue_rows(is_reached, vertex, found.degree, &found.search->tail, found.queue, reached.entries);
+    reached.entries += degrees[0];
+    queue_reached(vertices, degrees, frontier, found);
 }
 
 // Add up what the threads of a block have reached. All of them call.
 template <int SIZE>
-__device__ __forceinline__ void add_reached(const Reached& reached, Search* search) {
-    const u64 vertices = block_sum<u64, SIZE>(reached.vertices);
-    if (!vertices) return;
-    const u64 entries = block_sum<u64, SIZE>(reached.entries);
-    if (threadIdx.x == 0) {
-        atomicAdd(&search->vertices, vertices);
-        atomicAdd(&search->entries, entries);
-    }
+__device__ __forceinline__ void add_reached(const Reached& reached, const Frontier& frontier,
+                                            const Found& found) {
+    u64 sums[] = {reached.vertices, reached.entries};
+    block_sums<u64, SIZE>(sums);
+    if (threadIdx.x > 0 || sums[0] == 0) return;
+    Counts* const counts = &found.search->reached[frontier.side()];
+    atomicAdd(&counts->vertices, sums[0]);
+    atomicAdd(&counts->entries, sums[1]);
 }
 
 // Give every neighbor of the frontier that has no distance the next one.
 template <int SIZE>
 __device__ __forceinline__ void push_level(const Rows& out, const Frontier& frontier,
                                            const Found& found) {
+    constexpr int COUNT = TOGETHER<SIZE>;
     const u32 next = static_cast<u32>(frontier.level) + 1;
     Reached reached;
-    for_edges<SIZE>(out, found.queue, frontier.first, frontier.end, [&](bool has_entry, const Entry& entry) {
-        const u32 neighbor = has_entry ? out.columns[entry.position] : 0;
-        const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
-                                atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
-        queue_reached(is_reached, neighbor, found, reached);
-    });
-    add_reached<SIZE>(reached, found.search);
+    // Each step is made for all entries before the next one: so their reads wait together.
+    for_edges_together<SIZE, COUNT>(
+        out, found.queue, frontier.first, frontier.end, [&](const Entries<COUNT>& entries) {
+            u32 neighbors[COUNT], before[COUNT], degrees[COUNT];
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                neighbors[k] = out.columns[entries.at[k].position];
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                before[k] = __ldcg(&found.distance[neighbors[k]]);
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                degrees[k] = 0;
+                if (!entries.has[k] || before[k] != UNREACHED) continue;
+                // Read before it is known whether another entry comes first.
+                degrees[k] = found.degree[neighbors[k]];
+                before[k] = atomicCAS(&found.distance[neighbors[k]], UNREACHED, next);
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                const bool is_reached = entries.has[k] && before[k] == UNREACHED;
+                degrees[k] = is_reached ? degrees[k] : 0;
+                reached.vertices += is_reached;
+                reached.entries += degrees[k];
+            }
+            queue_reached(neighbors, degrees, frontier, found);
+        });
+    add_reached<SIZE>(reached, frontier, found);
 }
 
 // Give every vertex without a distance that has an in-neighbor in the frontier the next one.
@@ -165,9 +204,9 @@ __device__ __forceinline__ void pull_level(const Rows& back, const Frontier& fro
             if (static_cast<int>(lane) == owner) is_reached = is_met;
         }
         if (is_reached) found.distance[vertex] = level + 1;
-        queue_reached(is_reached, static_cast<u32>(vertex), found, reached);
+        queue_reached(is_reached, static_cast<u32>(vertex), frontier, found, reached);
     });
-    add_reached<SIZE>(reached, found.search);
+    add_reached<SIZE>(reached, frontier, found);
 }
 
 // Reach the sources, at level 0.
@@ -176,7 +215,7 @@ __device__ __forceinline__ void pull_level(const Rows& back, const Frontier& fro
 // Reads       sources   u32[count], each once
 // Writes      distance  u32[rows], UNREACHED before
 //             queue
-//             state     u64[12], a Search; all 0 before
+//             state     a Search; all 0 before
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
         const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
         const Choice choice, u64* state, u32* distance, u64* queue) {
@@ -184,15 +223,17 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
     const Found found{search, distance, queue, degree};
     const u64 i = thread_of_grid();
     const u32 source = i < count ? sources[i] : 0;
+    // So that the first level is never pulled, and is level 0.
+    Frontier frontier{};
+    frontier.size = ~u64(0);
+    frontier.level = ~u64(0);
     Reached reached;
     if (i < count) distance[source] = 0;
-    queue_reached(i < count, source, found, reached);
-    add_reached<LEVEL_THREADS>(reached, search);
+    queue_reached(i < count, source, frontier, found, reached);
+    add_reached<LEVEL_THREADS>(reached, frontier, found);
     if (!ends_round(&search->ticket)) return;
-    // So that the first level is never pulled, and is level 0.
-    search->size = ~u64(0);
-    search->level = ~u64(0);
-    end_level(search, choice);
+    end_level(search, choice, frontier);
+    search->frontier = frontier;
 }
 
 // Reach the next level, if there is one.
@@ -204,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
         const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
         const i64 back_step, const Choice choice, u64* state, u32* distance, u64* queue) {
     Search* const search = reinterpret_cast<Search*>(state);
-    const Frontier frontier(search);
+    const Frontier frontier = search->frontier;
     if (frontier.size == 0) return;
     const Found found{search, distance, queue, degree};
     if (frontier.pulls) {
@@ -213,13 +254,14 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
     } else {
         push_level<LEVEL_THREADS>(Rows{begin, degree, columns, step}, frontier, found);
     }
-    if (ends_round(&search->ticket)) end_level(search, choice);
+    if (ends_round(&search->ticket)) end_level(search, choice, search->frontier);
 }
 
-// Reach one level after the other, while each has few entries and is pushed.
+// Reach one level after the other, while each has few entries.
 //
 // A level of a few thousand entries takes less than the launch of a kernel, and a grid has thousands of
-// such levels.
+// such levels. They are pushed even where the choice is to pull, as is made again and again among the last
+// levels of a grid: that looks at all rows.
 //
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries of a level that is reached here
@@ -230,13 +272,17 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
     Search* const search = reinterpret_cast<Search*>(state);
     const Found found{search, distance, queue, degree};
     const Rows out{begin, degree, columns, step};
-    Frontier frontier(search);
-    meet_rounds(
-        [&] {
-            frontier = Frontier(search);
-            return frontier.size > 0 && !frontier.pulls && frontier.heavy <= most;
-        },
-        [&] { push_level<SMALL_THREADS>(out, frontier, found); }, [&] { end_level(search, choice); });
+    // Of this block; those of all blocks are the same.
+    __shared__ Frontier frontier;
+    if (threadIdx.x == 0) frontier = search->frontier;
+    __syncthreads();
+    while (frontier.size > 0 && frontier.heavy <= most) {
+        push_level<SMALL_THREADS>(out, frontier, found);
+        meet();
+        if (threadIdx.x == 0) end_level(search, choice, frontier);
+        __syncthreads();
+    }
+    if (thread_of_grid() == 0) search->frontier = frontier;
 }
 
 // Offer every vertex that was reached as parent to its neighbors one hop farther.
@@ -250,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
         const u32* __restrict__ columns, const i64 step, const u64* __restrict__ state,
         const u64* __restrict__ queue, const u32* __restrict__ distance,
         const u32* __restrict__ position, u32* parent) {
-    const u64 items = reinterpret_cast<const Search*>(state)->tail;
+    const u64 items = reinterpret_cast<const Search*>(state)->frontier.end;
     for_edges<LEVEL_THREADS>(
         Rows{begin, degree, columns, step}, queue, 0, items,
         [&](bool has_entry, const Entry& entry) {

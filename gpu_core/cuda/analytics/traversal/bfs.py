@@ -1,7 +1,8 @@
 """Breadth-first search in CUDA: direction-optimizing, many levels in one launch, without the host.
 
 How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
-host twin; how launches are started that reach the levels: `parts/frontier.py`.
+host twin, but small levels are pushed; how launches are started that reach the levels:
+`parts/frontier.py`.
 
 The queue holds every vertex that was reached, so parents, which are found after the search, take
 one launch over it more.
@@ -31,6 +32,7 @@ PULL_SHARE = 24
 _UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
 _NO_POSITION: Final = np.uint32(0xFFFFFFFF)
 _SEARCH: Final = structure(_SOURCE, "Search")
+_SIZE: Final = word_of(_SEARCH, "frontier") + word_of(structure(_SOURCE, "Frontier"), "size")
 _CHOICE: Final = structure(_SOURCE, "Choice")
 
 _GROUPS: Final = Groups(first=2, most=16)
@@ -130,5 +132,5 @@ def _search(
     )  # fmt: skip
     small = "reach_small_levels", *out, small_level(device), *written
     large = "reach_level", *out, *back, *written
-    _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
+    _GROUPS.start(device, _SOURCE, small, large, search, _SIZE)
     return search, queue

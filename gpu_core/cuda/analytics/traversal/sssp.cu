@@ -42,6 +42,32 @@ struct Search {
     u64 ticket;
 };
 
+// What every thread reads at the beginning of a round: all words at once, since they are written by others
+// and each read takes as long as all.
+struct Round {
+    u64 size;
+    u64 heavy;
+    u64 side;
+    u64 far_side;
+    u64 splits;
+    u64 round;
+    u64 threshold;
+    u64 near_before;
+
+    __device__ __forceinline__ static Round of(const Search* search) {
+        Round found;
+        found.size = __ldcg(&search->size);
+        found.heavy = __ldcg(&search->heavy);
+        found.side = __ldcg(&search->side);
+        found.far_side = __ldcg(&search->far_side);
+        found.splits = __ldcg(&search->splits);
+        found.round = __ldcg(&search->round);
+        found.threshold = __ldcg(&search->threshold);
+        found.near_before = __ldcg(&search->near_before);
+        return found;
+    }
+};
+
 // What a search works on.
 struct Pile {
     Search* search;
@@ -65,9 +91,20 @@ struct Weights {
     const i64* begin;
     i64 step;
 
-    __device__ __forceinline__ double of(const Entry& entry) const {
-        const i64 position = begin[entry.vertex] + entry.number * step;
-        return wide ? wide[position] : static_cast<double>(narrow[position]);
+    template <int COUNT>
+    __device__ __forceinline__ void read(const Entries<COUNT>& entries, double (&weights)[COUNT]) const {
+        i64 positions[COUNT];
+        #pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            positions[k] = begin[entries.at[k].vertex] + entries.at[k].number * step;
+        }
+        if (wide) {
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) weights[k] = wide[positions[k]];
+        } else {
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) weights[k] = narrow[positions[k]];
+        }
     }
 };
 
@@ -78,26 +115,26 @@ __device__ __forceinline__ u64 bits_of(double value) {
 // Make the round that was written the next one. One thread calls, after all others.
 __device__ __forceinline__ void end_round(const Pile& pile) {
     Search* const search = pile.search;
-    search->size = __ldcg(&search->tail);
-    search->heavy = __ldcg(&search->entries);
-    search->side ^= 1;
+    // Read before anything is written, so that no read waits for another.
+    const u64 size = __ldcg(&search->tail), heavy = __ldcg(&search->entries);
+    const u64 far = __ldcg(&search->far_tail), least = __ldcg(&search->least);
+    const Round before = Round::of(search);
+    search->side = before.side ^ 1;
     search->tail = 0;
     search->entries = 0;
-    search->round += 1;
-    search->splits = 0;
-    const u64 far = __ldcg(&search->far_tail);
-    if (search->size > 0 || far == 0) return;
+    search->round = before.round + 1;
+    const bool splits = size == 0 && far > 0;
+    search->splits = splits;
+    search->size = splits ? far : size;
+    search->heavy = splits ? far : heavy;
+    if (!splits) return;
     // At least the nearest vertex of the pile becomes near, unless it has been relaxed since.
-    const u64 least = __ldcg(&search->least);
     const u64 beyond = bits_of(__longlong_as_double(static_cast<i64>(least)) + pile.width);
-    search->near_before = search->threshold;
+    search->near_before = before.threshold;
     search->threshold = beyond > least ? beyond : least + 1;
     search->least = INFINITE;
-    search->size = far;
-    search->heavy = far;
-    search->far_side ^= 1;
+    search->far_side = before.far_side ^ 1;
     search->far_tail = 0;
-    search->splits = 1;
 }
 
 // What a thread has put on the far pile and into the queue in this round.
@@ -115,83 +152,110 @@ __device__ __forceinline__ void add_up(const Added& added, Search* search) {
     if (entries) atomicAdd(&search->entries, entries);
 }
 
-// Queue vertices that are near for the next round, one a lane. All lanes of the warp call.
-__device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
-                                           Added& added) {
-    queue_rows(is_near, vertex, degree, &pile.search->tail, pile.queue(__ldcg(&pile.search->side) ^ 1),
-               added.entries);
+// Queue vertices that are near for the next round, COUNT a lane: those of a degree. All lanes of the warp call.
+template <int COUNT>
+__device__ __forceinline__ void queue_near(const u32 (&vertices)[COUNT], const u32 (&degrees)[COUNT],
+                                           const Pile& pile, u64 side, Added& added) {
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) added.entries += degrees[k];
+    queue_vertices(vertices, degrees, &pile.search->tail, pile.queue(side ^ 1));
 }
 
-// Put vertices on the far pile, likewise.
-__device__ __forceinline__ void put_far(bool is_put, u32 vertex, const Pile& pile) {
-    if (!__any_sync(FULL_WARP, is_put)) return;
-    queue_vertices(is_put, vertex, 1, &pile.search->far_tail, pile.pile(__ldcg(&pile.search->far_side)));
+__device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
+                                           u64 side, Added& added) {
+    const u32 vertices[] = {vertex}, degrees[] = {is_near ? degree[vertex] : 0};
+    queue_near(vertices, degrees, pile, side, added);
+}
+
+// Put vertices on the far pile, likewise: those of which `put` is 1, of others it is 0.
+template <int COUNT>
+__device__ __forceinline__ void put_far(const u32 (&vertices)[COUNT], const u32 (&put)[COUNT],
+                                        const Pile& pile, u64 far_side) {
+    queue_vertices(vertices, put, &pile.search->far_tail, pile.pile(far_side));
 }
 
 // Lower the distances of the neighbors of all vertices that are queued for this round.
 template <int SIZE>
 __device__ __forceinline__ void relax(const Rows& out, const Weights& weights, const Pile& pile,
-                                      Added& added) {
-    Search* const search = pile.search;
-    const u64 threshold = __ldcg(&search->threshold);
-    const u32 next = static_cast<u32>(__ldcg(&search->round)) + 1;
-    const u64* const queue = pile.queue(__ldcg(&search->side));
-    for_edges<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
-        bool is_near = false, is_put = false;
-        u32 neighbor = 0;
-        if (has_entry) {
-            neighbor = out.columns[entry.position];
-            const double upto = __longlong_as_double(static_cast<i64>(__ldcg(&pile.distance[entry.vertex])));
-            const u64 distance = bits_of(upto + weights.of(entry));
-            if (distance < __ldcg(&pile.distance[neighbor]) &&
-                distance < atomicMin(&pile.distance[neighbor], distance)) {
-                if (distance < threshold) {
-                    is_near = atomicExch(&pile.queued_for[neighbor], next) != next;
-                } else {
-                    is_put = atomicExch(&pile.is_far[neighbor], 1u) == 0;
-                    added.least = min(added.least, distance);
-                }
+                                      const Round& round, Added& added) {
+    const u32 next = static_cast<u32>(round.round) + 1;
+    constexpr int COUNT = TOGETHER<SIZE>;
+    // Each step is made for all entries before the next one: so their reads wait together.
+    for_edges_together<SIZE, COUNT>(
+        out, pile.queue(round.side), 0, round.size, [&](const Entries<COUNT>& entries) {
+            u32 neighbors[COUNT];
+            u64 distances[COUNT], before[COUNT];
+            double weight[COUNT];
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                neighbors[k] = out.columns[entries.at[k].position];
+                distances[k] = __ldcg(&pile.distance[entries.at[k].vertex]);
             }
-        }
-        queue_near(is_near, neighbor, out.degree, pile, added);
-        put_far(is_put, neighbor, pile);
-    });
+            weights.read(entries, weight);
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) before[k] = __ldcg(&pile.distance[neighbors[k]]);
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                distances[k] = bits_of(__longlong_as_double(static_cast<i64>(distances[k])) + weight[k]);
+                if (!entries.has[k]) before[k] = 0;
+                if (distances[k] < before[k]) before[k] = atomicMin(&pile.distance[neighbors[k]], distances[k]);
+            }
+            // What a vertex is marked with that is queued, or put; what it was marked with; its degree.
+            u32 mark[COUNT], marked[COUNT], near[COUNT], put[COUNT];
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                const bool is_near = distances[k] < round.threshold;
+                mark[k] = marked[k] = is_near ? next : 1;
+                near[k] = put[k] = 0;
+                if (distances[k] >= before[k]) continue;
+                if (is_near) near[k] = out.degree[neighbors[k]];
+                else added.least = min(added.least, distances[k]);
+                put[k] = !is_near;
+                marked[k] = atomicExch(is_near ? &pile.queued_for[neighbors[k]] : &pile.is_far[neighbors[k]],
+                                       mark[k]);
+            }
+            #pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                if (marked[k] == mark[k]) near[k] = put[k] = 0;
+            }
+            queue_near(neighbors, near, pile, round.side, added);
+            put_far(neighbors, put, pile, round.far_side);
+        });
 }
 
 // Queue those vertices of the far pile that have become near.
 template <int SIZE>
-__device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& added) {
-    Search* const search = pile.search;
-    const u64 size = __ldcg(&search->size), threshold = __ldcg(&search->threshold);
-    const u64 near_before = __ldcg(&search->near_before);
-    const u64* const old = pile.pile(__ldcg(&search->far_side) ^ 1);
-    for_vertices<SIZE>(size, [&](bool has_vertex, u64 at) {
+__device__ __forceinline__ void split(const Rows& out, const Pile& pile, const Round& round, Added& added) {
+    const u64* const old = pile.pile(round.far_side ^ 1);
+    for_vertices<SIZE>(round.size, [&](bool has_vertex, u64 at) {
         bool is_near = false, is_kept = false;
         u32 vertex = 0;
         if (has_vertex) {
             vertex = static_cast<u32>(__ldcg(&old[at]));
             const u64 distance = __ldcg(&pile.distance[vertex]);
-            is_near = distance >= near_before && distance < threshold;
-            is_kept = distance >= threshold;
+            is_near = distance >= round.near_before && distance < round.threshold;
+            is_kept = distance >= round.threshold;
             if (is_kept) {
                 added.least = min(added.least, distance);
             } else {
                 pile.is_far[vertex] = 0;
             }
         }
-        queue_near(is_near, vertex, out.degree, pile, added);
-        put_far(is_kept, vertex, pile);
+        queue_near(is_near, vertex, out.degree, pile, round.side, added);
+        const u32 vertices[] = {vertex}, kept[] = {is_kept};
+        put_far(vertices, kept, pile, round.far_side);
     });
 }
 
 // One round: relax, or split.
 template <int SIZE>
-__device__ __forceinline__ void work(const Rows& out, const Weights& weights, const Pile& pile) {
+__device__ __forceinline__ void work(const Rows& out, const Weights& weights, const Pile& pile,
+                                     const Round& round) {
     Added added;
-    if (__ldcg(&pile.search->splits)) {
-        split<SIZE>(out, pile, added);
+    if (round.splits) {
+        split<SIZE>(out, pile, round, added);
     } else {
-        relax<SIZE>(out, weights, pile, added);
+        relax<SIZE>(out, weights, pile, round, added);
     }
     add_up<SIZE>(added, pile.search);
 }
@@ -210,13 +274,14 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
     const Weights weights{narrow, wide, weight_begin, step};
     double sum = 0;
     u32 found = NO_VERTEX;
-    for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
-                               [&](bool has_entry, const Entry& entry) {
-                                   if (!has_entry) return;
-                                   const double weight = weights.of(entry);
-                                   sum += weight;
-                                   if (weight < 0) found = min(found, entry.vertex);
-                               });
+    for_edges_together<LEVEL_THREADS, 1>(
+        Rows{begin, degree, columns, step}, queue, 0, *tail, [&](const Entries<1>& entries) {
+            double weight[1];
+            weights.read(entries, weight);
+            if (!entries.has[0]) return;
+            sum += weight[0];
+            if (weight[0] < 0) found = min(found, entries.at[0].vertex);
+        });
     sum = block_sum<double, LEVEL_THREADS>(sum);
     if (threadIdx.x == 0) atomicAdd(total, sum);
     if (found != NO_VERTEX) atomicMin(negative, found);
@@ -234,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
     const u32 source = i < count ? sources[i] : 0;
     if (i < count) pile.distance[source] = 0;
     Added added;
-    queue_near(i < count, source, degree, pile, added);
+    queue_near(i < count, source, degree, pile, 0, added);
     add_up<LEVEL_THREADS>(added, pile.search);
     if (!ends_round(&pile.search->ticket)) return;
     pile.search->least = INFINITE;
@@ -249,9 +314,10 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
         const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile) {
-    if (__ldcg(&pile.search->size) == 0) return;
+    const Round round = Round::of(pile.search);
+    if (round.size == 0) return;
     work<LEVEL_THREADS>(Rows{begin, degree, columns, step}, Weights{narrow, wide, weight_begin, step},
-                        pile);
+                        pile, round);
     if (ends_round(&pile.search->ticket)) end_round(pile);
 }
 
@@ -266,8 +332,14 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search
         const u64 most) {
     const Rows out{begin, degree, columns, step};
     const Weights weights{narrow, wide, weight_begin, step};
-    meet_rounds([&] { return __ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most; },
-                [&] { work<SMALL_THREADS>(out, weights, pile); }, [&] { end_round(pile); });
+    __shared__ Round round;
+    meet_rounds(
+        [&] {
+            if (threadIdx.x == 0) round = Round::of(pile.search);
+            __syncthreads();
+            return round.size > 0 && round.heavy <= most;
+        },
+        [&] { work<SMALL_THREADS>(out, weights, pile, round); }, [&] { end_round(pile); });
 }
 
 // Hops of a breadth-first search as distances.
