@@ -49,11 +49,13 @@ class Changing(ABC):
         self._put_found = self._found(put)
         #: uint64: keys of the edges that were there and will be no more, increasing, each once.
         self.removed: Array = xp.empty(0, np.uint64)
-        if batch.delete_indices.size or batch.delete_vertices.size:
+        if batch.delete_indices.size:
             deleted = self._pairs("delete")
             found = self._chosen(deleted, self._found(deleted), are_there=True)
-            self.removed = xp.unique(xp.concatenate([found, self._keys(*self._lost())]))
-        if self.removed.size:
+            self.removed = found if are_indices else xp.sort(found)
+        if batch.delete_vertices.size:
+            self.removed = xp.unique(xp.concatenate([self.removed, self._keys(*self._lost())]))
+            # Each edge is in a batch once; but an edge of a vertex that comes back may be put.
             kept = self._chosen(put, self._put_found, are_there=True)
             self.removed = self.removed[~xp.isin(self.removed, kept)]
         self._added = self._new_keys(put) if are_indices else None

@@ -6,6 +6,8 @@
 // vertex is a *hub*: a block puts its row into a hash table in shared memory, and looks there for every entry
 // of the shorter rows, where a binary search would take ten accesses to memory and more. A row that is
 // too long for the table is taken in parts, of one range of vertices each, and so are the shorter rows.
+// Blocks take tiles of the entries of all hubs; of a hub with parts, those parts whose share of its entries
+// begins in the tile.
 //
 // Pairs       in the order of their hubs, all others after them
 //             sides    u64[pairs]: vertex of the longer row (of others: all bits set) << 32 | of the shorter
@@ -25,7 +27,7 @@ constexpr u32 EMPTY = 0xFFFFFFFFu;
 // Entries that a block takes at a time, at least, and of a hub those that a warp takes.
 constexpr i64 LEAST_TILE = 16384;
 constexpr i64 TILES_A_BLOCK = 24;
-// Entries whose triangles are counted in 32 bits: one at a vertex each.
+// Triangles at a vertex that may be counted in 32 bits.
 constexpr i64 MOST_COUNTED = 1 << 30;
 constexpr i64 LEAST_CHUNK = 128;
 constexpr i64 MOST_CHUNK = 2048;
@@ -84,21 +86,23 @@ order_pairs(const u64* __restrict__ keys, const i64 pairs, const u32* __restrict
     if (threadIdx.x == 0 && found) atomicAdd(hub_pairs, static_cast<u64>(found));
 }
 
-// Lengths of the shorter rows, and where the pairs of each hub end.
+// Lengths of the shorter rows, and where the pairs of each hub begin and end.
 //
 // Launch      one thread a pair
 // Writes      lengths  u32[pairs]
-//             ends     u32[vertices], of hubs
+//             groups   u32[2 vertices], of hubs
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
 measure_ordered(const u64* __restrict__ sides, const i64 pairs, const u64* __restrict__ hub_pairs,
-                const u32* __restrict__ degree, u32* __restrict__ lengths, u32* __restrict__ ends) {
+                const u32* __restrict__ degree, u32* __restrict__ lengths, u32* __restrict__ groups) {
     const i64 pair = thread_of_grid();
     if (pair >= pairs) return;
     const u64 own = sides[pair];
     lengths[pair] = degree[higher_end(own)];
     const i64 end = static_cast<i64>(*hub_pairs);
-    const bool is_last = pair + 1 == end || (pair + 1 < end && lower_end(sides[pair + 1]) != lower_end(own));
-    if (is_last) ends[lower_end(own)] = static_cast<u32>(pair + 1);
+    if (pair >= end) return;
+    const u32 hub = lower_end(own);
+    if (pair == 0 || lower_end(sides[pair - 1]) != hub) groups[2 * hub] = static_cast<u32>(pair);
+    if (pair + 1 == end || lower_end(sides[pair + 1]) != hub) groups[2 * hub + 1] = static_cast<u32>(pair + 1);
 }
 
 // Entries of a hub's row. A bucket is filled from its first key on; what finds it full goes to the next one.
@@ -261,14 +265,14 @@ __device__ __forceinline__ void walk_pairs(const HubPairs& pairs, const PairRows
 //
 // Launch      HUB_THREADS threads, HUB_BLOCKS blocks a multiprocessor; shared memory of 2^bucket_bits buckets
 //             and 2^(corner_bits + 1) words
-// Reads       sides, numbers, starts, hub_pairs, ends
+// Reads       sides, numbers, starts, hub_pairs, groups
 //             corners    u32[2^corner_bits], of hub_cache.cu
 //             taken      u64, 0 before: tiles of entries that blocks have taken
 // Adds to     triangles  u64[vertices]
 // Cost        4 bytes read an entry, and 4 of the hub's row for each block that takes a tile of its pairs
 extern "C" __global__ void __launch_bounds__(HUB_THREADS, HUB_BLOCKS) count_common_of_hubs(
         const u64* __restrict__ keys, const u64* __restrict__ sides, const u32* __restrict__ numbers,
-        const i64* __restrict__ starts, const u64* __restrict__ hub_pairs, const u32* __restrict__ ends,
+        const i64* __restrict__ starts, const u64* __restrict__ hub_pairs, const u32* __restrict__ groups,
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
         const i64 step, u32* changed_words, const i64 changed_bits, const i64 sign, u64* triangles,
         u64* taken, const i64 bucket_bits, const u32* __restrict__ corners, const i64 corner_bits) {
@@ -300,38 +304,41 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, HUB_BLOCKS) count_comm
     const u32 lane = lane_of_thread();
     i64 counted = 0;
 
-    // Entries `position` to `end - 1` of a hub's pairs, of which `pair` is one and `last` after them.
-    const auto count_hub = [&](u32 hub, i64 position, i64 end, i64 pair, i64 last) {
-        const u32* const row = columns + begin[hub];
-        const u32 length = degree[hub];
-        int of_row = 0, of_hub = 0;
-        const i64 chunk = min(max((end - position) / (2 * HUB_WARPS), LEAST_CHUNK), MOST_CHUNK);
-        for (u32 first = 0; first < length; first += table.entries()) {
-            const u32 here = min(length - first, table.entries());
-            const VertexRange range{first ? row[first * step] : 0,
-                                    here < length - first ? row[(first + here) * step] : EMPTY};
-            if (threadIdx.x == 0) next_chunk = 0;
-            table.fill(row + first * step, static_cast<u32>(step), here);
-            while (true) {
-                u32 number = 0;
-                if (lane == 0) number = atomicAdd(&next_chunk, 1u);
-                number = __shfl_sync(FULL_WARP, number, 0);
-                const i64 from = position + number * chunk;
-                if (from >= end) break;
-                walk_pairs(
-                    pairs, rows, range, from, min(from + chunk, end), pair, last,
-                    [&](bool has_entry, u32 key, u32 entry) {
-                        of_row += queue.push(has_entry && table.has(entry), key, entry, count);
-                    },
-                    [&](u32 vertex) {
-                        if (lane == 0 && of_row) counts.add(vertex, of_row);
-                        of_hub += of_row;
-                        of_row = 0;
-                    });
-            }
-            __syncthreads();  // the table has been read: it may be filled again
+    // Look for entries `position` to `end - 1` of a hub's pairs `low` to `high - 1` in `length` entries of its
+    // row from `first` on.
+    const auto count_part = [&](u32 hub, u32 first, u32 length, i64 position, i64 end, i64 low, i64 high) {
+        // Each pair finds a vertex once at most, and its own ends as often as entries.
+        counted += high - low + length;
+        if (counted > MOST_COUNTED) {
+            counts.flush();
+            counted = high - low + length;
         }
-        if (lane == 0 && of_hub) counts.add(hub, of_hub);
+        const u32* const row = columns + begin[hub] + first * step;
+        const VertexRange range{first ? *row : 0, first + length < degree[hub] ? row[length * step] : EMPTY};
+        const i64 chunk = min(max((end - position) / (2 * HUB_WARPS), LEAST_CHUNK), MOST_CHUNK);
+        int of_row = 0;
+        u64 of_hub = 0;
+        if (threadIdx.x == 0) next_chunk = 0;
+        table.fill(row, static_cast<u32>(step), length);
+        while (true) {
+            u32 number = 0;
+            if (lane == 0) number = atomicAdd(&next_chunk, 1u);
+            number = __shfl_sync(FULL_WARP, number, 0);
+            const i64 from = position + number * chunk;
+            if (from >= end) break;
+            walk_pairs(
+                pairs, rows, range, from, min(from + chunk, end), low, high,
+                [&](bool has_entry, u32 key, u32 entry) {
+                    of_row += queue.push(has_entry && table.has(entry), key, entry, count);
+                },
+                [&](u32 vertex) {
+                    if (lane == 0 && of_row) counts.add(vertex, of_row);
+                    of_hub += of_row;
+                    of_row = 0;
+                });
+        }
+        if (lane == 0 && of_hub) atomicAdd(&triangles[hub], static_cast<u64>(sign) * of_hub);
+        __syncthreads();  // the table has been read: it may be filled again
     };
     while (true) {
         if (threadIdx.x == 0) next_tile = atomicAdd(taken, u64(1));
@@ -339,20 +346,28 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, HUB_BLOCKS) count_comm
         i64 position = next_tile * tile_entries;
         if (position >= all) break;
         const i64 tile_end = min(position + tile_entries, all);
-        counted += tile_entries;
-        if (counted > MOST_COUNTED) {
-            counts.flush();
-            counted = tile_entries;
-        }
         i64 pair = item_of(starts, 0, all_pairs - 1, position);
         while (position < tile_end) {
             const u32 hub = lower_end(sides[pair]);
-            const i64 last = ends[hub];
-            const i64 end = min(starts[last], tile_end);
-            count_hub(hub, position, end, pair, last);
+            const i64 low = groups[2 * hub], high = groups[2 * hub + 1];
+            const i64 group = starts[low], group_end = starts[high];
+            const i64 end = min(group_end, tile_end);
+            const u32 parts = (degree[hub] - 1) / table.entries() + 1;
+            if (parts == 1) {
+                count_part(hub, 0, degree[hub], position, end, pair, high);
+            } else {
+                const i64 share = (group_end - group) / parts;
+                for (i64 part = (position - group + share - 1) / share; part < parts; ++part) {
+                    if (group + part * share >= end) break;
+                    const u32 first = static_cast<u32>(part) * table.entries();
+                    const u32 length = min(degree[hub] - first, table.entries());
+                    count_part(hub, first, length, group, group_end, low, high);
+                }
+            }
             position = end;
-            pair = last;
+            pair = high;
         }
+        __syncthreads();  // all have read which tile it was
     }
     queue.end(count);
     counts.flush();

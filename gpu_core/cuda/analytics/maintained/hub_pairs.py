@@ -80,17 +80,18 @@ def count_hub_pairs(
         np.uint64(LEAST_ENTRIES), np.int64(bits), sort.keys, sort.values, hub_pairs,
     )  # fmt: skip
     sides, numbers = sort.run(counted=False)
-    lengths, ends = device.empty(count, np.uint32), device.empty(rows.count, np.uint32)
+    lengths = device.empty(count, np.uint32)
+    groups = device.empty(2 * rows.count, np.uint32)
     device.launch(
         _SOURCE, "measure_ordered", blocks, THREADS, sides, number, hub_pairs, rows.degree, lengths,
-        ends,
+        groups,
     )  # fmt: skip
     starts = measure_rows(device, Plain(device), lengths)
     walked = rows.walked
     bucket_bits, corner_bits = _shared_bits(device)
     corners = device.empty(1 << corner_bits, np.uint32)
     choose_hubs(device, rows.degree, corner_bits, address(corners))
-    addresses = (keys, sides, numbers, starts, hub_pairs, ends, *walked[:-1])
+    addresses = (keys, sides, numbers, starts, hub_pairs, groups, *walked[:-1])
     device.launch_packed(
         _SOURCE, "count_common_of_hubs", _HUB_BLOCKS * device.multiprocessors, _HUB_THREADS,
         pack(
