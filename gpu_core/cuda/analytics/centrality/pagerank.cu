@@ -6,7 +6,8 @@
 // Caller      gpu_core/cuda/analytics/centrality/pagerank.py
 // Host twin   gpu_core/host/analytics/centrality/pagerank.py, same formulas in the same precision
 // A step      pagerank_step.cuh, but for the sums of rows
-// Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory
+// Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory. Of a graph
+//             with hubs they have an order of their own (hubs.cuh); lengths and shares are by row
 // Ranks       are kept as shares alone: what a vertex gives to each out-neighbor, x / strength, and x
 //             itself where it is dangling, as no row gathers that. `end_ranks` turns them back. So a row
 //             costs a step 16 bytes of vectors, and |G x - x| is the strength times what the share changed.
@@ -69,33 +70,29 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
 // Start of the iteration.
 //
 // Launch      256 threads a block, one a vertex
-// Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]
+// Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]. Where degrees are the
+//                      lengths they are by row
 //             start    f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
-//             hub_choice, hub_groups  `Hubs` of hubs.cuh
+//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
 // Writes      shares   f64[n], absent vertices left out
-//             hub_shares  f64[slots], those of the hubs
 //             state    mass of step 0, linked; it was all 0
 extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i64 count,
                                        const u32* __restrict__ degrees,
                                        const double* __restrict__ strengths,
                                        const double* __restrict__ start, const double uniform,
-                                       const u32* hub_choice, const u64* __restrict__ hub_groups,
-                                       double* __restrict__ shares, double* __restrict__ hub_shares,
-                                       u64* words) {
+                                       const u32* hub_choice, const u64* hub_groups,
+                                       const u32* __restrict__ row_order,
+                                       double* __restrict__ shares, u64* words) {
     State* state = state_in(words);
-    const Hubs hubs{hub_choice, hub_groups};
-    const i64 vertex = thread_of_grid();
+    const Hubs hubs(hub_choice, hub_groups, row_order);
+    const i64 row = thread_of_grid();
     u64 dangling = 0;
     bool is_linked = false;
-    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
+    if (row < count && !(lengths[row] & ABSENT_BIT)) {
+        const i64 vertex = hubs.vertex_of(row);
         const double rank = start ? start[vertex] : uniform;
-        const double strength = Strengths{degrees, strengths}.of(vertex);
-        const double share = strength > 0 ? rank / strength : rank;
-        shares[vertex] = share;
-        if (hubs.count()) {
-            const u32 slot = hubs.slot_of(vertex);
-            if (slot != NO_SLOT) hub_shares[slot] = share;
-        }
+        const double strength = Strengths{degrees, strengths}.of(degrees == lengths ? row : vertex);
+        shares[row] = strength > 0 ? rank / strength : rank;
         is_linked = strength > 0;
         if (!is_linked) dangling = fixed(rank);
     }
@@ -110,14 +107,16 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
 // Ranks of shares, after the last step that was made.
 //
 // Launch      one thread a vertex
-// Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
+// Reads       lengths, degrees, strengths, `Hubs`  as begin_ranks
+//             shares, other_shares  f64[n], after steps of even and of odd numbers
 // Writes      x  f64[n], ABSENT where the vertex is. Nothing else is negative: no rank of the solution is, so
 //                0 is nearer to it than what is below
 //             report  `Report` of the last step, unless a step has written it
 extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
                                      const u32* __restrict__ degrees,
                                      const double* __restrict__ strengths,
-                                     const double* __restrict__ shares,
+                                     const u32* hub_choice, const u64* __restrict__ hub_groups,
+                                     const u32* row_order, const double* __restrict__ shares,
                                      const double* __restrict__ other_shares, u64* words,
                                      u64* report, double* __restrict__ x) {
     const State* state = state_in(words);
@@ -126,21 +125,21 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
         write_report(report, state->steps, state->residual[step_slot(state->steps)], false);
     }
     if (vertex >= count) return;
-    const u32 length = lengths[vertex];
+    const u32 row = Hubs(hub_choice, hub_groups, row_order).row_of(static_cast<u32>(vertex));
     if (state->steps % 2) shares = other_shares;
-    if (length & ABSENT_BIT) {
+    if (row == NO_ROW || lengths[row] & ABSENT_BIT) {
         x[vertex] = ABSENT;
         return;
     }
-    const double strength = Strengths{degrees, strengths}.of(vertex);
-    x[vertex] = fmax(strength > 0 ? shares[vertex] * strength : shares[vertex], 0.0);
+    const double strength = Strengths{degrees, strengths}.of(degrees == lengths ? row : vertex);
+    x[vertex] = fmax(strength > 0 ? shares[row] * strength : shares[row], 0.0);
 }
 
 // Additions behind each rank, times the rank, in units of 1 / ADDITION, rounded up; see
 // algorithms/shared/pagerank_bound.py.
 //
-// Launch      256 threads a block, one a vertex
-// Reads       lengths     u32[n] of slices.cuh
+// Launch      256 threads a block, one a row
+// Reads       lengths     u32[n] of slices.cuh, `Hubs`
 //             out_degree  u32[n], weights behind each strength; strengths f64[n]; null: no weights
 //             ranks       f64[n]
 // Adds to     found  u64[2]: the sum; 1 where a strength is `extreme` or more
@@ -149,12 +148,15 @@ constexpr double ADDITION = 16777216.0;  // 2^24: sums of up to 2^33 fit
 extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const i64 count,
                                          const u32* __restrict__ out_degree,
                                          const double* __restrict__ strengths,
+                                         const u32* hub_choice, const u64* hub_groups,
+                                         const u32* __restrict__ row_order,
                                          const double* __restrict__ ranks, const double extreme,
                                          u64* found) {
-    const i64 vertex = thread_of_grid();
+    const i64 row = thread_of_grid();
     u64 own = 0;
-    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
-        const double additions = static_cast<double>(lengths[vertex]) +
+    if (row < count && !(lengths[row] & ABSENT_BIT)) {
+        const i64 vertex = Hubs(hub_choice, hub_groups, row_order).vertex_of(row);
+        const double additions = static_cast<double>(lengths[row]) +
                                  (out_degree ? static_cast<double>(out_degree[vertex]) : 0.0);
         own = static_cast<u64>(ceil(additions * ranks[vertex] * ADDITION));
         if (strengths && !(strengths[vertex] < extreme)) found[1] = 1;
@@ -225,8 +227,8 @@ __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums&
     Step step(pull);
     if (is_over(pull)) return;
     sum_rows(slices, own, chunk_sums, load, value,
-             [&](i64 vertex) { return step.prepare(strengths, vertex); },
-             [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, sum, row); });
+             [&](i64 vertex) { return step.prepare(strengths.of(vertex), vertex); },
+             [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, vertex, sum, row); });
     step.add_up<SLICE_THREADS>();
 }
 
@@ -274,10 +276,11 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pul
 // As `pull`, of a graph with hubs, whose shares lie in shared memory.
 //
 // Launch      HUB_THREADS threads a block, a block a multiprocessor; 8 bytes of shared memory a hub
-// Reads       indices     u32[entries], a hub by its slot
-//             hub_shares  f64[slots], after the last step
-// Writes      next_hub_shares
-// Cost        8 bytes a hub and multiprocessor, and as `pull` for entries that name no hub
+// Reads       indices  u32[entries], rows; shares f64[n] by row
+//             degrees  u32[n] by vertex, or the lengths
+//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
+// Cost        8 bytes a hub and multiprocessor, and as `pull` for entries that name no hub; 4 a row more where
+//             anything is read by vertex
 extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
         const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
@@ -286,10 +289,9 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const double uniform, const double alpha, const double threshold, const double most_radius,
         const double entries, const i64 step_number, const double* __restrict__ shares,
         double* __restrict__ next_shares, u64* words, u64* report,
-        const u32* hub_choice, const u64* __restrict__ hub_groups,
-        const double* __restrict__ hub_shares, double* __restrict__ next_hub_shares) {
-    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
-    const Hubs hubs{hub_choice, hub_groups};
+        const u32* hub_choice, const u64* hub_groups, const u32* __restrict__ row_order) {
+    const Hubs hubs(hub_choice, hub_groups, row_order);
+    const Slices slices{lengths, starts, hubs.rows(), chunk_words, chunk_count, chunk_blocks};
     const Strengths strengths{degrees, nullptr};
     const Pull pull{teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step_number,
                     shares, next_shares, state_in(words), report};
@@ -300,23 +302,24 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
     WorkQueue work_queue(&taken);
     const u32 count = hubs.count();
 #pragma unroll 8
-    for (u32 slot = threadIdx.x; slot < count; slot += HUB_THREADS) held[slot] = hub_shares[slot];
+    for (u32 hub = threadIdx.x; hub < count; hub += HUB_THREADS) held[hub] = shares[hub];
     __syncthreads();
 
     const auto load = [&](i64 entry) { return __ldcs(&indices[entry]); };
-    const auto value = [&](u32 source) {
-        return source & SLOT_BIT ? held[source & ~SLOT_BIT] : shares[source];
-    };
-    struct HubRow {
+    const auto value = [&](u32 source) { return source < count ? held[source] : shares[source]; };
+    const bool has_degrees = degrees != lengths;
+    const bool is_by_vertex = has_degrees || teleport || dangling;
+    struct VertexRow {
         Row row;
-        u32 slot;
+        u32 vertex;
     };
-    const auto prepare = [&](i64 vertex) {
-        return HubRow{step.prepare(strengths, vertex), hubs.slot_of(vertex)};
+    const auto prepare = [&](i64 row) {
+        const i64 vertex = is_by_vertex ? hubs.vertex_of(row) : row;
+        return VertexRow{step.prepare(strengths.of(has_degrees ? vertex : row), row),
+                         static_cast<u32>(vertex)};
     };
-    const auto finish = [&](i64 vertex, double sum, const HubRow& own) {
-        const double share = step.finish(vertex, sum, own.row);
-        if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
+    const auto finish = [&](i64 row, double sum, const VertexRow& own) {
+        step.finish(row, own.vertex, sum, own.row);
     };
     sum_rows_from_queue<Interleaved>(slices, work_queue, {chunk_sums, tickets}, load, value, prepare,
                                      finish);

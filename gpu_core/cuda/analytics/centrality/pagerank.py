@@ -14,7 +14,8 @@ residual makes likely, and looks while the device goes on.
 
 Ranks are those of the host twin up to the order of sums, which is fixed on either side. Shares are
 float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay in the L2 cache
-of an H100.
+of an H100. Of a graph with hubs rows and shares are in an order in which what is gathered most lies
+together (`hubs.py`).
 
 Not here: what the vectors mean, when to stop (`algorithms/centrality/pagerank.py`).
 
@@ -39,7 +40,7 @@ from ...device.pending_read import PendingReport
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, zeros
-from ..parts.hubs import Hubs, hubs_bytes
+from ..parts.hubs import NO_HUBS, Hubs, hubs_bytes
 from ..parts.largest import largest
 from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 from ..parts.steps_ahead import steps_to
@@ -230,7 +231,9 @@ def iterate(
     with workspace.scratch(need) as scratch, _done_when_broken_off(device):
         # Of an undirected graph the lengths of the rows that are pulled are the degrees.
         degrees = surfer.strengths if adjacencies.directed or weighted else None
-        hubs = None if weighted else Hubs(device, scratch, count, degrees)
+        hubs = None if weighted else Hubs(device, scratch, adjacencies.out)
+        if hubs is not None:
+            hubs.choose(adjacencies.out.num_entries)
         rows = in_slices(device, scratch, adjacencies, weighted=weighted, hubs=hubs)
         read = surfer._replace(strengths=degrees)
         iteration = Iteration(device, scratch, adjacencies.out, rows, hubs, read, start)
@@ -279,8 +282,7 @@ class Iteration:
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
         self._shares = scratch.reserve(8 * rows.rows), scratch.reserve(8 * rows.rows)
-        hub_values = (0, 0) if hubs is None else hubs.values
-        hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
+        hub_arguments = NO_HUBS if hubs is None else hubs.arguments
         #: Arguments of a step before and after those that differ from step to step.
         self._before = rows.arguments + rows.chunk_sums
         if rows.weight:
@@ -297,13 +299,15 @@ class Iteration:
         self._device.launch_packed(
             _SOURCE, "begin_ranks", blocks_for(rows.rows), THREADS,
             ranks + pack(address(begin), uniform) + hub_arguments
-            + pack(self._shares[0], hub_values[0], address(state)),
+            + pack(self._shares[0], address(state)),
             rows.weight_form,
         )  # fmt: skip
         # By weight, weights were added up for the strength of each vertex.
         added = pack(rows.lengths, rows.rows, address(out.degree) if rows.weight else 0, weighted)
         #: Arguments of the kernels at the end before those of what they write.
-        self._ending = ranks + pack(*self._shares) + self._after, added
+        self._ending = (
+            ranks + hub_arguments + pack(*self._shares) + self._after, added + hub_arguments
+        )  # fmt: skip
 
     # Made while the device has steps to make.
     @cached_property
@@ -363,7 +367,7 @@ class Iteration:
     def _choose_kernel(self) -> None:
         """Find out whether there are hubs, and take the kernel that is made for that."""
         hubs, rows = self._hubs, self._rows
-        self._hub_arguments = b"", b""
+        self._hub_arguments = b""
         self._shared_bytes = 0
         self._blocks, self._threads = rows.blocks, THREADS
         self._kernel = "pull_weighted" if rows.weight else "pull"
@@ -372,18 +376,14 @@ class Iteration:
             return
         self._kernel, self._shared_bytes = "pull_with_hubs", 8 * count
         self._blocks, self._threads = self._device.multiprocessors, _HUB_THREADS
-        even, odd = hubs.values
-        self._hub_arguments = (
-            hubs.arguments + pack(even, odd),
-            hubs.arguments + pack(odd, even),
-        )
+        self._hub_arguments = hubs.arguments
 
     def _launch_step(self, step: int, limits: bytes) -> None:
         shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
         self._device.launch_packed(
             _SOURCE, self._kernel, self._blocks, self._threads,
             self._before + limits + pack(step, shares, next_shares) + self._after
-            + self._hub_arguments[(step - 1) % 2],
+            + self._hub_arguments,
             self._rows.weight_form,
             shared_bytes=self._shared_bytes,
         )  # fmt: skip

@@ -5,7 +5,8 @@
 // Host twin   gpu_core/host/analytics/centrality/pagerank.py
 //
 // A kernel makes a `Step` of a `Pull`, and asks `is_over`; it calls `prepare` and `finish` for each row, and
-// at the end `add_up`, by all threads.
+// at the end `add_up`, by all threads. Shares are by row; row v is that of vertex v but in an order of
+// hubs.cuh. All else that a kernel is given is by vertex.
 #pragma once
 #include "chebyshev.cuh"
 
@@ -118,24 +119,23 @@ class Step {
         }
     }
 
-    __device__ __forceinline__ Row prepare(const Strengths& strengths, i64 vertex) const {
-        return {strengths.of(vertex), pull_.shares[vertex]};
+    __device__ __forceinline__ Row prepare(double strength, i64 row) const {
+        return {strength, pull_.shares[row]};
     }
 
-    // x' = G x + b (G x - x_before); adds |G x - x|, and x' where it is dangling. Returns the share.
-    __device__ __forceinline__ double finish(i64 vertex, double gathered, const Row& row) {
+    // x' = G x + b (G x - x_before); adds |G x - x|, and x' where it is dangling.
+    __device__ __forceinline__ void finish(i64 row, i64 vertex, double gathered, const Row& prepared) {
         const double w = pull_.dangling ? pull_.dangling[vertex] : pull_.uniform;
         const double p = pull_.teleport ? pull_.teleport[vertex] : pull_.uniform;
         const double x = pull_.alpha * (gathered + mass_ * w) + (1.0 - pull_.alpha) * p;
-        const bool is_dangling = !(row.strength > 0);
-        const double strength = is_dangling ? 1.0 : row.strength;
+        const bool is_dangling = !(prepared.strength > 0);
+        const double strength = is_dangling ? 1.0 : prepared.strength;
         const double plain = x / strength;
         const double share =
-            beyond_ != 0 ? plain + beyond_ * (plain - pull_.next_shares[vertex]) : plain;
-        pull_.next_shares[vertex] = share;
-        residual_ += fixed(fabs(plain - row.share) * strength);
+            beyond_ != 0 ? plain + beyond_ * (plain - pull_.next_shares[row]) : plain;
+        pull_.next_shares[row] = share;
+        residual_ += fixed(fabs(plain - prepared.share) * strength);
         if (is_dangling) next_mass_ += fixed(share);
-        return share;
     }
 
     // Add what the threads of a block have found to the step's sums. All threads call, once.

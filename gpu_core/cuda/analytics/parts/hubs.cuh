@@ -1,48 +1,93 @@
-// hubs.cuh -- the vertices that entries name most often, and their slots in shared memory.
+// hubs.cuh -- an order of rows by which what entries name often lies close together.
 //
 // Part of     hubs.cu, slices.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/hubs.py
 //
 // Half of the entries of a skewed graph name a few thousand *hubs*. What a kernel gathers for each
-// entry it then has in shared memory for hubs, side by side, and an entry of a slice names a hub by its
-// *slot* there. Hubs are all vertices from a certain degree on, so there may be fewer of them than
-// slots; where they are named too seldom there are none.
+// entry it then has in shared memory for hubs. Half of the other entries, or more, name *warm* vertices:
+// some hundred thousand, whose values stay in the L2 cache where they lie side by side. So rows of such a
+// graph have an order of their own: hubs, then warm vertices, then all others that are there (cold). Within
+// a class neighboring vertices have neighboring rows; absent vertices have none. Entries of slices name rows,
+// vectors are by row, and a row below `hubs.count()` is a hub's.
+//
+// Rows of about as many entries come to lie together: a slice (slices.cuh) takes as many rounds as its
+// longest row, and of the cold ones few.
+//
+// Hubs and warm vertices are all from a certain degree on, so there may be fewer of them than there is room
+// for; where hubs are named too seldom there are none, and rows are in the order of vertices.
 #pragma once
 #include "block.cuh"
 
-// Bit of an entry: it names a slot, not a vertex.
-constexpr u32 SLOT_BIT = 0x80000000u;
-// What a vertex without a slot has for one.
-constexpr u32 NO_SLOT = 0xFFFFFFFFu;
-// Degrees of hubs begin here: smaller ones are not even counted.
+// Row of an absent vertex.
+constexpr u32 NO_ROW = 0xFFFFFFFFu;
+// Degrees of hubs begin here.
 constexpr u32 LEAST_HUB_DEGREE = 64;
-// Classes of degrees from there on: 16 for each power of two below 2^31.
-constexpr u32 DEGREE_CLASSES = 400;
+// Classes of degrees below 2^31: one each below 32, then 16 for each power of two.
+constexpr u32 DEGREE_CLASSES = 448;
 
 // Which vertices are hubs; all 0 before they are chosen.
 struct HubChoice {
-    u32 classes[DEGREE_CLASSES];  // vertices of each class
-    u32 count;                    // hubs
-    u32 least_degree;             // of a hub
-    u32 listed;                   // hubs that have their slots
+    u32 classes[DEGREE_CLASSES];  // vertices of each class; of degree 0 they are not counted
+    u32 hubs;
+    u32 warm;
+    u32 least_hub;   // degree of a hub
+    u32 least_warm;  // degree of a hub or a warm vertex
+    u32 rows;        // vertices that are there
+    u32 listed[3];   // hubs, warm and cold vertices that have their rows
 };
-constexpr u32 HUB_CHOICE_WORDS = sizeof(HubChoice) / sizeof(u32);
-static_assert(HUB_CHOICE_WORDS == 403, "HubChoice is passed as u32[403]");
 
-struct Hubs {
-    const u32* choice;  // HubChoice; null: no hubs were asked for
-    const u64* groups;  // u64[slices], of 32 neighboring vertices: bits of hubs, then the first one's slot;
-                        // undefined where there are no hubs
+// Rows of 32 neighboring vertices. A vertex is a hub where it has both bits, warm where it has the high one,
+// cold where it has the low one.
+struct RowGroup {
+    u32 low;
+    u32 high;
+    u64 firsts;  // first row of each class
+};
+// Bits of the first hub and of the first warm row; the first cold one has the others.
+constexpr u32 HUB_BITS = 15;
+constexpr u32 WARM_BITS = 21;
+constexpr u32 COLD_BITS = 28;
+static_assert(HUB_BITS + WARM_BITS + COLD_BITS == 64, "all of RowGroup::firsts");
 
-    __device__ __forceinline__ u32 count() const {
-        return choice ? reinterpret_cast<const HubChoice*>(choice)->count : 0;
+__device__ __forceinline__ u64 firsts_of(u64 hub, u64 warm, u64 cold) {
+    return hub | warm << HUB_BITS | cold << (HUB_BITS + WARM_BITS);
+}
+// Row of the vertex of a group that has this bit.
+__device__ __forceinline__ u32 row_in(const RowGroup& group, u32 bit) {
+    const bool is_low = group.low & bit;
+    const bool is_high = group.high & bit;
+    if (!is_low && !is_high) return NO_ROW;
+    const u32 alike = (is_low ? group.low : ~group.low) & (is_high ? group.high : ~group.high);
+    const u32 shift = !is_high ? HUB_BITS + WARM_BITS : is_low ? 0 : HUB_BITS;
+    const u32 most = !is_high ? NO_ROW : is_low ? (1u << HUB_BITS) - 1 : (1u << WARM_BITS) - 1;
+    return (static_cast<u32>(group.firsts >> shift) & most) + __popc(alike & (bit - 1));
+}
+
+// The order of rows; that of vertices where there are no hubs.
+class Hubs {
+  public:
+    // choice  HubChoice; null: no hubs were asked for
+    // groups  RowGroup[slices], order  u32[rows], the vertex of each; undefined where there are no hubs
+    __device__ __forceinline__ Hubs(const u32* choice, const u64* groups, const u32* order)
+        : choice_(reinterpret_cast<const HubChoice*>(choice)),
+          groups_(groups),
+          order_(order),
+          count_(choice ? choice_->hubs : 0) {}
+
+    __device__ __forceinline__ u32 count() const { return count_; }
+    // Number of rows, where there are hubs.
+    __device__ __forceinline__ u32 rows() const { return choice_->rows; }
+    __device__ __forceinline__ u32 row_of(u32 vertex) const {
+        if (count_ == 0) return vertex;
+        const uint4 words = reinterpret_cast<const uint4*>(groups_)[vertex / WARP];
+        return row_in({words.x, words.y, static_cast<u64>(words.w) << 32 | words.z},
+                      1u << (vertex % WARP));
     }
-    // Slot of a vertex, where there are hubs.
-    __device__ __forceinline__ u32 slot_of(i64 vertex) const {
-        const u64 group = groups[vertex / WARP];
-        const u32 bits = static_cast<u32>(group);
-        const u32 bit = 1u << (vertex % WARP);
-        if (!(bits & bit)) return NO_SLOT;
-        return static_cast<u32>(group >> 32) + __popc(bits & (bit - 1));
-    }
+    __device__ __forceinline__ i64 vertex_of(i64 row) const { return count_ ? order_[row] : row; }
+
+  private:
+    const HubChoice* choice_;
+    const u64* groups_;
+    const u32* order_;
+    u32 count_;
 };

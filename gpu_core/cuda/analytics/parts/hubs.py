@@ -1,95 +1,103 @@
 """Hubs: the vertices that most entries name, whose values fit into shared memory.
 
-Kernels: ``hubs.cu``; slots: ``hubs.cuh``. The device chooses the hubs. The host learns their number
-(`Hubs.wait`) before it launches the kernel that uses them, or the one that does not.
+Where there are some, rows have an order of their own: hubs, then warm vertices, then all others
+that are there. Kernels: ``hubs.cu``; the order: ``hubs.cuh``. The device chooses. The host learns
+the number of hubs (`Hubs.wait`) before it launches the kernel that uses them, or the one that does
+not.
 """
 
 from typing import Final
 
 import numpy as np
 
+from ....rows import Rows
 from ...device.declarations import constant, structure
-from ...device.device import Array, Device
+from ...device.device import Device
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport
 from ...device.stream_words import ticket_of
 from ...memory.scratch import DeviceScratch
-from .compact_rows import THREADS, blocks_for
+from .compact_rows import blocks_for
 
 _SOURCE: Final = "hubs.cu"
 
 _CHOOSE_THREADS: Final = constant(_SOURCE, "CHOOSE_THREADS")
+_ORDER_THREADS: Final = constant(_SOURCE, "ORDER_THREADS")
+_ORDERED: Final = constant(_SOURCE, "ORDERED")
 _GROUP_VERTICES: Final = 32
 CHOICE_DTYPE: Final = structure(_SOURCE, "HubChoice")
+GROUP_DTYPE: Final = structure(_SOURCE, "RowGroup")
 
 #: Slots at most: 192 KiB. What shared memory does not take of a multiprocessor is cache.
 _MOST_SLOTS: Final = 24 << 10
 #: Bytes of a block's shared memory that are left to other uses.
 OTHER_BYTES: Final = 2048
+#: Bytes of the values of warm vertices: much less than what the L2 cache holds, as entries stream
+#: through it. At most 8 << `WARM_BITS`, less the hubs'.
+_WARM_BYTES: Final = 6 << 20
 #: Blocks a multiprocessor that count degrees.
 _CHOOSE_BLOCKS: Final = 2
 #: Most entries for each that names a hub; with more, no vertex counts as a hub.
 LEAST_SHARE: Final = 4
-#: Vertices below are distinguished from slots by the uppermost bit.
-_MOST_VERTICES: Final = 1 << 31
+#: Vertices whose rows have numbers.
+_MOST_VERTICES: Final = 1 << constant(_SOURCE, "COLD_BITS")
+#: `Hubs.arguments` where none are asked for.
+NO_HUBS: Final = pack(0, 0, 0)
 
 
-def hubs_bytes(rows: int) -> int:
-    """Bytes of scratch that `Hubs` of ``rows`` vertices take."""
-    slots = min(_MOST_SLOTS, rows)
-    return CHOICE_DTYPE.itemsize + 8 * blocks_for(rows, _GROUP_VERTICES) + 16 * slots
+def hubs_bytes(vertices: int) -> int:
+    """Bytes of scratch that `Hubs` of ``vertices`` vertices take."""
+    groups = blocks_for(vertices, _GROUP_VERTICES)
+    return CHOICE_DTYPE.itemsize + GROUP_DTYPE.itemsize * groups + 4 * vertices
 
 
 class Hubs:
-    """Slots of a graph's hubs, and float64 values of them twice: to read and to write.
+    """A graph's hubs, and the order of rows.
 
     Parameters
     ----------
-    count
-        Number of vertices.
     scratch
         Has room for `hubs_bytes`.
-    degrees
-        uint32[vertex_count] on the device: how often entries name each vertex. None: as often as
-        they have neighbors.
+    out
+        Out-neighbors of all vertices: entries name each as often as it has some.
     """
 
-    def __init__(
-        self, device: Device, scratch: DeviceScratch, count: int, degrees: Array | None
-    ) -> None:
-        self._device, self._count, self._degrees = device, count, degrees
-        #: Address of a `CHOICE_DTYPE`, to be all 0 when they are chosen.
-        self.choice = scratch.reserve(CHOICE_DTYPE.itemsize)
-        #: Address of uint64[groups]: bits of the hubs of 32 vertices, and the slot of the first.
-        self.groups = scratch.reserve(8 * blocks_for(count, _GROUP_VERTICES))
-        #: Slots that there are; each takes 8 bytes of shared memory.
+    def __init__(self, device: Device, scratch: DeviceScratch, out: Rows) -> None:
+        self._device, self._out = device, out
+        choice = scratch.take(CHOICE_DTYPE.itemsize, np.uint8)
+        choice.fill(0)
+        #: Address of a `CHOICE_DTYPE`.
+        self.choice = address(choice)
+        #: Address of `GROUP_DTYPE` [groups]: rows of 32 vertices.
+        self.groups = scratch.reserve(GROUP_DTYPE.itemsize * blocks_for(out.count, _GROUP_VERTICES))
+        #: Address of uint32[vertices]: vertex of each row.
+        self.order = scratch.reserve(4 * out.count)
+        #: Hubs that there is room for; each takes 8 bytes of shared memory.
         self.slots = min(_MOST_SLOTS, (device.shared_bytes - OTHER_BYTES) // 8)
-        self.slots = min(self.slots, count)
-        if count > _MOST_VERTICES:
+        if out.count > _MOST_VERTICES:
             self.slots = 0
-        #: Addresses of float64[slots].
-        self.values = scratch.reserve(8 * self.slots), scratch.reserve(8 * self.slots)
         #: ``Hubs`` of ``hubs.cuh``.
-        self.arguments = pack(self.choice, self.groups)
+        self.arguments = pack(self.choice, self.groups, self.order)
 
-    def choose(self, lengths: int, entries: int) -> None:
-        """Choose them for rows of these lengths (address of uint32[rows]), all entries together."""
-        device, count = self._device, self._count
-        degrees = address(self._degrees) or lengths
+    def choose(self, entries: int) -> None:
+        """Choose them, of a graph with so many entries."""
+        device, out = self._device, self._out
         report = device.page_locked(1, np.int64)
         device.launch_packed(
             _SOURCE, "choose_hubs",
-            min(_CHOOSE_BLOCKS * device.multiprocessors, blocks_for(count, _CHOOSE_THREADS)),
+            min(_CHOOSE_BLOCKS * device.multiprocessors, blocks_for(out.count, _CHOOSE_THREADS)),
             _CHOOSE_THREADS,
             pack(
-                degrees, count, self.slots, -(-entries // LEAST_SHARE), self.choice,
-                report.ctypes.data, address(ticket_of(device)),
+                address(out.degree), out.count, out.num_vertices, self.slots, _WARM_BYTES // 8,
+                -(-entries // LEAST_SHARE), self.choice, report.ctypes.data,
+                address(ticket_of(device)),
             ),
         )  # fmt: skip
         self._report = PendingReport(device, report)
         device.launch_packed(
-            _SOURCE, "list_hubs", blocks_for(count), THREADS, pack(degrees, count) + self.arguments
-        )
+            _SOURCE, "order_rows", blocks_for(out.count, _ORDERED), _ORDER_THREADS,
+            pack(address(out.degree), address(out.present), out.count) + self.arguments,
+        )  # fmt: skip
 
     def wait(self) -> int:
         """Return how many there are, once that is known."""

@@ -15,18 +15,18 @@ constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
 //
 // Launch      SLICE_THREADS threads, a block for MEASURED_ROWS rows
 // Reads       degree, present  of `Rows`
+//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
 // Writes      lengths  u32[rows], starts  i64[slices], chunk_count  0
-//             hub_choice  `HubChoice` of hubs.cuh, all 0; null: no hubs are asked for
 //             block_sums  i64[blocks], entries of the blocks before
 // Ticket      u32, 0 before and after
-// Cost        reads 5 bytes a row, writes 4
+// Cost        reads 5 bytes a row (with hubs 8), writes 4
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
         const u32* __restrict__ degree, const u8* __restrict__ present, const i64 rows,
+        const u32* hub_choice, const u64* hub_groups, const u32* __restrict__ row_order,
         u32* __restrict__ lengths, i64* __restrict__ starts, i64* block_sums, u32* chunk_count,
-        u32* hub_choice, u32* ticket) {
-    if (blockIdx.x == 0 && hub_choice) {
-        for (u32 i = threadIdx.x; i < HUB_CHOICE_WORDS; i += SLICE_THREADS) hub_choice[i] = 0;
-    }
+        u32* ticket) {
+    const Hubs hubs(hub_choice, hub_groups, row_order);
+    const i64 used_rows = hubs.count() ? hubs.rows() : rows;
     const u32 lane = lane_of_thread();
     const i64 first_slice =
         (blockIdx.x * i64(BLOCK_SLICES) + warp_of_thread()) * MEASURED_SLICES;
@@ -36,7 +36,11 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
         const i64 row = (first_slice + i) * WARP + lane;
         own[i] = 0;
         if (row >= rows) continue;
-        own[i] = present[row] ? degree[row] : ABSENT_BIT;
+        own[i] = ABSENT_BIT;
+        if (row < used_rows) {
+            const i64 vertex = hubs.vertex_of(row);
+            if (hubs.count() || present[vertex]) own[i] = degree[vertex];
+        }
         lengths[row] = own[i];
     }
     // Lane i has the entries of slice i of its warp.
@@ -140,8 +144,8 @@ typedef u32 WeightBits;
 //
 // Launch      as slices.cuh says
 // Reads       columns, begin, step, in_pairs, row_weights, weight_begin  of `Rows`
-//             hub_choice, hub_groups  `Hubs` of hubs.cuh
-// Writes      indices  u32[entries]; a hub by its slot
+//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
+// Writes      indices  u32[entries]: the neighbors' rows
 //             weights  f32[entries] or f64[entries]; null: not asked for
 // Cost        reads and writes 4 bytes (8; of float64 12) an entry
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_slices(
@@ -149,16 +153,12 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
         const i64 in_pairs, const WeightBits* __restrict__ row_weights,
         const i64* __restrict__ weight_begin, const u32* lengths, const i64* starts, const i64 rows,
         const u64* chunk_words, const u32* chunk_count, const i64 chunk_blocks,
-        const u32* hub_choice, const u64* __restrict__ hub_groups, u32* __restrict__ indices,
+        const u32* hub_choice, const u64* __restrict__ hub_groups,
+        const u32* __restrict__ row_order, u32* __restrict__ indices,
         WeightBits* __restrict__ weights) {
     const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
-    const Hubs hubs{hub_choice, hub_groups};
-    const bool has_hubs = hubs.count() > 0;
+    const Hubs hubs(hub_choice, hub_groups, row_order);
     const u32 lane = lane_of_thread();
-    const auto name_of = [&](u32 neighbor) {
-        const u32 slot = has_hubs ? hubs.slot_of(neighbor) : NO_SLOT;
-        return slot == NO_SLOT ? neighbor : SLOT_BIT | slot;
-    };
     const u32 stride = static_cast<u32>(step);
     if (slices.takes_chunks()) {
         __shared__ u32 taken;
@@ -166,7 +166,8 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
         const u32 blocks = static_cast<u32>(chunk_blocks);
         slices.for_chunks(blocks, work_queue, [&](u32, const Chunk& chunk) {
             const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES * step;
-            const u32* from = columns + begin[chunk.row] + skipped;
+            const i64 vertex = hubs.vertex_of(chunk.row);
+            const u32* from = columns + begin[vertex] + skipped;
             u32* to = indices + chunk.start;
             for (u32 first = lane; first < chunk.entries; first += ROUND * WARP) {
                 u32 neighbors[ROUND];
@@ -179,11 +180,11 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
 #pragma unroll
                 for (int i = 0; i < ROUND; ++i) {
                     const u32 at = first + i * WARP;
-                    if (at < chunk.entries) to[at] = name_of(neighbors[i]);
+                    if (at < chunk.entries) to[at] = hubs.row_of(neighbors[i]);
                 }
             }
             if (!weights) return;
-            const WeightBits* own_weights = row_weights + weight_begin[chunk.row] + skipped;
+            const WeightBits* own_weights = row_weights + weight_begin[vertex] + skipped;
             WeightBits* copied = weights + chunk.start;
 #pragma unroll 4
             for (u32 at = lane; at < chunk.entries; at += WARP) copied[at] = own_weights[at * stride];
@@ -194,8 +195,9 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
     const u32 length = own.is_short() ? own.length : 0;
     const u32 longest = warp_max(length);
     if (longest == 0) return;
-    const u32* own_columns = columns + (length ? begin[own.row] : 0);
-    const WeightBits* own_weights = row_weights + (length && weights ? weight_begin[own.row] : 0);
+    const i64 vertex = length ? hubs.vertex_of(own.row) : 0;
+    const u32* own_columns = columns + (length ? begin[vertex] : 0);
+    const WeightBits* own_weights = row_weights + (length && weights ? weight_begin[vertex] : 0);
     // Two neighbors at a time: what a multiprocessor looks up in its cache in a cycle is one line.
     const bool pairs = in_pairs && !weights;
     Interleaved walk;
@@ -222,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_sl
         for (int i = 0; i < ROUND; ++i) {
             const u32 position = walk.position(first + i < length);
             if (first + i >= length) continue;
-            indices[own.start + position] = name_of(neighbors[i]);
+            indices[own.start + position] = hubs.row_of(neighbors[i]);
             if (weights) weights[own.start + position] = others[i];
         }
     }

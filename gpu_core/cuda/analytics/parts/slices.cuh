@@ -1,14 +1,14 @@
-// slices.cuh -- sliced CSR (SELL): rows of 32 adjacent vertices interleaved, so that each lane sums one row.
+// slices.cuh -- sliced CSR (SELL): 32 adjacent rows interleaved, so that each lane sums one row.
 //
 // Part of     slices.cu, katz_centrality.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/slices.py
 // Launch      SLICE_THREADS threads a block, `chunk_blocks` blocks and one for every BLOCK_SLICES slices
 //
-// A slice is the rows of 32 vertices, a lane each. First lie the entries of its short rows: entry 0 of
-// every row that has one, in the order of the lanes, then entry 1, and so on. So lanes read side by side
-// what they sum up for themselves, nothing is padded, and no barrier is met. After them lie the long
-// rows, one after the other, cut into chunks: the first `chunk_blocks` blocks, as many as the device
-// holds, take chunks dynamically, a warp each, so a hub is spread over the whole device.
+// A slice is 32 adjacent rows, a lane each: of adjacent vertices, or in the order of hubs.cuh. First lie the
+// entries of its short rows: entry 0 of every row that has one, in the order of the lanes, then entry 1, and
+// so on. So lanes read side by side what they sum up for themselves, nothing is padded, and no barrier is met.
+// After them lie the long rows, one after the other, cut into chunks: the first `chunk_blocks` blocks, as many
+// as the device holds, take chunks dynamically, a warp each, so a hub is spread over the whole device.
 //
 //     lanes 0 … 3 have 3, 1, 0, 2 entries      a0 b0 d0  a1 d1  a2
 //
@@ -31,7 +31,7 @@ constexpr u32 SHORT_LENGTH = 32;
 constexpr u32 CHUNK_ENTRIES = 1024;
 // Entries that a lane asks for before it looks at the first.
 constexpr int ROUND = 6;
-// Bit of a row's length: the vertex is absent, and the row empty.
+// Bit of a row's length: there is no vertex, and the row is empty.
 constexpr u32 ABSENT_BIT = 0x80000000u;
 
 // A part of a long row.

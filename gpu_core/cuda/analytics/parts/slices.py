@@ -21,7 +21,7 @@ from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of, words_of_stream
 from ...memory.scratch import DeviceScratch
 from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
-from .hubs import Hubs
+from .hubs import NO_HUBS, Hubs
 
 _SOURCE: Final = "slices.cu"
 THREADS: Final = constant(_SOURCE, "SLICE_THREADS")
@@ -37,11 +37,11 @@ _CHUNK_BLOCKS: Final = 5
 class Slices(NamedTuple):
     """Adjacencies of all vertices in one direction; addresses on the device."""
 
-    #: Number of rows.
+    #: Number of rows: of vertices, or with hubs more than there are.
     rows: int
-    #: uint32[rows]: entries of each row; bit 31: the vertex is absent.
+    #: uint32[rows]: entries of each row; bit 31: the vertex is absent, or there is no such row.
     lengths: int
-    #: uint32[entries]
+    #: uint32[entries]: rows of the neighbors.
     indices: int
     #: float32[entries] or float64[entries]; 0: no weights were asked for.
     weight: int
@@ -101,8 +101,9 @@ def slices(
 ) -> Slices:
     """Copy rows. Their memory must not change until the copy is used up.
 
-    Entries of ``hubs``, which are chosen here, are their slots. ``in_place``: nothing is copied,
-    and rows are walked by ``InPlace``; their ``step`` is 1, and they have neither hubs nor weights.
+    Where there are ``hubs``, which have been chosen, rows are in their order. ``in_place``: nothing
+    is copied, and rows are walked by ``InPlace``; their ``step`` is 1, and they have neither hubs
+    nor weights.
     """
     count, entries = rows.count, rows.num_entries
     most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
@@ -124,17 +125,17 @@ def slices(
         )  # fmt: skip
         arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
         return Slices(count, lengths, address(rows.columns), 0, (), blocks, arguments, sums)
+    hub_arguments = NO_HUBS if hubs is None else hubs.arguments
     starts = reserve(8 * blocks_for(count, SLICE_ROWS))
     block_sums = reserve(8 * measuring)
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
         pack(
-            address(rows.degree), address(rows.present), count, lengths, starts, block_sums,
-            chunk_count, 0 if hubs is None else hubs.choice, address(ticket_of(device)),
+            address(rows.degree), address(rows.present), count,
+        ) + hub_arguments + pack(
+            lengths, starts, block_sums, chunk_count, address(ticket_of(device)),
         ),
     )  # fmt: skip
-    if hubs is not None:
-        hubs.choose(lengths, entries)
     device.launch_packed(
         _SOURCE, "list_chunks", blocks_for(count), THREADS,
         pack(
@@ -145,7 +146,6 @@ def slices(
     indices, weight = reserve(4 * entries), reserve(bytes_each * entries) if weighted else 0
     form = WIDE_WEIGHTS if bytes_each == 8 else ()
     arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
-    hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
     copied = (rows.weights, rows.weight_begin) if weighted else (None, None)
     source = pack(
         address(rows.columns), address(rows.begin), rows.step, rows.in_pairs, *map(address, copied)
