@@ -21,7 +21,7 @@ Likeness
     ones, and friends of friends, 0.55 and more.
 
 Measured to L1 1e-6, steps from ``1/n`` and from here: R-MAT 14 and 12, Erdős-Rényi 10 and 7, a road
-network 22 and 18, networks of votes and of answers 25 to 27 and 21 to 24. Where neighbors are alike
+network 22 and 18, votes, answers and trust 25 to 27 and 21 to 24. Where neighbors are alike
 the mean field would take 2 more, geometric 26 for 24, grid 18 for 16.
 
 Earlier ranks
