@@ -14,13 +14,15 @@ The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are mad
 ``alpha r / (1 - alpha)`` away from the solution (L1), but for rounding: ``error_bound`` has both
 (`pagerank_bound.py`). On directed graphs all steps are plain: power
 iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
-(`host/analytics/centrality/chebyshev.py`). networkx compares with ``n * tol`` instead, so its
-default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too, by
-plain steps.
+(`host/analytics/centrality/chebyshev.py`), and begin by degrees where these say something of the
+ranks (`host/analytics/centrality/pagerank_start.py`). networkx compares with ``n * tol`` instead,
+so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too,
+by plain steps from even ranks.
 
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
 ``warm_start`` and ``iterate``, of rows alone. Vectors are by vertex index, 0 for absent vertices;
-`None` is the vector that is the same for all present ones. Nothing else here depends on the engine.
+`None` is the vector that is the same for all present ones, but of starts one that the engine makes.
+Nothing else here depends on the engine.
 A vector is made in host memory only where the arguments ask for one, and ranks that an engine keeps
 on its device are fetched when they are looked at.
 
@@ -191,9 +193,10 @@ def pagerank(
     tol
         Stop when the L1 norm of a plain step's change is at most this.
     nstart
-        Start of the iteration; vertices left out get 0. A result of an earlier call is a *warm
-        start*: vertices of both graphs keep their rank, new ones begin at ``1/n``, and the sum is
-        made 1 again. The answer is the same within the tolerance, in fewer steps.
+        Start of the iteration; vertices left out get 0. `None`: all alike, or by degrees. A result
+        of an earlier call is a *warm start*: vertices of both graphs keep their rank, new ones
+        begin at ``1/n``, and the sum is made 1 again. The answer is the same within the tolerance,
+        in fewer steps.
     weight
         ``"weight"``: an edge's share is by its weight, which must be ``>= 0``. `None`: all alike.
     dangling

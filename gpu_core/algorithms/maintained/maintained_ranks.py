@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MASS: Final = "rank_masses"
 PRESENT: Final = "rank_present"
 RANKS: Final = "ranks"
+#: With ranks of an undirected graph uint32: degrees of the graph that they are of.
+DEGREES: Final = "rank_degrees"
 #: Four reals, the first two alpha and tol, and whole numbers, the last of them max_iter; int64.
 NUMBERS: Final = "rank_numbers"
 
@@ -41,7 +43,7 @@ class MaintainedRanks(ABC):
     needs_reverse = False
     #: Of either engine, so that each can read what the other wrote.
     kept: Mapping[str, Mapping[str, str]] = {
-        "vertices": {MASS: "int64", PRESENT: "bool", RANKS: "float64"},
+        "vertices": {MASS: "int64", PRESENT: "bool", RANKS: "float64", DEGREES: "uint32"},
         "ranks": {NUMBERS: "int64"},
     }
 

@@ -1,8 +1,10 @@
 """Maintained PageRank by warm starts, for engines where pushing residuals is slower, as on a GPU.
 
 A batch costs nothing: it makes the ranks stale. On request, or when an epoch is pinned, the
-steps of `pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)``
-do; with the same bound. Nothing else is kept, so an audit has nothing to compare.
+steps of `pagerank` start from the ranks before, by vertex index, with the same bound. Of undirected
+graphs the degrees are kept that the ranks belong to: by what has become of them since, the start is
+nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
+Nothing else is kept, so an audit has nothing to compare.
 
 What an engine offers: `WarmTwin`, beside the steps themselves.
 """
@@ -20,7 +22,7 @@ from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
-from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
+from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -29,11 +31,20 @@ if TYPE_CHECKING:
 class WarmTwin(Protocol):
     """What an engine offers to start from earlier ranks, as it keeps them."""
 
-    def start_at(self, workspace: Any, out: Rows, kept: Any) -> Array:
-        """float64[vertex_count], sum 1: a start from earlier ranks, by vertex index."""
+    def start_at(self, workspace: Any, out: Rows, kept: Any, alpha: float) -> Array:
+        """float64[vertex_count], sum 1: a start from earlier ranks, by vertex index.
 
-    def kept_at(self, workspace: Any, ids: Array | None, ranks: npt.NDArray[np.float64]) -> Any:
-        """Ranks of a checkpoint as they are kept here; ``ids``: `Reader.id_table`."""
+        ``kept.degrees``: of the undirected graph that they are of; None: the start is the ranks.
+        """
+
+    def kept_at(
+        self,
+        workspace: Any,
+        ids: Array | None,
+        ranks: npt.NDArray[np.float64],
+        degrees: npt.NDArray[np.uint32] | None,
+    ) -> Any:
+        """Ranks and degrees of a checkpoint as they are kept here; ``ids``: `Reader.id_table`."""
 
 
 class WarmPageRank(MaintainedRanks):
@@ -55,7 +66,7 @@ class WarmPageRank(MaintainedRanks):
 
     @property
     def nbytes(self) -> int:
-        """8 bytes a vertex record, and 8 of users' ids where these are not the indices."""
+        """8 bytes a vertex record, 4 of degrees, 8 of users' ids where they are not the indices."""
         return 0 if self._found is None else int(self._found.ranks.nbytes)
 
     def begin(self, reader: Reader) -> None:
@@ -71,12 +82,16 @@ class WarmPageRank(MaintainedRanks):
             self._found = None
             return
         adjacencies, start = adjacencies_of(reader), None
+        out = adjacencies.out
         if self._found is not None:
-            start = _twin(reader).start_at(reader.workspace, adjacencies.out, self._found.ranks)
+            kept = self._found.ranks
+            start = _twin(reader).start_at(reader.workspace, out, kept, self.alpha)
         self._found = make_steps(
             reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
             max_iter=self.max_iter,
         )  # fmt: skip
+        if not adjacencies.directed:
+            self._found.ranks.degrees = out.degree.copy()
         self._is_stale = False
 
     def settle(self, reader: Reader) -> None:
@@ -103,34 +118,40 @@ class WarmPageRank(MaintainedRanks):
         return copy(self)
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-        """Ranks by vertex index, stale or not, and how exact they are."""
-        ranks = np.zeros(reader.vertex_count)
+        """Ranks by vertex index, stale or not, the degrees then, and how exact they are."""
+        arrays: dict[str, npt.NDArray[np.generic]] = {}
+        arrays[RANKS] = ranks = np.zeros(reader.vertex_count)
         residual = bound = 0.0
         steps = 0
         if self._found is not None:
             kept, steps, residual, bound_of = self._found
-            found = kept.by_index()
+            found, degrees = kept.by_index(), kept.degrees_by_index()
             ranks[: found.size] = found
             bound = bound_of() if callable(bound_of) else bound_of
-        return {
-            RANKS: ranks,
-            NUMBERS: self._numbers((residual, bound), (int(self._is_stale), 0, steps)),
-        }
+            if degrees is not None:
+                arrays[DEGREES] = np.zeros(ranks.size, np.uint32)
+                arrays[DEGREES][: degrees.size] = degrees
+        numbers = self._numbers((residual, bound), (int(self._is_stale), 0, steps))
+        return arrays | {NUMBERS: numbers}
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
         """Take the ranks of a checkpoint, or a start from the masses of another engine's."""
         if NUMBERS not in arrays or not (RANKS in arrays or MASS in arrays):
             return False
         reals, whole = self._take_numbers(arrays)
+        degrees = None
         if RANKS in arrays:
             ranks = np.array(arrays[RANKS], np.float64)
             (residual, bound), (is_stale, _, steps) = reals, whole
+            # Those of an older graphtide have none.
+            if DEGREES in arrays:
+                degrees = np.array(arrays[DEGREES], np.uint32)
         else:
             ranks = np.maximum(arrays[MASS].astype(np.float64), 0.0)
             ranks /= max(float(ranks.sum()), 1.0)
             residual, bound, is_stale, steps = 0.0, 0.0, 1, 0
         if ranks.any():
-            kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks)
+            kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks, degrees)
             self._found = Ranks(kept, steps, residual, bound)
             self._is_stale = bool(is_stale)
         return True

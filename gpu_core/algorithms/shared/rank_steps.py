@@ -49,7 +49,7 @@ def make_steps(
     reader, adjacencies
         Of the graph, which has a vertex; rows with weights where these count.
     start
-        ``x``, sum 1; None: the same for all vertices.
+        ``x``, sum 1; None: one that the engine makes, the same for all vertices or by degrees.
     surfer
         Its ``strengths`` may be None where edges count alike.
     is_plain

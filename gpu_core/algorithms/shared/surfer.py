@@ -24,3 +24,8 @@ class Surfer(NamedTuple):
     #: out-edge. None: to all present vertices alike.
     teleport: Vector = None
     dangling: Vector = None
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all edges, and all vertices that jumps may lead to, count alike."""
+        return not self.weighted and self.teleport is None and self.dangling is None

@@ -165,49 +165,6 @@ extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const 
     if (threadIdx.x == 0 && sum) atomicAdd(&found[0], sum);
 }
 
-// Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
-//
-// Launch      256 threads a block, one a vertex of now or of then, whichever are more
-// Reads       present     of `Rows`
-//             earlier     f64[earlier_count], negative: absent
-//             earlier_ids, ids  i64 users' ids of each index then and now; null: they are the indices
-// Writes      start       f64[n], not divided by its sum yet; 0 for absent vertices
-//             state       start_sum: the sum; moved: how many vertices of then are not at their index
-extern "C" __global__ void keep_ranks(const u8* __restrict__ present, const i64 count,
-                                      const double* __restrict__ earlier, const i64 earlier_count,
-                                      const i64* __restrict__ earlier_ids,
-                                      const i64* __restrict__ ids, const double uniform,
-                                      double* __restrict__ start, u64* words) {
-    State* state = state_in(words);
-    const i64 vertex = thread_of_grid();
-    const bool is_present = vertex < count && present[vertex];
-    const bool was_present = vertex < earlier_count && earlier[vertex] >= 0;
-    const bool is_same =
-        is_present && was_present && (!ids || ids[vertex] == earlier_ids[vertex]);
-    const double rank = is_same ? earlier[vertex] : is_present ? uniform : 0.0;
-    if (vertex < count) start[vertex] = rank;
-    const double sum = block_sum<double, 256>(rank);
-    const u32 moved = block_sum<u32, 256>(was_present && !is_same);
-    if (threadIdx.x == 0) {
-        add_fixed(&state->start_sum, sum);
-        if (moved) atomicAdd(&state->moved, static_cast<u64>(moved));
-    }
-}
-
-// Divide by the sum; where all the rank was on vertices that are gone, begin at 1/n.
-//
-// Launch      one thread a vertex
-extern "C" __global__ void normalise_ranks(const u8* __restrict__ present, const i64 count,
-                                           const double uniform, double* __restrict__ start,
-                                           u64* words) {
-    const State* state = state_in(words);
-    const i64 vertex = thread_of_grid();
-    if (vertex >= count) return;
-    const bool is_present = present[vertex];
-    const double sum = unfixed(state->start_sum);
-    start[vertex] = !is_present ? 0.0 : sum > 0 ? start[vertex] / sum : uniform;
-}
-
 // Step number `step`, unless the one before was the last.
 //
 // Launch      as slices.cuh says

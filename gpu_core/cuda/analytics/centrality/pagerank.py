@@ -44,8 +44,10 @@ from ..parts.hubs import NO_HUBS, Hubs, hubs_bytes
 from ..parts.largest import largest
 from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 from ..parts.steps_ahead import steps_to
+from .pagerank_start import start_of, start_of_same
 
 Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
 Vector = npt.NDArray[np.float64]
 
 _SOURCE: Final = "pagerank.cu"
@@ -81,16 +83,24 @@ class KeptRanks:
     def __init__(self, device: Device, ranks: Array, ids: Array | None) -> None:
         self._device = device
         self.ranks, self.ids = ranks, ids
+        #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of: given
+        #: by whoever starts from them when the graph has changed.
+        self.degrees: Array | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return int(self.ranks.nbytes + (0 if self.ids is None else self.ids.nbytes))
+        arrays = self.ranks, self.ids, self.degrees
+        return sum(int(each.nbytes) for each in arrays if each is not None)
 
     def by_index(self) -> Vector:
         """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
         ranks: Vector = np.maximum(self._device.to_locked_host(self.ranks), 0.0)
         return ranks
+
+    def degrees_by_index(self) -> UInt32s | None:
+        """uint32[vertex_count], in host memory, if they are known."""
+        return None if self.degrees is None else self._device.to_host(self.degrees)
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
@@ -150,42 +160,30 @@ def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object)
     """
     if not isinstance(kept, KeptRanks) or (ids is None) != (kept.ids is None):
         return None
-    start, has_moved = _start(workspace, out, kept.ranks, kept.ids, ids)
-    return None if has_moved else start
+    return start_of_same(workspace, out, kept.ranks, kept.ids, ids)
 
 
-def start_at(workspace: Workspace, out: Rows, kept: KeptRanks) -> Array:
-    """As `warm_start`, but by index, whichever vertex was there then; waits for nothing."""
-    return _start(workspace, out, kept.ranks, None, None)[0]
+def start_at(workspace: Workspace, out: Rows, kept: KeptRanks, alpha: float) -> Array:
+    """As `warm_start`, but by index, whichever vertex was there then; waits for nothing.
+
+    Where ``kept`` has degrees, the start goes by those of now as well, as an undirected graph of
+    damping ``alpha`` allows (`pagerank_start.py`).
+    """
+    return start_of(workspace, out, kept.ranks, kept.degrees, alpha=alpha)
 
 
-def _start(
-    workspace: Workspace, out: Rows, earlier: Array, earlier_ids: Array | None, ids: Array | None
-) -> tuple[Array, bool]:
-    """A start from earlier ranks, and whether one of their vertices has left its index."""
-    device, count = workspace.device, out.count
-    start = device.empty(count, np.float64)
-    uniform = np.float64(1.0 / out.num_vertices)
-    with workspace.scratch(_STATE.itemsize) as scratch:
-        state = zeros(scratch, words_of(_STATE), np.uint64)
-        device.launch(
-            _SOURCE, "keep_ranks", blocks_for(max(count, earlier.size)), THREADS, out.present,
-            np.int64(count), earlier, np.int64(earlier.size), earlier_ids, ids, uniform, start,
-            state,
-        )  # fmt: skip
-        device.launch(
-            _SOURCE, "normalise_ranks", blocks_for(count), THREADS, out.present, np.int64(count),
-            uniform, start, state,
-        )  # fmt: skip
-        has_moved = ids is not None and device.read_words(state).view(_STATE)["moved"][0] > 0
-    return start, bool(has_moved)
+def kept_at(
+    workspace: Workspace, ids: Array | None, ranks: Vector, degrees: UInt32s | None
+) -> KeptRanks:
+    """Ranks by vertex index, 0 of absent vertices, as `iterate` would have kept them.
 
-
-def kept_at(workspace: Workspace, ids: Array | None, ranks: Vector) -> KeptRanks:
-    """Ranks by vertex index, 0 of absent vertices, as `iterate` would have kept them."""
+    ``degrees``: uint32[vertex_count], of the graph that they are of; None: not known.
+    """
     device = workspace.device
     kept = device.to_device(np.where(ranks > 0, ranks, -1.0))
-    return KeptRanks(device, kept, None if ids is None else ids.copy())
+    found = KeptRanks(device, kept, None if ids is None else ids.copy())
+    found.degrees = None if degrees is None else device.to_device(degrees)
+    return found
 
 
 def iterate(
@@ -210,8 +208,9 @@ def iterate(
     surfer
         With strengths on the device, other vectors in host memory.
     start
-        float64[vertex_count] with sum 1, 0 for absent vertices: ``x``. None: the same for all
-        present vertices.
+        float64[vertex_count] with sum 1, 0 for absent vertices: ``x``. None: by degrees, where
+        these say something of the ranks (`pagerank_start.py`), or the same for all present
+        vertices.
     most_radius
         Bound of the radius by which steps go beyond plain ones (``chebyshev.cuh``); 0: none
         does.
@@ -226,6 +225,8 @@ def iterate(
         Gives what is known of the rounding of that step; waits for the device.
     """
     device, count, weighted = workspace.device, adjacencies.out.count, surfer.weighted
+    if start is None and most_radius > 0 and surfer.is_even:
+        start = start_of(workspace, adjacencies.out, None, None, alpha=surfer.alpha)
     need = in_slices_bytes(device, adjacencies, weighted=weighted) + hubs_bytes(count)
     need += bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
     with workspace.scratch(need) as scratch, _done_when_broken_off(device):

@@ -1,7 +1,7 @@
 // pagerank_step.cuh -- one step of PageRank but for the sums of rows: what is kept from step to step, what
 // becomes of a row's sum, and when steps end.
 //
-// Part of     pagerank.cu, whose head has the formulas
+// Part of     pagerank.cu, whose head has the formulas; pagerank_start.cu has the numbers of fixed point
 // Host twin   gpu_core/host/analytics/centrality/pagerank.py
 //
 // A kernel makes a `Step` of a `Pull`, and asks `is_over`; it calls `prepare` and `finish` for each row, and
@@ -28,8 +28,6 @@ struct State {
     u64 linked;           // vertices that have edges
     i64 steps;            // made so far, but for launches that changed nothing
     i64 ended;            // 1: they change nothing from here on
-    u64 start_sum;        // of keep_ranks
-    u64 moved;
 };
 __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 

@@ -40,6 +40,7 @@ from ....jit.prefetch import FAR_AHEAD, prefetch_words
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
 from .chebyshev import Chebyshev
+from .pagerank_start import start_of
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -86,7 +87,9 @@ def iterate(
     """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
 
     Parameters are those of `Iteration` and `Chebyshev`; a vector that is `None` is the same for all
-    present vertices. What a twin on a device needs, a workspace and users' ids, is of no use here.
+    present vertices, but the start, which goes by degrees where these say something of the ranks
+    (`pagerank_start.py`). What a twin on a device needs, a workspace and users' ids, is of no use
+    here.
 
     Returns
     -------
@@ -96,6 +99,8 @@ def iterate(
     rounding
         Gives what is known of the rounding of that step.
     """
+    if start is None and most_radius > 0.0 and surfer.is_even:
+        start = start_of(adjacencies.out, surfer.alpha)
     uniform = adjacencies.out.present / adjacencies.out.num_vertices
     vectors = start, surfer.teleport, surfer.dangling
     start, teleport, dangling = (uniform if each is None else each for each in vectors)
