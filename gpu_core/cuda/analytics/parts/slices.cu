@@ -8,7 +8,6 @@
 #include "slices.cuh"
 
 constexpr int MEASURED_SLICES = 8;  // of a warp
-constexpr int COPY_BLOCKS = 6;      // of copy_slices, a multiprocessor
 constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
 
 // Lengths of rows, and where slices begin, counted from the first row of their block.
@@ -139,6 +138,8 @@ typedef u64 WeightBits;
 #else
 typedef u32 WeightBits;
 #endif
+// Of copy_slices, a multiprocessor.
+constexpr int COPY_BLOCKS = WIDE_WEIGHTS ? 4 : 6;
 
 // Copy the neighbors, and the weight of each entry.
 //
