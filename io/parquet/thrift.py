@@ -3,10 +3,18 @@
 A structure becomes a dict from the numbers of its fields to values: whole numbers, booleans, text
 as views of the data, lists, structures. The caller knows the type of a field.
 
+What is written is a structure that was read, with other numbers in it (`moved`), or pieces of such
+(`field_spans`).
+
 Source: "Thrift compact protocol encoding" of the Thrift project's specification.
 """
 
+from collections.abc import Mapping
 from typing import Any
+
+#: Numbers to be added to fields, by number of the field: within a structure, or all structures of a
+#: list, a mapping of its own.
+Moves = Mapping[int, "int | Moves"]
 
 #: Structures and lists within each other; a footer has up to eight.
 _MOST_DEPTH = 16
@@ -78,10 +86,7 @@ def _value(data: memoryview, at: int, kind: int, depth: int) -> tuple[Any, int]:
 
 
 def _list(data: memoryview, at: int, depth: int) -> tuple[list[Any], int]:
-    head, at = data[at], at + 1
-    length, kind = head >> 4, head & 0x0F
-    if length == 15:  # it follows
-        length, at = _varint(data, at)
+    length, kind, at = _list_head(data, at)
     values = []
     for _ in range(length):
         value, at = _value(data, at, kind, depth)
@@ -89,6 +94,15 @@ def _list(data: memoryview, at: int, depth: int) -> tuple[list[Any], int]:
         if at > len(data):
             raise IndexError
     return values, at
+
+
+def _list_head(data: memoryview, at: int) -> tuple[int, int, int]:
+    """Length of a list, type of its values, and where the first of them begins."""
+    head, at = data[at], at + 1
+    length = head >> 4
+    if length == 15:  # it follows
+        length, at = _varint(data, at)
+    return length, head & 0x0F, at
 
 
 def _number(data: memoryview, at: int) -> tuple[int, int]:
@@ -107,3 +121,87 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
             msg = "a number has more than 64 bits"
             raise ThriftError(msg)
     return number | byte << shift, at + 1
+
+
+def moved(data: memoryview, by: Moves) -> memoryview:
+    """The structure that begins at byte 0, with numbers added to some of its fields."""
+    written = bytearray()
+    _move(data, 0, by, written)
+    return memoryview(written)
+
+
+def _move(data: memoryview, at: int, by: Moves, written: bytearray) -> int:
+    """Write a structure as `moved`; gives where it ends."""
+    number = 0
+    while data[at]:
+        start = at
+        number, kind, at = _field_head(data, at, number)
+        move = by.get(number)
+        if move is None:
+            at = _value_end(data, at, kind)
+            written += data[start:at]
+        elif isinstance(move, int):
+            written += data[start:at]
+            value, at = _number(data, at)
+            written += number_bytes(value + move)
+        else:
+            count = 1
+            if kind == _LIST:
+                count, _, at = _list_head(data, at)
+            written += data[start:at]
+            for _ in range(count):
+                at = _move(data, at, move, written)
+    written.append(0)
+    return at + 1
+
+
+def field_spans(data: memoryview) -> dict[int, tuple[int, int]]:
+    """Bytes at which the values of the fields of a structure begin and end, by number."""
+    spans = {}
+    at = number = 0
+    while data[at]:
+        number, kind, start = _field_head(data, at, number)
+        at = _value_end(data, start, kind)
+        spans[number] = start, at
+    return spans
+
+
+def list_items(data: memoryview) -> tuple[int, memoryview]:
+    """Length of the list that is all of ``data``, and the bytes of its values."""
+    length, _, at = _list_head(data, 0)
+    return length, data[at:]
+
+
+def structures_bytes(items: list[memoryview], count: int) -> bytes:
+    """A list of structures: ``count`` in all, in the bytes of ``items``."""
+    length = _varint_bytes(count) if count >= 15 else b""
+    head = bytes([min(count, 15) << 4 | _STRUCTURE]) + length
+    return b"".join([head, *items])
+
+
+def number_bytes(number: int) -> bytes:
+    """A whole number of up to 64 bits, as the value of a field."""
+    return _varint_bytes(number << 1 ^ number >> 63)
+
+
+def _varint_bytes(number: int) -> bytes:
+    written = bytearray()
+    while number >= 0x80:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    written.append(number)
+    return bytes(written)
+
+
+def _field_head(data: memoryview, at: int, before: int) -> tuple[int, int, int]:
+    """Number and type of a field, and where its value begins; ``before``: number of the last."""
+    head, at = data[at], at + 1
+    if head >> 4:
+        return before + (head >> 4), head & 0x0F, at
+    number, at = _number(data, at)
+    return number, head & 0x0F, at
+
+
+def _value_end(data: memoryview, at: int, kind: int) -> int:
+    # A field that is a boolean has no bytes beside its head.
+    return at if kind in (_TRUE, _FALSE) else _value(data, at, kind, _MOST_DEPTH)[1]

@@ -15,10 +15,12 @@ from graphtide.io.checked_tables import (
     DIGEST_KEY,
     FACTS_KEY,
     DamagedTableError,
+    encodings,
     read_facts,
     read_table,
     write_table,
 )
+from graphtide.io.parquet import row_groups
 
 FACTS = {"parameters": {"alpha": 0.85, "max_iter": 500}}
 
@@ -39,7 +41,14 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, rows: int) -> None:
     assert pq.read_table(path).equals(table_of(rows)), "others read it as any other file"
 
 
-def test_other_readers_read_what_was_written(tmp_path: Path) -> None:
+@pytest.fixture(params=[1 << 19, 400], ids=["one group", "groups side by side"])
+def group_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Rows of a row group: as it is, or few."""
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", request.param)
+    return int(request.param)
+
+
+def test_other_readers_read_what_was_written(tmp_path: Path, group_rows: int) -> None:
     path, draw = tmp_path / "a.parquet", np.random.default_rng(4)
     # Every encoding that is chosen by type; 1 << 11 rows, so that floats have more than one block.
     columns = {
@@ -58,6 +67,30 @@ def test_other_readers_read_what_was_written(tmp_path: Path) -> None:
         for read in (frame[name].to_numpy(), table[name].to_numpy()):
             found = read.tolist() if name == "name" else read.astype(column.dtype).tobytes()
             assert found == expected, name
+    file = pq.read_metadata(path)
+    groups = [file.row_group(number) for number in range(file.num_row_groups)]
+    sizes = [min(group_rows, (1 << 11) - start) for start in range(0, 1 << 11, group_rows)]
+    assert [group.num_rows for group in groups] == sizes
+    # Each group by itself, where the footer says.
+    with pq.ParquetFile(path) as whole:
+        for number, size in enumerate(sizes):
+            rows = whole.read_row_group(number)["vertex"].to_numpy()
+            first = number * group_rows
+            np.testing.assert_array_equal(rows, columns["vertex"][first : first + size])
+
+
+@pytest.mark.parametrize("group", [300, 999, 11], ids=["4", "2", "91 groups"])
+def test_groups_side_by_side_are_the_bytes_that_pyarrow_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int
+) -> None:
+    table, files = table_of(1000), [tmp_path / name for name in ("a", "b", "c")]
+    write_table(files[0], table, FACTS)
+    metadata = pq.read_schema(files[0]).metadata
+    with_metadata = table.replace_schema_metadata(metadata)
+    pq.write_table(with_metadata, files[1], row_group_size=group, **encodings(table))
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", group)
+    write_table(files[2], table, FACTS)
+    assert files[2].read_bytes() == files[1].read_bytes()
 
 
 @pytest.mark.parametrize("repeat", [False, True])
@@ -72,7 +105,11 @@ def test_columns_take_less_than_as_pyarrow_writes_them(tmp_path: Path, repeat: b
     assert sizes[0] < 0.8 * sizes[1]
 
 
-def test_no_byte_can_change_what_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [1 << 19, 20])
+def test_no_byte_can_change_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", rows)
     path, table, draw = tmp_path / "a.parquet", table_of(50), random.Random(3)
     write_table(path, table, FACTS)
     whole = path.read_bytes()
