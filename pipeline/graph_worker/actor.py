@@ -28,17 +28,20 @@ A worker begins with no more tasks than it has threads, and batches that queue f
 actor count. So the thread that is to wait makes room for another one first, on which methods run
 from then on: batches that come there are left to the one that waits.
 
-An analytic that fails is one result less: the graph, and what else was asked of it, remain.
+An analytic that fails is one result less: the graph, and what else was asked of it, remain. Columns
+that are written are arrays of their own. They are fetched by other threads, while the next result
+is computed, or the next graph is read: the graph that they are of is not kept for that.
 
 Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
-results and copies go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
+results and copies go to the client as arrays, through shared memory (``shared_arrays.py``), and it
 writes them, because it alone holds the lock of the state.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Condition
 from types import MappingProxyType
@@ -62,7 +65,15 @@ from ..workers.warm_up import warm_graph
 from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
-from .findings import Asked, Findings, finding
+from .findings import (
+    Asked,
+    Columns,
+    Findings,
+    SharedFindings,
+    columns_of,
+    finding,
+    shared_columns,
+)
 from .handover import Inbox, RingSize
 from .notice import Memory, Notice, forget_frames, pickled_error
 from .pinned import (
@@ -91,6 +102,9 @@ _LOOK_SECONDS = 1.0
 #: Seconds before adjacencies are first counted by size: a short run need not. Then so many times
 #: what a count takes, which reads all vertex records, lie between two.
 _COUNT_SECONDS, _COUNT_PAUSE = 5.0, 300
+
+#: Results whose columns are fetched at once, and bytes a vertex that these may take on a GPU.
+_FETCHED_AT_ONCE, _COLUMNS_BYTES = 2, 64
 
 #: Batches opened before they are due: they are on their way to a GPU while others are applied.
 _AHEAD = 2
@@ -175,6 +189,8 @@ class GraphActor:
         self._pins = AskedPins(self._pinned)
         #: Boundary -> the copy of it, until the client has it.
         self._shared: dict[int, SharedArrays] = {}
+        #: Boundary -> findings with columns that are shared, and their memory, likewise.
+        self._found: dict[int, tuple[Findings, list[SharedArrays]]] = {}
         #: Batches since the newest copy.
         self._applied: list[AppliedBatch] = []
         #: Of the newest batch.
@@ -411,8 +427,9 @@ class GraphActor:
             if asked.epoch and not asked.results and is_copied_at_once(self._graph):
                 kept = CopiedGraph.of(self._graph)
             elif asked.epoch:
-                # Analytics take up to as much again for themselves.
-                spare = self._graph.memory().graph_bytes if asked.results else 0
+                # Analytics take up to as much again for themselves, beside columns of the last one.
+                columns = _COLUMNS_BYTES * int(self._graph.num_vertices)
+                spare = self._graph.memory().graph_bytes + columns if asked.results else 0
                 # Checkpoints come by the clock, and must not show in the bits of results.
                 kept = self._graph.pin(spare_bytes=spare, settles=asked.results)
         is_epoch = kept is not self._graph
@@ -425,32 +442,61 @@ class GraphActor:
         self._pinned.append(pinned)
         return "epoch" if is_epoch else "graph"
 
-    def analyse(self, boundary: int, asked: Mapping[str, Asked]) -> Findings:
+    def analyse(
+        self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
+    ) -> Findings | SharedFindings:
         """Compute results of what is pinned, one by one, and reduce each to what is asked for.
 
-        ``asked``: name of the result -> what it is of.
+        Parameters
+        ----------
+        boundary
+            Where it is pinned.
+        asked
+            Name of the result -> what it is of.
+        share
+            Leave columns in shared memory, where the system has such a thing.
         """
         start = time.perf_counter()
-        found, failed = {}, {}
-        with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=False) as pinned:
-            graph = pinned.graph
-            assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
-            for name, each in asked.items():
-                try:
-                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
-                    with graph.lock:
-                        result = graph.compute(each.kind, **each.arguments)
-                        found[name] = finding(each, result)
-                except _NOT_OF_THE_ANALYTIC as error:
-                    error.args = (f"result {name}: {error}",)
-                    raise
-                except Exception as error:
-                    failed[name] = str(error) or type(error).__name__
-                    # Its frames have the graph, and what was computed so far.
-                    forget_frames(error)
-                # Before the next one takes memory.
-                result = None
-        return Findings(found, pinned.source, time.perf_counter() - start, failed)
+        failed: dict[str, str] = {}
+        found, fetching, shared = {}, {}, {}
+        with (
+            ends_with_its_device(),
+            ThreadPoolExecutor(_FETCHED_AT_ONCE, "graphtide-columns") as pool,
+        ):
+            with self._pinned.reading(boundary, checkpoint=False) as pinned:
+                graph = pinned.graph
+                assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
+                for name, each in asked.items():
+                    with _failing_alone(name, failed):
+                        # One lock for both: on a GPU, on the stream of epochs, beside batches.
+                        with graph.lock:
+                            result = graph.compute(each.kind, **each.arguments)
+                            found[name] = finding(each, result)
+                        if each.written is not None:
+                            fetching[name] = pool.submit(_fetch, each, result, share=share)
+                    # Its columns on a GPU go as soon as they are fetched.
+                    result = None
+            seconds = time.perf_counter() - start
+            for name, fetched in fetching.items():
+                reduced = found.pop(name)
+                with _failing_alone(name, failed):
+                    columns, memory = fetched.result()
+                    found[name] = replace(reduced, columns=columns)
+                    if memory is not None:
+                        shared[name] = memory
+        findings = Findings(found, pinned.source, seconds, failed)
+        if not shared:
+            return findings
+        self._found[boundary] = findings, list(shared.values())
+        return SharedFindings.of(findings, shared)
+
+    def findings(self, boundary: int) -> Findings:
+        """What was found, for a client that cannot open the memory of its columns."""
+        return self._found[boundary][0]
+
+    def let_go_of_columns(self, boundary: int) -> None:
+        """The client has the columns: processes that have mapped their memory keep it."""
+        self._found.pop(boundary, None)
 
     def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
         """Copy what is pinned.
@@ -498,6 +544,7 @@ class GraphActor:
         self._pins.clear()
         self._opened.clear()
         self._shared.clear()
+        self._found.clear()
         self._pinned.clear()
         del self._inbox, self._graph
 
@@ -512,6 +559,26 @@ class GraphActor:
                 "pinned_bytes": self._arena.pinned_bytes,
             }
         )
+
+
+@contextmanager
+def _failing_alone(name: str, failed: dict[str, str]) -> Iterator[None]:
+    """Enter a result that fails into ``failed``; an error that is not of its analytic goes on."""
+    try:
+        yield
+    except _NOT_OF_THE_ANALYTIC as error:
+        error.args = (f"result {name}: {error}",)
+        raise
+    except Exception as error:
+        failed[name] = str(error) or type(error).__name__
+        # Its frames have the graph, and what was computed so far.
+        forget_frames(error)
+
+
+def _fetch(asked: Asked, result: Any, *, share: bool) -> tuple[Columns, SharedArrays | None]:
+    """Columns of a result in host memory, and the memory that they lie in if it is shared."""
+    columns = columns_of(asked, result)
+    return columns, shared_columns(columns) if share else None
 
 
 def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -> None:

@@ -1,13 +1,19 @@
 """Results of analytics after a batch, in the form in which they travel to the client.
 
-A result is reduced beside the graph: to the few values that the summary of batches and those who
-watch a run see, and to its columns only where these are written. So a run with results after every
-batch does not send, at each of them, a row for every vertex.
+A result is reduced beside the graph to the few values that the summary of batches and those who
+watch a run see (`finding`). Its columns come here only where they are written, and need the graph
+no more (`columns_of`). So a run with results after every batch does not send, at each of them, a
+row for every vertex.
+
+Columns of many vertices go to a client on the same machine through shared memory (`SharedFindings`,
+``shared_arrays.py``), not through Dask, which would copy them twice on its threads for messages,
+beside those of batches.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +22,18 @@ from ...gpu_core.algorithms.analytic import Summary
 from ...gpu_core.algorithms.registry import analytic_named
 from ...gpu_core.report import BatchSource
 from ...io.state.results import FailedResult
+from .shared_arrays import ArraysAddress, SharedArrays, open_arrays
 
 #: What is written of a result after a batch: all columns, or the rows that changed since the result
 #: before it; None: only its values in the summary of batches.
 Written = Literal["whole", "changes"] | None
+
+#: Name -> values, one item a vertex.
+Columns = dict[str, npt.NDArray[Any]]
+
+#: Bytes of a result's columns from which they are shared: to say that they are no longer needed
+#: takes a task of its own.
+_LEAST_SHARED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,8 +60,8 @@ class Finding:
     #: As `Analytic.figures_of` gives them.
     figures: Mapping[str, float | None]
     written: Written
-    #: Name -> values, one item a vertex; None: they are not written.
-    columns: Mapping[str, npt.NDArray[Any]] | None
+    #: None: they are not written.
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True)
@@ -73,21 +87,55 @@ class Findings:
         return [FailedResult(batch_id, name, reason) for name, reason in self.failed.items()]
 
 
-def finding(asked: Asked, result: Any) -> Finding:
-    """Reduce what ``compute`` returned to what is asked for; the graph's lock is held.
+@dataclass(frozen=True)
+class SharedFindings:
+    """Findings of which columns lie in shared memory, until they are let go of."""
 
-    Columns that are not written stay where they are.
-    """
+    #: These columns are empty here.
+    findings: Findings
+    #: Name of the result -> where they are.
+    addresses: Mapping[str, ArraysAddress]
+
+    @classmethod
+    def of(cls, findings: Findings, shared: Mapping[str, SharedArrays]) -> Self:
+        """Findings without the columns that are shared, by the name of the result."""
+        empty = {name: replace(findings.found[name], columns={}) for name in shared}
+        addresses = {name: each.address for name, each in shared.items()}
+        return cls(replace(findings, found={**findings.found, **empty}), addresses)
+
+    def opened(self) -> Findings:
+        """The findings, with all columns; OSError where their memory cannot be opened here."""
+        found = dict(self.findings.found)
+        for name, address in self.addresses.items():
+            found[name] = replace(found[name], columns=open_arrays(address))
+        return replace(self.findings, found=found)
+
+
+def finding(asked: Asked, result: Any) -> Finding:
+    """Reduce what ``compute`` returned, without its columns; the graph's lock is held."""
     analytic = analytic_named(asked.kind)
     figures = analytic.figures_of(result)
-    if asked.written is None:
-        summary = {**analytic.brief_of(result, asked.parameters), **figures}
-        return Finding(summary, figures, None, None)
-    columns = analytic.values(result)
-    summary = {**analytic.summary(columns, asked.parameters), **figures}
+    # Made where the columns are: to copy them to the host is not what the graph is kept for.
+    summary = {**analytic.brief_of(result, asked.parameters), **figures}
+    return Finding(summary, figures, asked.written)
+
+
+def columns_of(asked: Asked, result: Any) -> Columns:
+    """Columns of what ``compute`` returned, as they are written; needs neither graph nor lock."""
+    columns = analytic_named(asked.kind).values(result)
     if asked.narrow:
         columns = {name: _narrow(column) for name, column in columns.items()}
-    return Finding(summary, figures, asked.written, columns)
+    return columns
+
+
+def shared_columns(columns: Columns) -> SharedArrays | None:
+    """Move columns to shared memory; None where they are few or texts, or there is none."""
+    arrays = columns.values()
+    is_worth_it = sum(each.nbytes for each in arrays) >= _LEAST_SHARED_BYTES
+    if is_worth_it and not any(each.dtype.hasobject for each in arrays):
+        with suppress(OSError):
+            return SharedArrays(columns)
+    return None
 
 
 def _narrow(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -14,7 +14,7 @@ from graphtide.gpu_core.algorithms.analytic import Analytic
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
 from graphtide.gpu_core.cuda.analytics.parts.largest import largest
-from graphtide.pipeline.graph_worker.findings import Asked, finding
+from graphtide.pipeline.graph_worker.findings import Asked, columns_of, finding
 
 analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
 
@@ -66,14 +66,12 @@ def test_a_summary_is_the_same_with_columns_and_without(
     given = {**analytic.example, **PARAMETERS.get(analytic.name, {})}
     if analytic.needs.unmet(directed=False, has_weights=False) is not None:
         pytest.skip("it needs a directed or a weighted graph")
-    summaries = [
-        finding(Asked(analytic.name, given, given, written), graph.compute(analytic.name, **given))
-        for written in (None, "whole")
-    ]
-    brief, whole = (each.summary for each in summaries)
+    asked = Asked(analytic.name, given, given, "whole")
+    brief = finding(asked, graph.compute(analytic.name, **given)).summary
+    result = graph.compute(analytic.name, **given)
+    whole = {**analytic.summary(columns_of(asked, result), given), **analytic.figures_of(result)}
     assert brief == whole
     assert list(map(type, brief.values())) == list(map(type, whole.values()))
-    assert summaries[0].columns is None
 
 
 @pytest.mark.parametrize("name", ["clustering", "pagerank", "katz_centrality"])
@@ -90,7 +88,7 @@ def test_columns_are_not_fetched_for_a_summary(
         monkeypatch.setattr(
             EmulatedDevice, copy, lambda self, a, real=real: fetched.append(a.size) or real(self, a)
         )
-    finding(Asked(name, {}, {}, None), result)
+    finding(Asked(name, {}, {}, "whole"), result)
     assert fetched, "the summary was not made on the device"
     assert max(fetched) <= 10 < graph.num_vertices
 

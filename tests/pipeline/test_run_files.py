@@ -1,5 +1,6 @@
 """The files of a run, as its loop writes them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from graphtide import BatchReport, DynamicGraph
@@ -8,7 +9,7 @@ from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
 from graphtide.pipeline.graph_worker.batches import AppliedBatch
-from graphtide.pipeline.graph_worker.findings import Findings, finding
+from graphtide.pipeline.graph_worker.findings import Findings, columns_of, finding
 from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
 from small_log import BATCH_ROWS, write_file
@@ -38,7 +39,8 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     settings = load_settings({"analytics": ["pagerank"]})
     with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
         for batch_id in range(2):
-            found = finding(files.asked(["pagerank"], 1)["pagerank"], graph.pagerank())
+            asked, result = files.asked(["pagerank"], 1)["pagerank"], graph.pagerank()
+            found = replace(finding(asked, result), columns=columns_of(asked, result))
             files.write_results(batch_id, Findings({"pagerank": found}, None, 0.5))
         for batch_id in range(2):
             files.write_checkpoint(batch_id, copy_of(batch_id), arrays)
