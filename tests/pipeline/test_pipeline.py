@@ -29,6 +29,7 @@ from graphtide.pipeline.graph_worker.pinned import Arrays
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.state_machine.in_flight import TasksInFlight
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
 from small_log import (
@@ -143,6 +144,13 @@ def test_columns_of_many_vertices_come_through_shared_memory_or_are_sent(
         asked.append(address)
         return open_arrays(replace(address, pid=2**22 + 1) if way == "sent" else address)
 
+    forget, let_go_of = TasksInFlight.submit_and_forget, []
+
+    def submitted(tasks: TasksInFlight, kind: str, *given: Any) -> None:
+        let_go_of.append(kind)
+        forget(tasks, kind, *given)
+
+    monkeypatch.setattr(TasksInFlight, "submit_and_forget", submitted)
     monkeypatch.setattr(findings, "open_arrays", opened)
     # PageRank has 0.6 MB, clustering twice as much.
     made = run_settings(
@@ -150,7 +158,8 @@ def test_columns_of_many_vertices_come_through_shared_memory_or_are_sent(
         handover="dask" if way == "dask" else "ring", result_floats="float32",
     )  # fmt: skip
     state = Path(run(str(log), str(tmp_path / "state"), made).folder)
-    assert len(asked) == (0 if way == "dask" else 2)
+    shared = 0 if way == "dask" else 2
+    assert len(asked) == let_go_of.count("let_go_of_columns") == shared
     graph = graphtide.DynamicGraph(directed=False)
     for batch, dst in enumerate((ids[::-1], np.zeros(count, np.int64))):
         graph.insert_edges(ids, dst)
