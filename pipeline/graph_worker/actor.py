@@ -103,8 +103,11 @@ _LOOK_SECONDS = 1.0
 #: what a count takes, which reads all vertex records, lie between two.
 _COUNT_SECONDS, _COUNT_PAUSE = 5.0, 300
 
-#: Results whose columns are fetched at once, and bytes a vertex that these may take on a GPU.
-_FETCHED_AT_ONCE, _COLUMNS_BYTES = 2, 64
+#: Results whose columns are fetched at once.
+_FETCHED_AT_ONCE = 2
+
+#: Bytes a vertex that the columns of a result take on a GPU until they are fetched: five columns.
+_COLUMNS_BYTES = 40
 
 #: Batches opened before they are due: they are on their way to a GPU while others are applied.
 _AHEAD = 2
@@ -427,9 +430,7 @@ class GraphActor:
             if asked.epoch and not asked.results and is_copied_at_once(self._graph):
                 kept = CopiedGraph.of(self._graph)
             elif asked.epoch:
-                # Analytics take up to as much again for themselves, beside columns of the last one.
-                columns = _COLUMNS_BYTES * int(self._graph.num_vertices)
-                spare = self._graph.memory().graph_bytes + columns if asked.results else 0
+                spare = self._spare_bytes() if asked.results else 0
                 # Checkpoints come by the clock, and must not show in the bits of results.
                 kept = self._graph.pin(spare_bytes=spare, settles=asked.results)
         is_epoch = kept is not self._graph
@@ -441,6 +442,13 @@ class GraphActor:
             self._applied = []
         self._pinned.append(pinned)
         return "epoch" if is_epoch else "graph"
+
+    def _spare_bytes(self) -> int:
+        """What is to be left beside an epoch of which results are computed."""
+        # Analytics take up to as much again as the graph for themselves. On a GPU columns of the
+        # result before are beside that, on their way to the host.
+        columns = 0 if self._graph.device is None else _COLUMNS_BYTES
+        return self._graph.memory().graph_bytes + columns * int(self._graph.num_vertices)
 
     def analyse(
         self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False

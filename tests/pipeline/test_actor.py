@@ -13,6 +13,7 @@ import pytest
 
 from actor_copies import analysed, batch_ids, copied, findings, hash_of, pin, whole
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.gpu_core.epoch import Epoch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosedError
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
@@ -295,6 +296,36 @@ def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
         found = analysed(actor, boundary, bfs={"sources": [1]})["bfs"]
         assert found["vertex"].tolist() == vertices
     assert actor._graph.memory().pinned_bytes == 0
+
+
+@pytest.mark.parametrize("engine", ["host", "cuda"])
+@pytest.mark.usefixtures("emulated_device")
+def test_beside_an_epoch_of_a_gpu_there_is_room_for_columns_too(
+    monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """They are there while the next result is computed, as much as that may need."""
+    spared, make = [], DynamicGraph.pin
+
+    def pinned_beside(graph: DynamicGraph, *, spare_bytes: int, settles: bool) -> Epoch:
+        spared.append(spare_bytes)
+        return make(graph, spare_bytes=spare_bytes, settles=settles)
+
+    actor = GraphActor({"engine": engine, "ids": "dense", "directed": False}, 0, None)
+    monkeypatch.setattr(DynamicGraph, "pin", pinned_beside)
+    draw = np.random.default_rng(3)
+    rows = draw.integers(0, 300, (2, 600))
+    actor.apply(0, LoadedBatch(UpdateBatch.from_rows(None, *rows, directed=False)))
+    pin(actor, 1, results=True, checkpoint=False, epoch=True)
+    graph = actor._graph
+    columns = 40 * graph.num_vertices if engine == "cuda" else 0
+    assert 0 < graph.num_vertices < 300
+    assert spared == [graph.memory().graph_bytes + columns]
+    expected = {name: graph.compute(name).columns for name in ("pagerank", "clustering")}
+    actor.apply(1, LoadedBatch(UpdateBatch.from_rows(None, *rows[::-1, ::2] // 2, directed=False)))
+    for name, found in analysed(actor, 1, pagerank={}, clustering={}).items():
+        assert {column: each.tobytes() for column, each in found.items()} == {
+            column: each.tobytes() for column, each in expected[name].items()
+        }
 
 
 def test_reports_wait_for_a_checkpoint() -> None:
