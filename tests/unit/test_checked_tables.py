@@ -1,8 +1,10 @@
 """Tables that carry a digest: what is read is what was written, or an error."""
 
+import errno
 import random
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from graphtide.gpu_core.errors import StateError
+from graphtide.io import checked_tables
 from graphtide.io.checked_tables import (
     DIGEST_KEY,
     FACTS_KEY,
@@ -103,6 +107,32 @@ def test_columns_take_less_than_as_pyarrow_writes_them(tmp_path: Path, repeat: b
     pq.write_table(table, tmp_path / "b.parquet", compression="zstd")
     sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in "ab"]
     assert sizes[0] < 0.8 * sizes[1]
+
+
+@pytest.mark.parametrize("fails", ["a group", "the footer", "the digest"])
+def test_what_cannot_be_written_leaves_the_file_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    path, encoded = tmp_path / "a.parquet", row_groups._encoded
+    write_table(path, table_of(9), FACTS)
+
+    def full(how: dict[str, Any], rows: pa.Table) -> tuple[memoryview, memoryview]:
+        if len(rows) == {"a group": 40, "the footer": 0}.get(fails):
+            raise OSError(errno.ENOSPC, "the disk is full")
+        return encoded(how, rows)
+
+    def no_digest(*_: object) -> bytes:
+        raise OSError(errno.ENOSPC, "no digest")
+
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", 60)
+    monkeypatch.setattr(row_groups, "_encoded", full)
+    if fails == "the digest":
+        monkeypatch.setattr(checked_tables, "_digest", no_digest)
+    with pytest.raises(StateError, match="No space left"):
+        write_table(path, table_of(100), FACTS)
+    monkeypatch.undo()
+    assert [each.name for each in tmp_path.iterdir()] == ["a.parquet"]
+    assert read_table(path).equals(table_of(9))
 
 
 @pytest.mark.parametrize("rows", [1 << 19, 20])
