@@ -29,7 +29,7 @@ from . import tasks
 from .answers import Answer, explain
 from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
-from .graph_worker.findings import Findings
+from .graph_worker.findings import Findings, SharedFindings
 from .graph_worker.notice import GraphStoppedError, Notice
 from .graph_worker.pinned import Arrays, Copy, PinAsked
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
@@ -87,6 +87,8 @@ class RunLoop:
         self._machine = machine
         self._files = files
         self._settings = settings
+        #: Whether arrays come here through shared memory.
+        self._shares = settings.handover != "dask"
         self._on_progress = on_progress
         self._follow = follow
         log = replace(files.log, time_unit=files.listing.time_unit)
@@ -215,10 +217,11 @@ class RunLoop:
                 self._ask("pin", tasks.pin_graph, boundary, asked, executor="default")
             case Analyse(_, boundary, results):
                 wanted = self._files.asked(results, boundary)
-                self._read("analytics", tasks.analyse_pinned, boundary, wanted)
+                analyse = partial(tasks.analyse_pinned, share=self._shares)
+                self._read("analytics", analyse, boundary, wanted)
             case Capture(_, boundary):
-                share = self._settings.handover != "dask"
-                self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
+                copy = partial(tasks.copy_pinned, share=self._shares)
+                self._read("checkpoint", copy, boundary)
             case WriteResults(boundary):
                 write = self._files.write_results
                 self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
@@ -382,10 +385,12 @@ class RunLoop:
             case "apply":
                 self._hear(answer)
                 return self._taken(generation, number)
+            case "analytics" if isinstance(answer, SharedFindings):
+                return self._opened(generation, number, answer)
             case "analytics":
-                self._findings[number] = answer
-                self._painter.failed(answer.failures(number - 1))
-                return events.Analysed(generation, number, answer.has_columns)
+                return self._analysed(generation, number, answer)
+            case "findings":
+                return self._analysed(generation, number, answer, is_shared=True)
             case "pin" if answer.kept == "missed":
                 return None
             case "pin":
@@ -415,6 +420,27 @@ class RunLoop:
             return events.GraphFailed(generation, notice.error)
         self._report(events.BatchFailed(generation, notice.failed_batch, notice.error))
         return events.BatchesApplied(generation, notice.boundary)
+
+    def _opened(self, generation: int, boundary: int, shared: SharedFindings) -> Event | None:
+        """Take columns to us; None where they have to be sent."""
+        try:
+            findings = shared.opened()
+        except OSError:
+            self._ask("findings", tasks.send_findings, boundary)
+            return None
+        return self._analysed(generation, boundary, findings, is_shared=True)
+
+    def _analysed(
+        self, generation: int, boundary: int, findings: Findings, *, is_shared: bool = False
+    ) -> Event:
+        """Results are here; ``is_shared``: the graph worker keeps memory that they came through."""
+        assert self._tasks is not None
+        if is_shared:
+            let_go = tasks.let_go_of_columns
+            self._tasks.submit_and_forget("let_go_of_columns", boundary, let_go)
+        self._findings[boundary] = findings
+        self._painter.failed(findings.failures(boundary - 1))
+        return events.Analysed(generation, boundary, findings.has_columns)
 
     def _copied(
         self, generation: int, boundary: int, arrays: Arrays | ArraysAddress

@@ -33,7 +33,7 @@ from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor
 from .graph_worker.batches import LoadedBatch
-from .graph_worker.findings import Asked, Findings
+from .graph_worker.findings import Asked, Findings, SharedFindings
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.kept_graph import KeptGraph
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
@@ -119,10 +119,24 @@ def pin_graph(actor_key: str, boundary: int, asked: PinAsked) -> PinAnswer:
         return _actor_beside(actor_key).pin(asked)
 
 
-def analyse_pinned(actor_key: str, boundary: int, asked: Mapping[str, Asked]) -> Findings:
+def analyse_pinned(
+    actor_key: str, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
+) -> Findings | SharedFindings:
     """Compute results of the oldest graph that is pinned, beside the actor."""
     with _errors_forget_the_graph():
-        return _actor_beside(actor_key).analyse(boundary, asked)
+        return _actor_beside(actor_key).analyse(boundary, asked, share=share)
+
+
+def send_findings(actor_key: str, boundary: int) -> Findings:
+    """Send what was found by Dask, with all columns."""
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).findings(boundary)
+
+
+def let_go_of_columns(actor_key: str, boundary: int) -> None:
+    """Give the shared memory of columns back, but for those who have mapped it."""
+    with _errors_forget_the_graph(), suppress(GraphGoneError):
+        local_actor(actor_key).let_go_of_columns(boundary)
 
 
 def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:

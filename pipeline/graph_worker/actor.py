@@ -31,7 +31,7 @@ from then on: batches that come there are left to the one that waits.
 An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
 Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
-results and copies go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
+results and copies go to the client as arrays, through shared memory (``shared_arrays.py``), and it
 writes them, because it alone holds the lock of the state.
 """
 
@@ -62,7 +62,7 @@ from ..workers.warm_up import warm_graph
 from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
-from .findings import Asked, Findings, finding
+from .findings import Asked, Findings, SharedFindings, finding, shared_columns
 from .handover import Inbox, RingSize
 from .notice import Memory, Notice, forget_frames, pickled_error
 from .pinned import (
@@ -175,6 +175,8 @@ class GraphActor:
         self._pins = AskedPins(self._pinned)
         #: Boundary -> the copy of it, until the client has it.
         self._shared: dict[int, SharedArrays] = {}
+        #: Boundary -> findings with columns that are shared, and their memory, likewise.
+        self._found: dict[int, tuple[Findings, list[SharedArrays]]] = {}
         #: Batches since the newest copy.
         self._applied: list[AppliedBatch] = []
         #: Of the newest batch.
@@ -425,10 +427,19 @@ class GraphActor:
         self._pinned.append(pinned)
         return "epoch" if is_epoch else "graph"
 
-    def analyse(self, boundary: int, asked: Mapping[str, Asked]) -> Findings:
+    def analyse(
+        self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
+    ) -> Findings | SharedFindings:
         """Compute results of what is pinned, one by one, and reduce each to what is asked for.
 
-        ``asked``: name of the result -> what it is of.
+        Parameters
+        ----------
+        boundary
+            Where it is pinned.
+        asked
+            Name of the result -> what it is of.
+        share
+            Leave columns in shared memory, where the system has such a thing.
         """
         start = time.perf_counter()
         found, failed = {}, {}
@@ -450,7 +461,21 @@ class GraphActor:
                     forget_frames(error)
                 # Before the next one takes memory.
                 result = None
-        return Findings(found, pinned.source, time.perf_counter() - start, failed)
+        findings = Findings(found, pinned.source, time.perf_counter() - start, failed)
+        # Once the graph is let go of: the next one may be read meanwhile.
+        shared = shared_columns(findings) if share else {}
+        if not shared:
+            return findings
+        self._found[boundary] = findings, list(shared.values())
+        return SharedFindings.of(findings, shared)
+
+    def findings(self, boundary: int) -> Findings:
+        """What was found, for a client that cannot open the memory of its columns."""
+        return self._found[boundary][0]
+
+    def let_go_of_columns(self, boundary: int) -> None:
+        """The client has the columns: processes that have mapped their memory keep it."""
+        self._found.pop(boundary, None)
 
     def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
         """Copy what is pinned.
@@ -498,6 +523,7 @@ class GraphActor:
         self._pins.clear()
         self._opened.clear()
         self._shared.clear()
+        self._found.clear()
         self._pinned.clear()
         del self._inbox, self._graph
 

@@ -3,11 +3,16 @@
 A result is reduced beside the graph: to the few values that the summary of batches and those who
 watch a run see, and to its columns only where these are written. So a run with results after every
 batch does not send, at each of them, a row for every vertex.
+
+Columns of many vertices go to a client on the same machine through shared memory (`SharedFindings`,
+``shared_arrays.py``), not through Dask, which would copy them twice on its threads for messages,
+beside those of batches.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +21,15 @@ from ...gpu_core.algorithms.analytic import Summary
 from ...gpu_core.algorithms.registry import analytic_named
 from ...gpu_core.report import BatchSource
 from ...io.state.results import FailedResult
+from .shared_arrays import ArraysAddress, SharedArrays, open_arrays
 
 #: What is written of a result after a batch: all columns, or the rows that changed since the result
 #: before it; None: only its values in the summary of batches.
 Written = Literal["whole", "changes"] | None
+
+#: Bytes of a result's columns from which they are shared: to say that they are no longer needed
+#: takes a task of its own.
+_LEAST_SHARED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Finding:
     figures: Mapping[str, float | None]
     written: Written
     #: Name -> values, one item a vertex; None: they are not written.
-    columns: Mapping[str, npt.NDArray[Any]] | None
+    columns: dict[str, npt.NDArray[Any]] | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,46 @@ class Findings:
         return [FailedResult(batch_id, name, reason) for name, reason in self.failed.items()]
 
 
+@dataclass(frozen=True)
+class SharedFindings:
+    """Findings of which columns lie in shared memory, until they are let go of."""
+
+    #: These columns are empty here.
+    findings: Findings
+    #: Name of the result -> where they are.
+    addresses: Mapping[str, ArraysAddress]
+
+    @classmethod
+    def of(cls, findings: Findings, shared: Mapping[str, SharedArrays]) -> Self:
+        """Findings without the columns that are shared, by the name of the result."""
+        empty = {name: replace(findings.found[name], columns={}) for name in shared}
+        addresses = {name: each.address for name, each in shared.items()}
+        return cls(replace(findings, found={**findings.found, **empty}), addresses)
+
+    def opened(self) -> Findings:
+        """The findings, with all columns; OSError where their memory cannot be opened here."""
+        found = dict(self.findings.found)
+        for name, address in self.addresses.items():
+            found[name] = replace(found[name], columns=open_arrays(address))
+        return replace(self.findings, found=found)
+
+
+def shared_columns(findings: Findings) -> dict[str, SharedArrays]:
+    """Move columns to shared memory, by the name of the result.
+
+    Those that are few or texts stay where they are; all do if there is no such memory.
+    """
+    shared = {}
+    with suppress(OSError):
+        for name, each in findings.found.items():
+            columns = each.columns or {}
+            nbytes = sum(column.nbytes for column in columns.values())
+            is_text = any(column.dtype.hasobject for column in columns.values())
+            if nbytes >= _LEAST_SHARED_BYTES and not is_text:
+                shared[name] = SharedArrays(columns)
+    return shared
+
+
 def finding(asked: Asked, result: Any) -> Finding:
     """Reduce what ``compute`` returned to what is asked for; the graph's lock is held.
 
@@ -83,7 +133,7 @@ def finding(asked: Asked, result: Any) -> Finding:
     if asked.written is None:
         summary = {**analytic.brief_of(result, asked.parameters), **figures}
         return Finding(summary, figures, None, None)
-    columns = analytic.values(result)
+    columns = dict(analytic.values(result))
     summary = {**analytic.summary(columns, asked.parameters), **figures}
     if asked.narrow:
         columns = {name: _narrow(column) for name, column in columns.items()}

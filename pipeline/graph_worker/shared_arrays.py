@@ -1,9 +1,9 @@
-"""Shared-memory arrays through which a copy of the graph reaches the client.
+"""Shared-memory arrays through which a copy of the graph, or a result, reaches the client.
 
-The graph worker moves the arrays of a checkpoint into one memory file (`SharedArrays`). What
-travels by Dask is an `ArraysAddress`; the client opens the file and maps it (`open_arrays`). So the
-machine holds the copy once, for as long as a process has it mapped. A client that cannot open the
-file asks for the arrays.
+The graph worker moves the arrays of a checkpoint, or the columns of a result, into one memory file
+(`SharedArrays`). What travels by Dask is an `ArraysAddress`; the client opens the file and maps it
+(`open_arrays`). So the machine holds them once, for as long as a process has them mapped. A client
+that cannot open the file asks for the arrays.
 
 Not here: when the file is let go (``actor.py``), and the files themselves (``memory_files.py``).
 """
@@ -65,7 +65,7 @@ class SharedArrays:
         for name, array in arrays.items():
             extents[name] = ArrayExtent(array.dtype.str, array.size, end)
             end += padded(array.nbytes)
-        file_name = f"graphtide-copy-{secrets.token_hex(8)}"
+        file_name = f"graphtide-arrays-{secrets.token_hex(8)}"
         descriptors: list[int] = []
         weakref.finalize(self, close_all, descriptors).atexit = False
         memory = new_memory_file(file_name, max(end, mmap.PAGESIZE), descriptors)

@@ -41,6 +41,8 @@ _NAMES = {
     "apply": "apply-batch",
     "pin": "pin-graph",
     "analytics": "compute-results",
+    "findings": "send-results",
+    "let_go_of_columns": "drop-results",
     "checkpoint": "copy-graph",
     "arrays": "send-copy",
     "let_go": "drop-copy",

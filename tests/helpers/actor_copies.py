@@ -33,8 +33,14 @@ def hash_of(copy: Copy) -> str:
 
 def findings(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> Findings:
     """What analytics with these parameters come to, of what is pinned."""
-    asked = {name: Asked(name, given, given, "whole") for name, given in analytics.items()}
-    return actor.analyse(boundary, asked)
+    found = actor.analyse(boundary, whole(analytics))
+    assert isinstance(found, Findings)
+    return found
+
+
+def whole(analytics: dict[str, dict[str, Any]]) -> dict[str, Asked]:
+    """What is asked for where all columns are: name of an analytic -> its parameters."""
+    return {name: Asked(name, given, given, "whole") for name, given in analytics.items()}
 
 
 def analysed(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> dict[str, Any]:

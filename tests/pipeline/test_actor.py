@@ -1,5 +1,8 @@
 """The actor that holds the graph, without Dask."""
 
+import errno
+import gc
+import os
 import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -8,19 +11,21 @@ from threading import Event
 import numpy as np
 import pytest
 
-from actor_copies import analysed, batch_ids, copied, findings, hash_of, pin
+from actor_copies import analysed, batch_ids, copied, findings, hash_of, pin, whole
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosedError
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline.graph_worker import actor as actor_module
+from graphtide.pipeline.graph_worker import findings as findings_module
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
+from graphtide.pipeline.graph_worker.findings import Findings, SharedFindings
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.pinned import PinAnswer, PinAsked
-from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, SharedArrays, open_arrays
 from graphtide.pipeline.monitoring import worker_metrics as monitoring
 from graphtide.pipeline.time_window import TimeWindow
 
@@ -63,6 +68,74 @@ def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
     with pytest.raises(FileNotFoundError):
         open_arrays(address)
     assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
+
+
+def test_the_actor_shares_columns_until_the_client_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    analytics: dict[str, dict[str, object]] = {"pagerank": {}, "clustering": {}, "core_number": {}}
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, LoadedBatch(one_edge(0)))
+    pin(actor, 1, results=True, checkpoint=False, epoch=True)
+    # Two columns of two vertices, four, and two.
+    monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 64)
+    fails_with(monkeypatch, "core_number", MemoryError())
+    there = actor.analyse(1, whole(analytics), share=True)
+    assert isinstance(there, SharedFindings)
+    assert list(there.addresses) == ["clustering"]
+    told = pickle.loads(pickle.dumps(there))
+    assert told.findings.has_columns
+    assert told.findings.found["clustering"].columns == {}
+    opened, sent = told.opened(), actor.findings(1)
+    for each in (opened, sent):
+        assert each.failed == {"core_number": "MemoryError"}
+        for name in ("pagerank", "clustering"):
+            found = pickle.loads(pickle.dumps(each)).found[name].columns
+            expected = actor._graph.compute(name).columns
+            assert {key: column.tobytes() for key, column in found.items()} == {
+                key: column.tobytes() for key, column in expected.items()
+            }
+    actor.let_go_of_columns(1)
+    del sent, each
+    monkeypatch.undo()  # the error that was raised has the frames that it passed, and they it
+    gc.collect()
+    with pytest.raises(FileNotFoundError):
+        told.opened()
+    assert opened.found["clustering"].columns["vertex"].tolist() == [1, 100], "who has opened it"
+
+
+@pytest.mark.parametrize("ids", ["string", "any"])
+def test_columns_that_cannot_be_shared_are_sent(monkeypatch: pytest.MonkeyPatch, ids: str) -> None:
+    """Names are no numbers, and the system may have no such memory left."""
+    monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 0)
+    actor = GraphActor({"ids": ids}, 0, None)
+    if ids == "any":
+        actor.apply(0, LoadedBatch(one_edge(0)))
+        monkeypatch.setattr(os, "memfd_create", no_memory)
+    pin(actor, 0 if ids == "string" else 1, results=True, checkpoint=False, epoch=True)
+    found = actor.analyse(actor._boundary, whole({"pagerank": {}}), share=True)
+    assert isinstance(found, Findings)
+    assert found.found["pagerank"].columns["vertex"].tolist() == ([1, 100] if ids == "any" else [])
+
+
+def no_memory(*_arguments: object) -> int:
+    raise OSError(errno.ENOMEM, "no memory")
+
+
+def test_a_graph_is_let_go_of_before_columns_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So who is to read the next one does not wait for a copy."""
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, LoadedBatch(one_edge(0)))
+    pin(actor, 1, results=True, checkpoint=False, epoch=True)
+    kept: list[int] = []
+
+    def share(findings: Findings) -> dict[str, SharedArrays]:
+        kept.append(actor._graph.memory().pinned_bytes)
+        return {}
+
+    monkeypatch.setattr(actor_module, "shared_columns", share)
+    assert isinstance(actor.analyse(1, whole({"clustering": {}}), share=True), Findings)
+    assert kept == [0]
 
 
 def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -> None:

@@ -77,8 +77,8 @@ def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
     steps = {"load-batch", "apply-batch", "pin-graph", "compute-results", "copy-graph"}
     # By step alone: the scheduler forgets none of these names.
     assert steps <= {*scheduler.task_prefixes} <= steps | {
-        "drop-copy", "send-copy", "graph", "warm-up", "connect-graph", "close-graph", "scatter",
-        "KeptGraph",
+        "drop-copy", "send-copy", "drop-results", "send-results", "graph", "warm-up",
+        "connect-graph", "close-graph", "scatter", "KeptGraph",
     }  # fmt: skip
     [span] = scheduler.extensions["spans"].spans_search_by_tag[state.name]
     assert span.name == ("graphtide", state.name)

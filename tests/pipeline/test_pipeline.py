@@ -24,10 +24,12 @@ from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import read_reports
 from graphtide.pipeline import run_loop
+from graphtide.pipeline.graph_worker import findings
 from graphtide.pipeline.graph_worker.pinned import Arrays
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.state_machine.in_flight import TasksInFlight
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
 from small_log import (
@@ -121,6 +123,50 @@ def test_a_client_that_cannot_open_the_copy_is_sent_it(
     summary = run(str(log), str(tmp_path / "state"), run_settings(ids=ids, checkpoint_every=40))
     assert len(asked) == 2
     assert summary.state_hash == expected_hash()
+
+
+@pytest.mark.parametrize("way", ["opened", "sent", "dask"])
+def test_columns_of_many_vertices_come_through_shared_memory_or_are_sent(
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
+    """The client opens them, or cannot, or they are to come by Dask."""
+    log, count = tmp_path / "log", 40_000
+    ids = np.arange(count)
+    for number in range(2):
+        ends = {"src": ids, "dst": ids[::-1] * (1 - number)}
+        write_file(log, number, {"op": np.ones(count, np.int8), **ends})
+    asked: list[ArraysAddress] = []
+
+    def opened(address: ArraysAddress) -> Arrays:
+        asked.append(address)
+        return open_arrays(replace(address, pid=2**22 + 1) if way == "sent" else address)
+
+    forget, let_go_of = TasksInFlight.submit_and_forget, []
+
+    def submitted(tasks: TasksInFlight, kind: str, *given: Any) -> None:
+        let_go_of.append(kind)
+        forget(tasks, kind, *given)
+
+    monkeypatch.setattr(TasksInFlight, "submit_and_forget", submitted)
+    monkeypatch.setattr(findings, "open_arrays", opened)
+    # PageRank has 0.6 MB, clustering twice as much.
+    made = run_settings(
+        analytics=["pagerank", "clustering"], analytics_every=1, batch_rows=count, directed=False,
+        handover="dask" if way == "dask" else "ring", result_floats="float32",
+    )  # fmt: skip
+    state = Path(run(str(log), str(tmp_path / "state"), made).folder)
+    shared = 0 if way == "dask" else 2
+    assert len(asked) == let_go_of.count("let_go_of_columns") == shared
+    graph = graphtide.DynamicGraph(directed=False)
+    for batch, dst in enumerate((ids[::-1], np.zeros(count, np.int64))):
+        graph.insert_edges(ids, dst)
+        found = graphtide.read_results(state, "clustering", batch).columns
+        for name, expected in graph.clustering().columns.items():
+            np.testing.assert_array_equal(found[name], expected.astype(found[name].dtype))
+        assert len(graphtide.read_results(state, "pagerank", batch)) == count
 
 
 def test_convert_gpu_asks_for_no_gpu(

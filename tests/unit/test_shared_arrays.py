@@ -93,7 +93,7 @@ def test_no_file_of_another_name_is_opened(tmp_path: Path) -> None:
     with foreign.open("r+b") as file:
         for other in (
             replace(address, descriptor=file.fileno()),
-            replace(address, name="graphtide-copy-0"),
+            replace(address, name="graphtide-arrays-0"),
             replace(address, pid=2**22 + 1),
         ):
             with pytest.raises(FileNotFoundError):

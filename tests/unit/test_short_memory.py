@@ -39,7 +39,7 @@ def test_what_memory_is_short_for_is_not_called_damaged(
     pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "a.parquet")
     monkeypatch.setattr(pq, "read_table", refuse)
     monkeypatch.setattr(pq.ParquetFile, "read", refuse)
-    monkeypatch.setattr(pq, "read_schema", refuse)
+    monkeypatch.setattr(pq, "read_metadata", refuse)
     monkeypatch.setattr(parquet_files, "read_rows", refuse)
     with pytest.raises(MemoryError, match=MESSAGE):
         READERS[reader](tmp_path)
