@@ -145,7 +145,8 @@ def _count_undirected(
     keys, starts, count = pairs.listed
     numbers = hub_pairs = changed = None
     changed_bits, blocks = 0, pairs.blocks
-    if pairs.work >= MOST_SEARCHES:
+    # Hubs are found by arrays of all vertices.
+    if pairs.work >= max(MOST_SEARCHES, rows.count):
         numbers, starts, hub_pairs, changed, changed_bits = count_hub_pairs(
             device, rows, pairs, triangles, sign
         )
