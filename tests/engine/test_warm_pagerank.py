@@ -93,6 +93,35 @@ def test_a_checkpoint_goes_on_to_the_same_bits(directed: bool) -> None:
             return
 
 
+def test_a_vertex_that_has_edges_but_no_rank_was_there() -> None:
+    """A step beyond a plain one may have taken all of it; also in a checkpoint."""
+    graph = made(directed=False)
+    graph.maintain("pagerank")
+    arrays = graph.checkpoint_arrays()
+    degrees = arrays["rank_degrees"]
+    first = int(np.flatnonzero(degrees)[0])
+    arrays["ranks"] = np.where(np.arange(degrees.size) == first, 0.0, arrays["ranks"])
+    other = DynamicGraph.from_checkpoint_arrays(arrays, directed=False)
+    engine = engine_of(other)
+    kept = engine.device.to_host(engine.maintained["pagerank"]._found.ranks.ranks)
+    assert kept[first] == 0
+    assert np.array_equal(kept >= 0, degrees > 0)
+
+
+@pytest.mark.parametrize("left", [10, 10_000, 10_002, 18_000])
+def test_ranks_of_a_graph_of_which_little_is_left(left: int) -> None:
+    """The hub of a star has half of all rank, with whatever few others it is left."""
+    count = 20_000
+    graph = DynamicGraph(directed=False, ids="dense")
+    graph.insert_edges(np.zeros(count - 1, np.int64), np.arange(1, count))
+    graph.maintain("pagerank")
+    graph.delete_vertices(np.arange(left, count))
+    few = np.triu_indices(10, 1)
+    graph.insert_edges(*few)
+    found = graph.pagerank()
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= 1e-5
+
+
 @pytest.mark.parametrize("is_asked", [False, True])
 @pytest.mark.parametrize("engines", [("cuda", "host"), ("host", "cuda")])
 def test_an_engine_goes_on_from_the_ranks_of_the_other(

@@ -1,4 +1,4 @@
-"""Maintained triangles, changed edges of hubs: their rows are filters in shared memory."""
+"""Maintained triangles, changed edges of hubs: their rows are hash tables in shared memory."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("device")
 
 @pytest.fixture(autouse=True)
 def repairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much a batch changes, it is followed; and nothing is too little for a filter."""
+    """However much a batch changes, it is followed; and nothing is too little for a table."""
     monkeypatch.setattr(MaintainedTriangles, "always_repairs", True)
     monkeypatch.setattr(maintained_triangles, "MOST_SEARCHES", 0)
 
@@ -65,8 +65,8 @@ def test_counts_are_those_of_a_recount(
     assert any(of_hubs) == (least < 10**9)
 
 
-def test_vertices_that_one_bit_stands_for_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub and a vertex with no common neighbors, thousands of each: some bits are the same."""
+def test_vertices_of_one_bucket_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub and a vertex with no common neighbors, thousands of each: some buckets are the same."""
     monkeypatch.setattr(hub_pairs, "LEAST_ENTRIES", 1)
     graph = DynamicGraph(engine="cuda", directed=False, ids="dense")
     hub, other, size = 0, 1, 4_000
@@ -77,4 +77,27 @@ def test_vertices_that_one_bit_stands_for_are_told_apart(monkeypatch: pytest.Mon
     # With 5 as a neighbor of both there is one triangle.
     graph.insert_edges([hub, hub], [other, 5])
     assert int(graph.triangles().sum()) == 3
+    check(graph)
+
+
+@pytest.mark.parametrize("layout", ["runs", "chain", "tree"])
+@pytest.mark.parametrize("bits", [1, 3])
+def test_rows_that_are_longer_than_a_table_are_taken_in_parts(
+    bits: int, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of 130 entries and tables of 4 and 16; few corners have a count in shared memory."""
+    monkeypatch.setattr(hub_pairs, "LEAST_ENTRIES", 1)
+    monkeypatch.setattr(hub_pairs, "_BUCKET_BITS", bits)
+    monkeypatch.setattr(hub_pairs, "_CORNER_BITS", bits)
+    rng = np.random.default_rng(5)
+    src, dst = np.nonzero(np.triu(rng.random((260, 260)) < 0.5, 1))
+    order = rng.permutation(src.size)
+    src, dst = src[order], dst[order]
+    graph = DynamicGraph(engine="cuda", directed=False, ids="dense", layout=layout)
+    graph.insert_edges(src[2_000:], dst[2_000:])
+    graph.maintain("clustering")
+    # Look-ups of several tiles.
+    graph.insert_edges(src[:2_000], dst[:2_000])
+    check(graph)
+    graph.delete_edges(src[1_000:2_500], dst[1_000:2_500])
     check(graph)

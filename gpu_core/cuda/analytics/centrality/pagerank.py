@@ -179,8 +179,11 @@ def kept_at(
 
     ``degrees``: uint32[vertex_count], of the graph that they are of; None: not known.
     """
-    device = workspace.device
-    kept = device.to_device(np.where(ranks > 0, ranks, -1.0))
+    device, was_there = workspace.device, ranks > 0
+    if degrees is not None:
+        # Steps beyond plain ones may leave a vertex no rank.
+        was_there |= degrees > 0
+    kept = device.to_device(np.where(was_there, ranks, -1.0))
     found = KeptRanks(device, kept, None if ids is None else ids.copy())
     found.degrees = None if degrees is None else device.to_device(degrees)
     return found

@@ -24,6 +24,9 @@ constexpr double SUM_ONE = 2147483648.0;  // 2^31: a summand is 1/2 at most, and
 // Correlation with which ranks go by degrees, at most; covariance below which there is none, but rounding.
 constexpr double MOST_ALIKE = 0.25;
 constexpr double LEAST_COVARIANCE = 1e-8;
+// Vertices of the graph before for each of now, at most, where earlier ranks are of use beside degrees. So
+// no start exceeds what sums of fixed point hold.
+constexpr double MOST_EARLIER = 2.0;
 
 // What is known of all vertices; 0 before.
 struct Survey {
@@ -74,6 +77,7 @@ struct Earlier {
 // What a start is made of; the formulas are in the host twin.
 struct MeanField {
     bool is_used;     // otherwise ranks are as they were, those of new vertices 1/n
+    double kept;      // vertices of the graph before for each of now
     double isolated;  // of an isolated vertex
     double paired;    // of a vertex of a pair
     double edge;      // of others, for each edge, beside what an isolated one has
@@ -92,6 +96,7 @@ struct MeanField {
         const double least = fmax(MOST_ALIKE * sqrt(fmax(own * neighbor, 0.0)),
                                   LEAST_COVARIANCE * linked * linked);
         is_used = alpha > 0 && product <= least;
+        kept = counts[EARLIER] / static_cast<double>(graph.vertices);
         const double parts = static_cast<double>(graph.vertices) - alpha * counts[ISOLATED];
         paired = 1 / parts;
         isolated = (1 - alpha) / parts;
@@ -179,10 +184,10 @@ extern "C" __global__ void make_start(const i64* __restrict__ begin, const u32* 
         rank = field.paired;
     } else {
         // A component keeps its part of all rank, which is its part of all vertices.
-        const double kept = static_cast<double>(survey->counts[EARLIER]) / static_cast<double>(vertices);
-        const double before = is_same ? ranks[vertex] * kept : field.isolated;
+        const bool goes_on = is_same && field.kept <= MOST_EARLIER;
+        const double before = goes_on ? ranks[vertex] * field.kept : field.isolated;
         const double edges = static_cast<double>(degree[vertex]) -
-                             (is_same ? static_cast<double>(earlier_degree[vertex]) : 0.0);
+                             (goes_on ? static_cast<double>(earlier_degree[vertex]) : 0.0);
         rank = fmax(before + field.edge * edges, 0.0);
     }
     if (vertex < count) start[vertex] = rank;

@@ -20,6 +20,12 @@
 constexpr int HUB_THREADS = 640;
 constexpr int HUB_BLOCKS = 2;
 constexpr int HUB_WARPS = HUB_THREADS / WARP;
+// Blocks that have room in the shared memory of a multiprocessor; before Hopper two have not.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int RESIDENT_BLOCKS = 1;
+#else
+constexpr int RESIDENT_BLOCKS = HUB_BLOCKS;
+#endif
 // Keys of a bucket of the table, and for how many of them an entry of the row is there.
 constexpr u32 TABLE_KEYS = 4;
 constexpr u32 TABLE_ENTRIES = 2;
@@ -27,10 +33,10 @@ constexpr u32 EMPTY = 0xFFFFFFFFu;
 // Entries that a block takes at a time, at least, and of a hub those that a warp takes.
 constexpr i64 LEAST_TILE = 16384;
 constexpr i64 TILES_A_BLOCK = 24;
-// Triangles at a vertex that may be counted in 32 bits.
-constexpr i64 MOST_COUNTED = 1 << 30;
 constexpr i64 LEAST_CHUNK = 128;
 constexpr i64 MOST_CHUNK = 2048;
+// Entries whose triangles are counted in 32 bits, before these are added to all.
+constexpr i64 MOST_COUNTED = 1 << 30;
 // Entries that a lane asks for before it looks at the first.
 constexpr int ROUND = 4;
 
@@ -270,7 +276,7 @@ __device__ __forceinline__ void walk_pairs(const HubPairs& pairs, const PairRows
 //             taken      u64, 0 before: tiles of entries that blocks have taken
 // Adds to     triangles  u64[vertices]
 // Cost        4 bytes read an entry, and 4 of the hub's row for each block that takes a tile of its pairs
-extern "C" __global__ void __launch_bounds__(HUB_THREADS, HUB_BLOCKS) count_common_of_hubs(
+extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count_common_of_hubs(
         const u64* __restrict__ keys, const u64* __restrict__ sides, const u32* __restrict__ numbers,
         const i64* __restrict__ starts, const u64* __restrict__ hub_pairs, const u32* __restrict__ groups,
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
@@ -307,11 +313,11 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, HUB_BLOCKS) count_comm
     // Look for entries `position` to `end - 1` of a hub's pairs `low` to `high - 1` in `length` entries of its
     // row from `first` on.
     const auto count_part = [&](u32 hub, u32 first, u32 length, i64 position, i64 end, i64 low, i64 high) {
-        // Each pair finds a vertex once at most, and its own ends as often as entries.
-        counted += high - low + length;
+        // An entry changes what is counted of a vertex by one at most.
+        counted += end - position;
         if (counted > MOST_COUNTED) {
             counts.flush();
-            counted = high - low + length;
+            counted = end - position;
         }
         const u32* const row = columns + begin[hub] + first * step;
         const VertexRange range{first ? *row : 0, first + length < degree[hub] ? row[length * step] : EMPTY};
@@ -361,7 +367,9 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, HUB_BLOCKS) count_comm
                     if (group + part * share >= end) break;
                     const u32 first = static_cast<u32>(part) * table.entries();
                     const u32 length = min(degree[hub] - first, table.entries());
-                    count_part(hub, first, length, group, group_end, low, high);
+                    for (i64 from = group; from < group_end; from += MOST_COUNTED) {
+                        count_part(hub, first, length, from, min(from + MOST_COUNTED, group_end), low, high);
+                    }
                 }
             }
             position = end;

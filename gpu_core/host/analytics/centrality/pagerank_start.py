@@ -29,9 +29,10 @@ Earlier ranks
     A vertex that was there begins at ``x'(v) n' / n``, by which every component keeps its part, and
     a new one at ``r`` as if it had had no edge; both with ``alpha h / E`` more for each edge that
     they have more, and with less for each that they have less. Isolated vertices and pairs begin at
-    their rank, and what is missing from 1 or too much is spread over the others by degree. Where a
-    mean field is of no use, a start is the earlier ranks, and ``1/n`` for new vertices. In a stream
-    that fills an R-MAT graph by 64 batches, that saves a fifth of the steps.
+    their rank, and what is missing from 1 or too much is spread over the others by degree. Where
+    ``n'`` exceeds ``2 n``, which would make large ranks of a few, all vertices are as new ones.
+    Where a mean field is of no use, a start is the earlier ranks, and ``1/n`` for new vertices. In
+    a stream that fills an R-MAT graph by 64 batches, that saves a fifth of the steps.
 
 Not here: starts at earlier ranks (``pagerank_start.cu``, the device's twin).
 
