@@ -6,6 +6,7 @@ kept with the engine, where algorithms and epochs find it (``Reader.maintained``
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .batch.protocols import ListedBatch
     from .engine import Engine, Maintained, Reader
     from .image.accounts import Outcome
+
+_log = logging.getLogger(__name__)
 
 
 def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
@@ -102,8 +105,8 @@ def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
             changing = engine.changing(batch)
     except BatchError:
         raise
-    except Exception:  # as in `_follow`
-        _forget(following)
+    except Exception as error:  # as in `_follow`
+        _give_up(following, error)
         return engine.apply(batch)
     _follow(engine, following, lambda: changing.removed, is_added=False)
     try:
@@ -125,11 +128,17 @@ def _follow(
             if edges.size:
                 for each in following:
                     each.follow(engine, edges, is_added=is_added)
-    except Exception:  # no memory, say: recomputed when asked for, it may have that
-        _forget(following)
+    except Exception as error:  # no memory, say: recomputed when asked for, it may have that
+        _give_up(following, error)
     except BaseException:
         _forget(following)
         raise
+
+
+def _give_up(following: list[Maintained], error: Exception) -> None:
+    names = ", ".join(each.twin for each in following)
+    _log.warning("%s: the batch could not be followed, all is computed anew (%r)", names, error)
+    _forget(following)
 
 
 def _forget(following: list[Maintained]) -> None:

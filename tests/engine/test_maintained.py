@@ -291,7 +291,7 @@ def test_what_breaks_off_on_the_way_is_counted_anew(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     graph, src, dst = rmat_graph(7)
     graph.maintain("clustering")
@@ -309,6 +309,9 @@ def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
                 report = change(src[:4], dst[:4])
             assert report.edges_removed + report.edges_added > 0
             assert is_stale(graph)
+            assert "could not be followed" in caplog.text
+            assert "no room" in caplog.text
+            caplog.clear()
             check(graph)
 
 
