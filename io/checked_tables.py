@@ -48,11 +48,10 @@ def write_table(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:
     text = json.dumps(facts, sort_keys=True)
     with ThreadPoolExecutor(1, "graphtide-digest") as beside, new_file(path) as temporary:
         digest = beside.submit(_digest, table, text)
-        schema = table.schema.remove_metadata()
-        with pq.ParquetWriter(temporary, schema, **encodings(table)) as writer:
-            writer.write_table(table.replace_schema_metadata())
-            metadata = {FACTS_KEY: text.encode(), DIGEST_KEY: digest.result()}
-            writer.add_key_value_metadata(metadata)
+        table = table.replace_schema_metadata({FACTS_KEY: text.encode()})
+        with pq.ParquetWriter(temporary, table.schema, **encodings(table)) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({DIGEST_KEY: digest.result()})
 
 
 def encodings(table: pa.Table) -> dict[str, Any]:

@@ -47,6 +47,20 @@ def test_ranks_are_those_of_a_warm_start_and_batches_cost_nothing(
     assert graph.pagerank(tol=1e-9).pagerank.tobytes() == found.pagerank.tobytes()
 
 
+@pytest.mark.parametrize("leaves", [1_000, 8_000])
+def test_a_hub_stays_while_most_of_the_graph_goes(leaves: int) -> None:
+    """Its rank, in proportion to the vertices, is beyond what sums on the device can be."""
+    graph = DynamicGraph.from_edges(*np.triu_indices(20, 1), directed=False, ids="dense")
+    cold = graph.pagerank()
+    gone = 20 + np.arange(leaves)
+    graph.insert_edges(np.zeros(leaves, np.int64), gone)
+    graph.maintain("pagerank")
+    graph.delete_vertices(gone)
+    found = graph.pagerank()
+    assert found.iterations <= cold.iterations
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= 6e-6
+
+
 def batches(directed: bool = False) -> Iterator[DynamicGraph]:
     """A graph that maintains ranks, after each batch of an R-MAT log, with deletes among it."""
     src, dst = rmat_edges(np.arange(4000, dtype=np.uint64), 10, seed=8)
