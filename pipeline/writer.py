@@ -3,6 +3,7 @@
 import concurrent.futures
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 
 from .state_machine.events import WriteFailed, Written
@@ -23,9 +24,9 @@ class Writer:
         self._thread = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
         )
-        # With its first array pyarrow loads pandas, where that is installed: 0.2 s, better now than
-        # when the last batch is applied.
-        self._thread.submit(pa.array, [0])
+        # With its first array pyarrow loads pandas, where that is installed, 0.2 s, and of the first
+        # array of NumPy ``numpy.ma``, which holds up all threads: better now than beside batches.
+        self._thread.submit(pa.array, np.zeros(1))
 
     def write(self, job: Callable[[], None]) -> None:
         """Do this after all that was asked for before."""

@@ -130,11 +130,11 @@ def finding(asked: Asked, result: Any) -> Finding:
     """
     analytic = analytic_named(asked.kind)
     figures = analytic.figures_of(result)
+    # Also where columns are written: on a GPU it is found sooner there than of columns on the host.
+    summary = {**analytic.brief_of(result, asked.parameters), **figures}
     if asked.written is None:
-        summary = {**analytic.brief_of(result, asked.parameters), **figures}
         return Finding(summary, figures, None, None)
     columns = dict(analytic.values(result))
-    summary = {**analytic.summary(columns, asked.parameters), **figures}
     if asked.narrow:
         columns = {name: _narrow(column) for name, column in columns.items()}
     return Finding(summary, figures, asked.written, columns)

@@ -1,11 +1,14 @@
 """Shared-memory arrays through which a copy of the graph, or a result, reaches the client.
 
-The graph worker moves the arrays of a checkpoint, or the columns of a result, into one memory file
-(`SharedArrays`). What travels by Dask is an `ArraysAddress`; the client opens the file and maps it
-(`open_arrays`). So the machine holds them once, for as long as a process has them mapped. A client
-that cannot open the file asks for the arrays.
+The graph worker moves the arrays of a checkpoint, or the columns of a result, into memory files
+(`SharedArrays`). What travels by Dask is an `ArraysAddress`; the client opens the files and maps
+them (`open_arrays`). So the machine holds them once, for as long as a process has them mapped. A
+client that cannot open the files asks for the arrays.
 
-Not here: when the file is let go (``actor.py``), and the files themselves (``memory_files.py``).
+Each array has a file of its own: the system lets one thread at a time write to a file, and most of
+what a write takes is the making of its pages.
+
+Not here: when files are let go (``actor.py``), and the files themselves (``memory_files.py``).
 """
 
 import mmap
@@ -13,24 +16,25 @@ import os
 import secrets
 import weakref
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...gpu_core.batch.packed_batch import padded
+from ...gpu_core.jit.parallel import run_all
 from .memory_files import close_all, new_memory_file, opened, write_all
 
 
 @dataclass(frozen=True)
-class ArrayExtent:
-    """Extent of one array in its file."""
+class ArrayPlace:
+    """Where one array is."""
 
     #: As ``numpy.dtype`` takes it.
     dtype: str
     items: int
-    #: Byte where it begins.
-    start: int
+    #: Number of its memory file in the process that has it.
+    descriptor: int
 
 
 @dataclass(frozen=True)
@@ -38,21 +42,19 @@ class ArraysAddress:
     """Address of arrays, for processes of the same machine and user."""
 
     pid: int
-    #: Number of the memory file in that process.
-    descriptor: int
-    #: Random name of the memory file.
+    #: Random name of the memory files.
     name: str
-    extents: dict[str, ArrayExtent]
+    places: dict[str, ArrayPlace]
 
 
 class SharedArrays:
-    """Arrays in a memory file of this process, which others can open as long as this is there.
+    """Arrays in memory files of this process, which others can open as long as this is there.
 
     Parameters
     ----------
     arrays
-        Moved one by one: each is replaced by a read-only view of the file, also where an error ends
-        it halfway.
+        Moved side by side: each is replaced by a read-only view of its file once it is there, also
+        where an error ends this halfway.
 
     Raises
     ------
@@ -61,22 +63,18 @@ class SharedArrays:
     """
 
     def __init__(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        extents, end = {}, 0
-        for name, array in arrays.items():
-            extents[name] = ArrayExtent(array.dtype.str, array.size, end)
-            end += padded(array.nbytes)
         file_name = f"graphtide-arrays-{secrets.token_hex(8)}"
         descriptors: list[int] = []
         weakref.finalize(self, close_all, descriptors).atexit = False
-        memory = new_memory_file(file_name, max(end, mmap.PAGESIZE), descriptors)
-        for name, extent in extents.items():
-            write_all(
-                descriptors[0], np.ascontiguousarray(arrays[name]).view(np.uint8).data, extent.start
-            )
-            arrays[name] = _view(memory, extent)
+        places, moves = {}, []
+        for name, array in arrays.items():
+            memory = new_memory_file(file_name, max(array.nbytes, mmap.PAGESIZE), descriptors)
+            places[name] = ArrayPlace(array.dtype.str, array.size, descriptors[-1])
+            moves.append(partial(_move, arrays, name, places[name], memory))
+        run_all(moves)
         #: The arrays, as views.
         self.arrays = arrays
-        self.address = ArraysAddress(os.getpid(), descriptors[0], file_name, extents)
+        self.address = ArraysAddress(os.getpid(), file_name, places)
 
 
 def open_arrays(address: ArraysAddress) -> dict[str, npt.NDArray[Any]]:
@@ -87,12 +85,21 @@ def open_arrays(address: ArraysAddress) -> dict[str, npt.NDArray[Any]]:
     OSError
         They are on another machine or of another user, or gone.
     """
-    with opened(address.pid, address.descriptor, address.name, os.O_RDONLY) as descriptor:
-        memory = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
-    return {name: _view(memory, extent) for name, extent in address.extents.items()}
+    arrays = {}
+    for name, place in address.places.items():
+        with opened(address.pid, place.descriptor, address.name, os.O_RDONLY) as descriptor:
+            arrays[name] = _view(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), place)
+    return arrays
 
 
-def _view(memory: mmap.mmap, extent: ArrayExtent) -> npt.NDArray[Any]:
-    view = np.frombuffer(memory, np.dtype(extent.dtype), extent.items, extent.start)
+def _move(
+    arrays: dict[str, npt.NDArray[Any]], name: str, place: ArrayPlace, memory: mmap.mmap
+) -> None:
+    write_all(place.descriptor, np.ascontiguousarray(arrays[name]).view(np.uint8).data, 0)
+    arrays[name] = _view(memory, place)
+
+
+def _view(memory: mmap.mmap, place: ArrayPlace) -> npt.NDArray[Any]:
+    view = np.frombuffer(memory, np.dtype(place.dtype), place.items)
     view.flags.writeable = False
     return view

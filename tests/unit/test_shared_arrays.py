@@ -42,7 +42,7 @@ def is_there(address: ArraysAddress) -> bool:
 
 _READER = """
 import sys
-from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, ArrayExtent, open_arrays
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, ArrayPlace, open_arrays
 arrays = open_arrays(eval(sys.argv[1]))
 print(int(arrays["dst_index"].sum()), arrays["weight"].flags.writeable)
 """
@@ -87,12 +87,12 @@ def test_no_arrays_and_no_items_will_do() -> None:
 
 def test_no_file_of_another_name_is_opened(tmp_path: Path) -> None:
     shared = SharedArrays(some_arrays())
-    address = shared.address
+    address, weight = shared.address, shared.address.places["weight"]
     foreign = tmp_path / "foreign"
     foreign.write_bytes(bytes(100_000))
     with foreign.open("r+b") as file:
         for other in (
-            replace(address, descriptor=file.fileno()),
+            replace(address, places={"weight": replace(weight, descriptor=file.fileno())}),
             replace(address, name="graphtide-arrays-0"),
             replace(address, pid=2**22 + 1),
         ):

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from ...errors import EngineError
 from .compile import OPTIONS, kernel_source
 from .driver_errors import INSTALL, BrokenDeviceError, NamedErrors, translated
+from .host_copies import LEAST_BYTES, HostCopies
 from .launches import (
     driver_addresses,
     empty_list,
@@ -40,9 +41,6 @@ from .prepared_launch import PackedLaunch, PreparedLaunch
 
 #: An array of the device: ``cupy.ndarray``.
 Array = Any
-
-#: Most bytes of a result that is copied to page-locked memory.
-_MOST_LOCKED_BYTES = 1 << 28
 
 #: ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``
 _MOST_SHARED_BYTES = 8
@@ -82,6 +80,7 @@ class Device:
         #: Why the device is of no more use, or None.
         self.broken: str | None = None
         self._modules = Modules(self._compiled)
+        self._host_copies = HostCopies(cupy.cuda)
         #: Handles that `kernel` has returned, and what they are called in messages.
         self._handles: dict[tuple[str, str, tuple[tuple[str, int], ...]], int] = {}
         self._kernels: dict[int, str] = {}
@@ -141,7 +140,9 @@ class Device:
         """Copy an array to the host, after all work before; leaves the caller's device current."""
         with self.current(), self.errors_named("copying to the host"):
             self._enter()
-            return self.xp.asnumpy(array)
+            if array.nbytes < LEAST_BYTES or not array.flags.c_contiguous:
+                return self.xp.asnumpy(array)
+            return self._host_copies.copy(array)
 
     def page_locked(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Array of ``count`` zeros in page-locked memory of the host.
@@ -155,21 +156,6 @@ class Device:
         array = np.frombuffer(memory, dtype, count)
         array[:] = 0
         return array
-
-    def to_locked_host(self, array: Array) -> npt.NDArray[Any]:
-        """Copy a contiguous array of results to page-locked memory, after all work before.
-
-        That memory is of CuPy's pool, and goes back there with the last reference to the array. So
-        no caller waits while the system provides its pages one by one, as it does for new memory.
-        Arrays beyond 256 MiB are copied as by `to_host`: so much is not locked.
-        """
-        if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
-            return self.to_host(array)
-        with self.current(), self.errors_named("copying to the host"):
-            self._enter()
-            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
-            self._copy_to(memory, array)
-        return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
 
     def _copy_to(self, memory: Any, array: Array) -> None:
         """Copy an array to page-locked memory, after all work before, and wait for it."""

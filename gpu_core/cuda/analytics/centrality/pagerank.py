@@ -95,7 +95,7 @@ class KeptRanks:
 
     def by_index(self) -> Vector:
         """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
-        ranks: Vector = np.maximum(self._device.to_locked_host(self.ranks), 0.0)
+        ranks: Vector = np.maximum(self._device.to_host(self.ranks), 0.0)
         return ranks
 
     def degrees_by_index(self) -> UInt32s | None:
@@ -104,15 +104,17 @@ class KeptRanks:
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
-        ranks: Vector = self._device.to_locked_host(self.ranks)
-        present = np.flatnonzero(ranks >= 0)
-        if self.ids is None:
-            return present, ranks[present]
-        ids: Int64s = self._device.to_locked_host(self.ids)[present]
-        if not np.all(ids[:-1] < ids[1:]):
+        device = self._device
+        with device.current(), device.errors_named("finding the vertices that are there"):
+            present = device.xp.flatnonzero(self.ranks >= 0)
+            chosen = present if self.ids is None else self.ids.take(present)
+            of_chosen = self.ranks.take(present)
+        ids: Int64s = device.to_host(chosen)
+        ranks: Vector = device.to_host(of_chosen)
+        if self.ids is not None and not np.all(ids[:-1] < ids[1:]):
             order = np.argsort(ids)
-            present, ids = present[order], ids[order]
-        return ids, ranks[present]
+            ids, ranks = ids[order], ranks[order]
+        return ids, ranks
 
     def largest(self, k: int) -> tuple[Int64s, Vector]:
         """The ``k`` vertices of largest rank, the largest first, and their ranks."""

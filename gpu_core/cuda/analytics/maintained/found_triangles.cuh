@@ -33,41 +33,66 @@ __device__ __forceinline__ u32 first_not_below_back(
     return first_not_below(keys, low, high, key);
 }
 
-// A bit of each of some keys, of 2^bits: most keys that are not among them are told by theirs alone.
-struct KeyFilter {
-    u32* words;  // u32[2^bits / 32]; null: any key may be among them
+// Some keys, for whether one is among them: slots of global memory in buckets of four, one sector each. A
+// bucket is filled from its first slot on; what finds it full goes to the next one.
+struct KeySet {
+    static constexpr u64 EMPTY = ~0ull;
+    static constexpr u32 KEYS = 4;
+    struct Bucket {
+        ulonglong2 first;
+        ulonglong2 last;
+        __device__ __forceinline__ bool has(u64 key) const {
+            return first.x == key || first.y == key || last.x == key || last.y == key;
+        }
+    };
+    u64* slots;  // u64[2^bits], EMPTY before; null: there is no set
     i64 bits;
 
-    __device__ __forceinline__ u64 bit_of(u64 key) const {
-        return key * 0x9E3779B97F4A7C15ull >> (64 - bits);
+    __device__ __forceinline__ u32 bucket_of(u64 key) const {
+        return static_cast<u32>(key * 0x9E3779B97F4A7C15ull >> (64 - bits)) / KEYS;
+    }
+    __device__ __forceinline__ u32 mask() const { return (1u << bits) - 1; }
+    __device__ __forceinline__ Bucket load(u32 bucket) const {
+        const ulonglong2* const at = reinterpret_cast<const ulonglong2*>(slots) + 2 * bucket;
+        return {at[0], at[1]};
     }
     __device__ __forceinline__ void add(u64 key) const {
-        const u64 bit = bit_of(key);
-        atomicOr(&words[bit / 32], 1u << (bit % 32));
+        for (u32 slot = KEYS * bucket_of(key);; slot = (slot + 1) & mask()) {
+            const u64 found = atomicCAS(&slots[slot], EMPTY, key);
+            if (found == EMPTY || found == key) return;
+        }
     }
-    __device__ __forceinline__ bool may_have(u64 key) const {
-        if (!words) return true;
-        const u64 bit = bit_of(key);
-        return words[bit / 32] >> (bit % 32) & 1;
+    // Whether the key is there, of which the bucket is known.
+    __device__ __forceinline__ bool has(u64 key, Bucket known) const {
+        u32 bucket = bucket_of(key);
+        while (!known.has(key)) {
+            if (known.last.y == EMPTY) return false;
+            bucket = (bucket + 1) & (mask() / KEYS);
+            known = load(bucket);
+        }
+        return true;
     }
 };
 
 // Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
 //
-// Cost        mostly two words of the filter; without one a binary search: edges of one lower end stand
-//             together, and those of w beyond v are all after
+// Cost        two sectors of the set, asked for together; without one a binary search: edges of one lower end
+//             stand together, and those of w beyond v are all after
 __device__ __forceinline__ bool is_counted_before(
-        const u64* __restrict__ keys, const KeyFilter& changed, u32 pair, u32 u, u32 v, u32 w) {
+        const u64* __restrict__ keys, const KeySet& changed, u32 pair, u32 u, u32 v, u32 w) {
     if (w > v) return false;
     const u64 of_u = key_of(u, w);
     const u64 of_v = key_of(w, v);
-    const bool may_be_of_u = changed.may_have(of_u);
-    const bool may_be_of_v = w < u && changed.may_have(of_v);
-    if (!may_be_of_u && !may_be_of_v) return false;
+    if (changed.slots) {
+        const KeySet::Bucket at_u = changed.load(changed.bucket_of(of_u));
+        if (w > u) return changed.has(of_u, at_u);
+        const KeySet::Bucket at_v = changed.load(changed.bucket_of(of_v));
+        return changed.has(of_u, at_u) || changed.has(of_v, at_v);
+    }
     const u32 position =
         w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
     if (position < pair && keys[position] == of_u) return true;
-    if (!may_be_of_v) return false;
+    if (w > u) return false;
     const u32 next = first_not_below(keys, position, pair, of_v);
     return next < pair && keys[next] == of_v;
 }
@@ -75,7 +100,7 @@ __device__ __forceinline__ bool is_counted_before(
 // The pairs that triangles are looked for at.
 struct ChangedPairs {
     const u64* keys;
-    KeyFilter changed;
+    KeySet changed;
 
     // Call add(vertex, triangles) for the corners of the triangles that lanes have found, of changed pairs
     // by their numbers: neighbors with the same one. All lanes of the warp call.

@@ -37,7 +37,7 @@ constexpr i64 LEAST_CHUNK = 128;
 constexpr i64 MOST_CHUNK = 2048;
 // Entries whose triangles are counted in 32 bits, before these are added to all.
 constexpr i64 MOST_COUNTED = 1 << 30;
-// Entries that a lane asks for before it looks at the first.
+// Entries that a thread asks for before it looks at the first.
 constexpr int ROUND = 4;
 
 struct PairSides {
@@ -52,19 +52,19 @@ __device__ __forceinline__ PairSides sides_of(u64 key, const u32* __restrict__ d
     return degree[u] <= degree[v] ? PairSides{v, u} : PairSides{u, v};
 }
 
-// Count the entries that are looked up in the row of each vertex, and set a bit for each key.
+// Count the entries that are looked up in the row of each vertex, and make a set of the keys.
 //
 // Launch      one thread a pair
 // Adds to     entries        u64[vertices]
-//             changed_words  u32[2^changed_bits / 32]
+//             changed_slots  u64[2^changed_bits], all bits set before
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
 weigh_hubs(const u64* __restrict__ keys, const i64 pairs, const u32* __restrict__ degree, u64* entries,
-           u32* changed_words, const i64 changed_bits) {
+           u64* changed_slots, const i64 changed_bits) {
     const i64 pair = thread_of_grid();
     if (pair >= pairs) return;
     const PairSides sides = sides_of(keys[pair], degree);
     atomicAdd(&entries[sides.longer], static_cast<u64>(degree[sides.shorter]));
-    KeyFilter{changed_words, changed_bits}.add(keys[pair]);
+    KeySet{changed_slots, changed_bits}.add(keys[pair]);
 }
 
 // Keys that put pairs of one hub together, and all others last.
@@ -120,10 +120,10 @@ class RowTable {
     // Entries that it holds at once.
     __device__ __forceinline__ u32 entries() const { return TABLE_ENTRIES << bits_; }
 
-    // Take `count` entries that lie `step` words apart, in as few buckets as hold them. All threads of the
-    // block call; nobody reads meanwhile.
+    // Take `count` entries that lie `step` words apart, in one bucket each if there are so many. All threads of
+    // the block call; nobody reads meanwhile.
     __device__ __forceinline__ void fill(const u32* entries, u32 step, u32 count) {
-        const u32 bits = max(32 - static_cast<u32>(__clz((count - 1) / TABLE_ENTRIES)), 1u);
+        const u32 bits = min(max(32 - static_cast<u32>(__clz(count - 1)), 1u), bits_);
         shift_ = 32 - bits;
         mask_ = (1u << bits) - 1;
         uint4* const buckets = reinterpret_cast<uint4*>(keys_);
@@ -131,7 +131,18 @@ class RowTable {
             buckets[i] = make_uint4(EMPTY, EMPTY, EMPTY, EMPTY);
         }
         __syncthreads();
-        for (u32 i = threadIdx.x; i < count; i += HUB_THREADS) insert(entries[static_cast<u64>(i) * step]);
+        for (u32 first = threadIdx.x; first < count; first += ROUND * HUB_THREADS) {
+            u32 vertices[ROUND];
+#pragma unroll
+            for (int k = 0; k < ROUND; ++k) {
+                const u32 i = first + k * HUB_THREADS;
+                vertices[k] = i < count ? entries[static_cast<u64>(i) * step] : EMPTY;
+            }
+#pragma unroll
+            for (int k = 0; k < ROUND; ++k) {
+                if (vertices[k] != EMPTY) insert(vertices[k]);
+            }
+        }
         __syncthreads();
     }
     __device__ __forceinline__ bool has(u32 vertex) const {
@@ -280,7 +291,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
         const u64* __restrict__ keys, const u64* __restrict__ sides, const u32* __restrict__ numbers,
         const i64* __restrict__ starts, const u64* __restrict__ hub_pairs, const u32* __restrict__ groups,
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, u32* changed_words, const i64 changed_bits, const i64 sign, u64* triangles,
+        const i64 step, u64* changed_slots, const i64 changed_bits, const i64 sign, u64* triangles,
         u64* taken, const i64 bucket_bits, const u32* __restrict__ corners, const i64 corner_bits) {
     extern __shared__ u32 words[];
     __shared__ FoundQueue::Held held[HUB_WARPS];
@@ -291,7 +302,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
     const i64 tile_entries = max(all / (gridDim.x * TILES_A_BLOCK) + 1, LEAST_TILE);
     const PairRows rows{begin, degree, columns, step};
     const HubPairs pairs{sides, numbers, starts};
-    const KeyFilter changed{changed_words, changed_bits};
+    const KeySet changed{changed_slots, changed_bits};
     RowTable table(words, bucket_bits);
     CornerCounts counts(words + (TABLE_KEYS << bucket_bits), corners, corner_bits, triangles,
                         static_cast<u64>(sign));

@@ -27,12 +27,13 @@ _HUB_BLOCKS: Final = constant(_SOURCE, "HUB_BLOCKS")
 #: block counts in shared memory, at most: 80 KiB, so that two blocks fit a multiprocessor.
 _BUCKET_BITS: Final = 12
 _CORNER_BITS: Final = 11
+_EMPTY: Final = np.uint64(2**64 - 1)
 _BUCKET_BYTES: Final = 4 * constant(_SOURCE, "TABLE_KEYS")
 #: Look-ups in the row of a vertex from which a block makes a table of it.
 LEAST_ENTRIES = 4096
-#: Bits of the filter of changed edges for each of them, at least.
-_BITS_A_KEY: Final = 16
-_LEAST_BITS: Final = 10
+#: Slots of the set of changed edges for each of them, at least.
+_SLOTS_A_KEY: Final = 2
+_LEAST_SLOT_BITS: Final = 6
 
 
 class Ordered(NamedTuple):
@@ -44,7 +45,7 @@ class Ordered(NamedTuple):
     starts: Array
     #: uint64[1]: pairs of hubs.
     hub_pairs: Array
-    #: uint32: ``KeyFilter`` of ``found_triangles.cuh``, and the binary logarithm of its bits.
+    #: uint64: ``KeySet`` of ``found_triangles.cuh``, and the binary logarithm of its slots.
     changed: Array
     changed_bits: int
 
@@ -65,8 +66,9 @@ def count_hub_pairs(
     """
     keys, count = pairs.keys, int(pairs.keys.size)
     number, blocks = np.int64(count), blocks_for(count)
-    changed_bits = max((_BITS_A_KEY * count - 1).bit_length(), _LEAST_BITS)
-    changed = _zeros(device, (1 << changed_bits) // 32, np.uint32)
+    changed_bits = max((_SLOTS_A_KEY * count - 1).bit_length(), _LEAST_SLOT_BITS)
+    changed = device.empty(1 << changed_bits, np.uint64)
+    changed.fill(_EMPTY)
     entries, words = _zeros(device, rows.count, np.uint64), _zeros(device, 2, np.uint64)
     hub_pairs, taken = words[:1], words[1:]
     device.launch(

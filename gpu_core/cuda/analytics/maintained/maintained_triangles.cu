@@ -30,10 +30,10 @@ extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
 count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
              const u32* __restrict__ numbers, const u64* __restrict__ hub_pairs,
              const i64* __restrict__ begin, const u32* __restrict__ degree,
-             const u32* __restrict__ columns, const i64 step, u32* changed_words,
+             const u32* __restrict__ columns, const i64 step, u64* changed_slots,
              const i64 changed_bits, const i64 sign, u64* __restrict__ triangles) {
     __shared__ FoundQueue::Held held[PAIR_THREADS / WARP];
-    const ChangedPairs changed{keys, {changed_words, changed_bits}};
+    const ChangedPairs changed{keys, {changed_slots, changed_bits}};
     const auto add = [&](u32 vertex, u32 found) {
         atomicAdd(&triangles[vertex], static_cast<u64>(sign) * found);
     };
