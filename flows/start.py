@@ -11,6 +11,10 @@ from .interrupts import end_at_once_until_a_command_begins
 #: Objects after which Python looks for garbage.
 _GARBAGE_OBJECTS = 50_000
 
+#: Seconds after which a thread that computes lets others go on: those that write results hold up the
+#: scheduler, which is in this process too.
+_SWITCH_SECONDS = 0.0005
+
 
 def main() -> None:
     """Entry point of ``graphtide``; ends the process with the command's exit status."""
@@ -22,6 +26,7 @@ def main() -> None:
     # Modules come in their thousands, and stay: looking for garbage among them each time that 700
     # objects were made takes a fifth of the time of their import.
     gc.set_threshold(_GARBAGE_OBJECTS)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     from .cli import main as run_command_line
 
     try:
