@@ -11,8 +11,8 @@ from .interrupts import end_at_once_until_a_command_begins
 #: Objects after which Python looks for garbage.
 _GARBAGE_OBJECTS = 50_000
 
-#: Seconds after which a thread that computes lets others go on: those that write results hold up the
-#: scheduler, which is in this process too.
+#: Seconds after which a thread that computes lets others go on: those that write results hold up
+#: the scheduler, which is in this process too.
 _SWITCH_SECONDS = 0.0005
 
 

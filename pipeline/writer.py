@@ -24,8 +24,8 @@ class Writer:
         self._thread = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
         )
-        # With its first array pyarrow loads pandas, where that is installed, 0.2 s, and of the first
-        # array of NumPy ``numpy.ma``, which holds up all threads: better now than beside batches.
+        # With its first array pyarrow loads pandas, where that is installed, 0.2 s, and with that
+        # of NumPy ``numpy.ma``, which holds up all threads: better now than beside batches.
         self._thread.submit(pa.array, np.zeros(1))
 
     def write(self, job: Callable[[], None]) -> None:

@@ -47,8 +47,8 @@ with hidden("scipy"):
 use_arrow_without_pandas()
 use_steady_clock()
 
-# A thread that computes lets others go on after this many seconds. With Python's 5 ms a graph
-# worker's thread that launches the next batch waits for those that take messages and reduce results:
+# A thread that computes lets others go on after this many seconds. With Python's 5 ms the thread of
+# a graph worker that launches the next batch waits for those that take messages and reduce results:
 # a run with results after each batch took 5 % longer.
 sys.setswitchinterval(0.0005)
 
