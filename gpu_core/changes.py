@@ -58,16 +58,15 @@ class Changing(ABC):
             # Each edge is in a batch once; but an edge of a vertex that comes back may be put.
             kept = self._chosen(put, self._put_found, are_there=True)
             self.removed = self.removed[~xp.isin(self.removed, kept)]
-        self._added = self._new_keys(put) if are_indices else None
+        #: Where they say what they will be; else new vertices have no indices yet.
+        self._put = put if are_indices else None
 
     def added(self) -> Array:
         """uint64: keys of the edges that are new, likewise; once the batch is applied."""
-        if self._added is not None:
-            return self._added
-        return self._xp.sort(self._new_keys(self._pairs("put")))
-
-    def _new_keys(self, put: Any) -> Array:
-        return self._chosen(put, self._put_found, are_there=False)
+        # How many there are is asked for here: before, the device would wait for the batch.
+        if self._put is not None:
+            return self._chosen(self._put, self._put_found, are_there=False)
+        return self._xp.sort(self._chosen(self._pairs("put"), self._put_found, are_there=False))
 
     @abstractmethod
     def _pairs(self, kind: str) -> Any:

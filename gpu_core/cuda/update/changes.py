@@ -6,6 +6,7 @@ Nothing goes to the host but how many edges there are. Kernel: ``changes.cu``. H
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from .assisted.map_ids import check_fits, look_up_ids
 from .batch import DeviceBatch, upload
 
 if TYPE_CHECKING:
-    from ..device.device import Array
+    from ..device.device import Array, Device
     from .assisted.mapped import Mapped
     from .state import UpdatableGraph
 
@@ -37,15 +38,24 @@ class _Pairs(NamedTuple):
     columns: Array
 
 
-class _Found(NamedTuple):
-    """Which pairs are edges."""
+class _Found:
+    """Which pairs are edges.
 
-    #: uint8, of each pair.
-    flags: Array
-    #: int64: edges before each tile of pairs, and all.
-    before: Array
-    #: All of them.
-    number: int
+    Parameters
+    ----------
+    flags
+        uint8, of each pair.
+    before
+        int64: edges before each tile of pairs, and all.
+    """
+
+    def __init__(self, device: Device, flags: Array, before: Array) -> None:
+        self._device, self.flags, self.before = device, flags, before
+
+    @cached_property
+    def number(self) -> int:
+        """All of them; waits for the device."""
+        return int(self._device.read_words(self.before[-1:])[0]) if self.flags.size else 0
 
 
 class DeviceChanging(Changing):
@@ -83,8 +93,7 @@ class DeviceChanging(Changing):
             shape_argument(self._graph.arena.shape("out")), *pairs, np.int64(count), flags, before,
             ticket_of(device),
         )  # fmt: skip
-        number = int(device.read_words(before[blocks:])[0]) if blocks else 0
-        return _Found(flags, before, number)
+        return _Found(device, flags, before)
 
     def _chosen(self, pairs: _Pairs, found: _Found, *, are_there: bool) -> Array:
         device, count = self._graph.device, int(pairs.columns.size)
