@@ -89,6 +89,7 @@ class CudaEngine(UpdatableGraph):
         self.batch_lock = lock.for_launches
         #: Memory of the epochs that are held.
         self.pins = Pins()
+        self._is_rehearsed = False
 
     # -- accounts, copies and checks ---------------------------------------------------------
 
@@ -140,9 +141,12 @@ class CudaEngine(UpdatableGraph):
         """Begin to compile what batches launch, analytics, and rows that the device converts."""
         begin_whole()
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
-        for rehearse in (assisted.rehearse, device_reader.rehearse):
-            self.device.rehearse(rehearse)
-        self.device.rehearse(lambda _: detail.rehearse(self.arena))
+        if not self._is_rehearsed:
+            # Again it would only take time from what the caller does next.
+            self._is_rehearsed = True
+            for rehearse in (assisted.rehearse, device_reader.rehearse):
+                self.device.rehearse(rehearse)
+            self.device.rehearse(lambda _: detail.rehearse(self.arena))
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))
 

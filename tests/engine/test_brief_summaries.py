@@ -85,7 +85,7 @@ def test_columns_are_not_fetched_for_a_summary(
         pytest.skip("copies are counted on the emulated device alone")
     result = graph.compute(name, **PARAMETERS.get(name, {}))
     fetched = []
-    for copy in ("to_host", "read_words"):
+    for copy in ("to_host", "to_locked_host", "read_words"):
         real = getattr(EmulatedDevice, copy)
         monkeypatch.setattr(
             EmulatedDevice, copy, lambda self, a, real=real: fetched.append(a.size) or real(self, a)

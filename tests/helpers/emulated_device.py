@@ -124,6 +124,9 @@ class EmulatedDevice:
     def page_locked(self, count: int, dtype: Any) -> np.ndarray:
         return np.zeros(count, dtype)
 
+    def to_locked_host(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array)
+
     def read_words(self, array: np.ndarray) -> np.ndarray:
         return np.array(array)
 

@@ -96,8 +96,8 @@ def test_columns_are_fetched_when_looked_at_and_are_those_of_then(
     expected = graph.clustering()
     engine = ImageEngine(device, graph)
     fetched = []
-    fetch = device.to_host
-    monkeypatch.setattr(device, "to_host", lambda a: (fetched.append(a.dtype), fetch(a))[1])
+    fetch = device.to_locked_host
+    monkeypatch.setattr(device, "to_locked_host", lambda a: (fetched.append(a.dtype), fetch(a))[1])
     result = clustered(engine)
     assert not fetched
     engine.arena.image.fill(0)

@@ -21,7 +21,7 @@ def ids_to_host(device: Device, vertices: Array | None, count: int) -> npt.NDArr
         # Made there: new memory of the host costs more than the bytes on the bus.
         with device.current(), device.errors_named("making a column"):
             vertices = device.xp.arange(count, dtype=np.int64)
-    return device.to_host(vertices)
+    return device.to_locked_host(vertices)
 
 
 class KeptValues:
@@ -42,7 +42,7 @@ class KeptValues:
     @cached_property
     def values(self) -> npt.NDArray[Any]:
         """[n] in host memory."""
-        return self._device.to_host(self._values)
+        return self._device.to_locked_host(self._values)
 
     def largest(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """The ``k`` vertices of largest value, the largest first, and these; of float64 alone."""

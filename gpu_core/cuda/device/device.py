@@ -42,6 +42,9 @@ from .prepared_launch import PackedLaunch, PreparedLaunch
 #: An array of the device: ``cupy.ndarray``.
 Array = Any
 
+#: Most bytes of a result that is copied to page-locked memory.
+_MOST_LOCKED_BYTES = 8 << 20
+
 #: ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``
 _MOST_SHARED_BYTES = 8
 
@@ -156,6 +159,22 @@ class Device:
         array = np.frombuffer(memory, dtype, count)
         array[:] = 0
         return array
+
+    def to_locked_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy a contiguous array of results to page-locked memory, after all work before.
+
+        That memory is of CuPy's pool, and goes back there with the last reference to the array: so
+        the next one is copied at the speed of the bus, to pages that are there. Arrays beyond 8 MiB
+        are copied as by `to_host`: to lock as much for the first one takes long
+        (``host_copies.py``).
+        """
+        if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
+            return self.to_host(array)
+        with self.current(), self.errors_named("copying to the host"):
+            self._enter()
+            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
+            self._copy_to(memory, array)
+        return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
 
     def _copy_to(self, memory: Any, array: Array) -> None:
         """Copy an array to page-locked memory, after all work before, and wait for it."""

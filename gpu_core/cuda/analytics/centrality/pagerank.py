@@ -95,7 +95,7 @@ class KeptRanks:
 
     def by_index(self) -> Vector:
         """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
-        ranks: Vector = np.maximum(self._device.to_host(self.ranks), 0.0)
+        ranks: Vector = np.maximum(self._device.to_locked_host(self.ranks), 0.0)
         return ranks
 
     def degrees_by_index(self) -> UInt32s | None:
@@ -109,8 +109,8 @@ class KeptRanks:
             present = device.xp.flatnonzero(self.ranks >= 0)
             chosen = present if self.ids is None else self.ids.take(present)
             of_chosen = self.ranks.take(present)
-        ids: Int64s = device.to_host(chosen)
-        ranks: Vector = device.to_host(of_chosen)
+        ids: Int64s = device.to_locked_host(chosen)
+        ranks: Vector = device.to_locked_host(of_chosen)
         if self.ids is not None and not np.all(ids[:-1] < ids[1:]):
             order = np.argsort(ids)
             ids, ranks = ids[order], ranks[order]

@@ -65,17 +65,17 @@ class KeptColumns:
         """int64[n] in host memory."""
         # Widened there: new memory of the host costs more than the bytes on the bus.
         with self._device.current():
-            return self._device.to_host(self._degree.astype(np.int64))
+            return self._device.to_locked_host(self._degree.astype(np.int64))
 
     @cached_property
     def triangles(self) -> Int64s:
         """int64[n] in host memory."""
-        return self._device.to_host(self._triangles).view(np.int64)
+        return self._device.to_locked_host(self._triangles).view(np.int64)
 
     @cached_property
     def clustering(self) -> npt.NDArray[np.float64]:
         """float64[n] in host memory."""
-        return self._device.to_host(self._clustering)
+        return self._device.to_locked_host(self._clustering)
 
     def totals(self) -> Totals:
         """Sums of the columns, of which three numbers come to host memory."""

@@ -36,5 +36,5 @@ def count_common(
     device.launch(
         _SOURCE, "count_shared", pairs.blocks, THREADS, *pairs.listed, *rows.walked, shared
     )
-    common, lengths = device.to_host(shared).view(np.int64).reshape(2, count)
+    common, lengths = device.to_locked_host(shared).view(np.int64).reshape(2, count)
     return common, lengths

@@ -62,7 +62,7 @@ def triangles_in_order(
     million vertices more time went into that than into the counting.
     """
     triangles = counts.triangles if order is None else counts.triangles[order]
-    return workspace.device.to_host(triangles).view(np.int64)
+    return workspace.device.to_locked_host(triangles).view(np.int64)
 
 
 def count_triangles(
