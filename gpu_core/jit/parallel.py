@@ -88,7 +88,11 @@ def run_all(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         first = calls[0]()
     finally:
         errors = [other.exception() for other in others]
-    for error in errors:
-        if error is not None:
-            raise error
-    return [first, *(other.result() for other in others)]
+    failed = next((error for error in errors if error is not None), None)
+    if failed is None:
+        return [first, *(other.result() for other in others)]
+    try:
+        raise failed
+    finally:
+        # They hold the frames in which they were raised, and these what the calls work on.
+        del failed, errors, others

@@ -6,7 +6,8 @@ them (`open_arrays`). So the machine holds them once, for as long as a process h
 client that cannot open the files asks for the arrays.
 
 Each array has a file of its own: the system lets one thread at a time write to a file, and most of
-what a write takes is the making of its pages.
+what a write takes is the making of its pages. Columns of results are so moved side by side. What is
+larger is moved one by one, so that the memory of each is given back before the next one takes some.
 
 Not here: when files are let go (``actor.py``), and the files themselves (``memory_files.py``).
 """
@@ -15,6 +16,8 @@ import mmap
 import os
 import secrets
 import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,8 +25,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...gpu_core.jit.parallel import run_all
 from .memory_files import close_all, new_memory_file, opened, write_all
+
+#: Bytes of all arrays up to which these are moved side by side, and threads that do it: not those
+#: of the host engine's kernels, which may have a batch to do.
+_MOST_AT_ONCE = 1 << 28
+_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,8 @@ class SharedArrays:
     Parameters
     ----------
     arrays
-        Moved side by side: each is replaced by a read-only view of its file once it is there, also
-        where an error ends this halfway.
+        Each is replaced by a read-only view of its file once it is there, also where an error ends
+        this halfway.
 
     Raises
     ------
@@ -71,7 +78,7 @@ class SharedArrays:
             memory = new_memory_file(file_name, max(array.nbytes, mmap.PAGESIZE), descriptors)
             places[name] = ArrayPlace(array.dtype.str, array.size, descriptors[-1])
             moves.append(partial(_move, arrays, name, places[name], memory))
-        run_all(moves)
+        _run(moves, sum(array.nbytes for array in arrays.values()))
         #: The arrays, as views.
         self.arrays = arrays
         self.address = ArraysAddress(os.getpid(), file_name, places)
@@ -90,6 +97,16 @@ def open_arrays(address: ArraysAddress) -> dict[str, npt.NDArray[Any]]:
         with opened(address.pid, place.descriptor, address.name, os.O_RDONLY) as descriptor:
             arrays[name] = _view(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), place)
     return arrays
+
+
+def _run(moves: Sequence[Callable[[], None]], nbytes: int) -> None:
+    if nbytes > _MOST_AT_ONCE or len(moves) < 2:
+        for move in moves:
+            move()
+        return
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="graphtide-share") as pool:
+        for moved in [pool.submit(move) for move in moves]:
+            moved.result()
 
 
 def _move(

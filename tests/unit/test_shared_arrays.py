@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from graphtide.pipeline.graph_worker import shared_arrays
 from graphtide.pipeline.graph_worker.memory_files import shown_name
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, SharedArrays, open_arrays
 from memory_files import memory_files
@@ -55,7 +56,10 @@ def test_another_process_reads_them_where_they_lie() -> None:
     assert told.split() == [str(some_arrays()["dst_index"].sum()), "False"]
 
 
-def test_they_are_moved_not_copied() -> None:
+@pytest.mark.parametrize("most_at_once", [0, 1 << 28])
+def test_they_are_moved_not_copied(most_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one, and side by side."""
+    monkeypatch.setattr(shared_arrays, "_MOST_AT_ONCE", most_at_once)
     arrays = some_arrays()
     shared = SharedArrays(arrays)
     assert shared.arrays is arrays
@@ -101,12 +105,13 @@ def test_no_file_of_another_name_is_opened(tmp_path: Path) -> None:
 
 
 def test_short_memory_halfway_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, write, written = memory_files(), os.pwrite, []
+    before, write, left = memory_files(), os.pwrite, [1, 2]
 
     def two_only(descriptor: int, data: memoryview, start: int) -> int:
-        if len(written) == 2:
-            raise OSError(errno.ENOSPC, "no space left")
-        written.append(start)
+        try:
+            left.pop()
+        except IndexError:
+            raise OSError(errno.ENOSPC, "no space left") from None
         return write(descriptor, data, start)
 
     monkeypatch.setattr(os, "pwrite", two_only)

@@ -5,10 +5,11 @@ thread, which has to take each page first: 64 MB take 20 ms. To page-lock memory
 31 ms, while no thread of the process gets anything else to the GPU. So two page-locked blocks are
 kept: while one is filled, threads copy the other to where it belongs, 4 ms in all.
 
-Not here: what is not larger than `LEAST_BYTES` (``device.py``).
+Not here: what is smaller than `LEAST_BYTES` (``device.py``).
 """
 
 import threading
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -43,19 +44,22 @@ class HostCopies:
         """Copy a contiguous array, after all work before on the current stream of its device."""
         copied = np.empty(array.shape, array.dtype)
         target = copied.reshape(-1).view(np.uint8)
+        stream = self._cuda.get_current_stream()
+        # Before others have to wait for this one.
+        stream.synchronize()
         with self._lock:
             if not self._blocks:
                 self._blocks = [_Block(self._cuda) for _ in range(2)]
             try:
-                self._fill(target, array.data.ptr)
+                self._fill(target, array.data.ptr, stream)
             except BaseException:
-                # No copy may go on into a block that another thread is given.
-                self._blocks.clear()
+                # Ctrl-C, say: the next copy is given the same blocks.
+                with suppress(Exception):
+                    stream.synchronize()
                 raise
         return copied
 
-    def _fill(self, target: Bytes, source: int) -> None:
-        stream = self._cuda.get_current_stream()
+    def _fill(self, target: Bytes, source: int, stream: Any) -> None:
         filled: tuple[_Block, Bytes] | None = None
         for number, first in enumerate(range(0, target.size, _BLOCK_BYTES)):
             block, part = self._blocks[number % 2], target[first : first + _BLOCK_BYTES]

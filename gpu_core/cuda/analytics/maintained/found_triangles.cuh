@@ -36,7 +36,7 @@ __device__ __forceinline__ u32 first_not_below_back(
 // Some keys, for whether one is among them: slots of global memory in buckets of four, one sector each. A
 // bucket is filled from its first slot on; what finds it full goes to the next one.
 struct KeySet {
-    static constexpr u64 EMPTY = ~0ull;
+    static constexpr u64 EMPTY = 0;  // an edge of vertex 0 with itself, which there is not
     static constexpr u32 KEYS = 4;
     struct Bucket {
         ulonglong2 first;
@@ -45,13 +45,13 @@ struct KeySet {
             return first.x == key || first.y == key || last.x == key || last.y == key;
         }
     };
-    u64* slots;  // u64[2^bits], EMPTY before; null: there is no set
+    u64* slots;  // u64[2^bits], 0 before; null: there is no set
     i64 bits;
 
     __device__ __forceinline__ u32 bucket_of(u64 key) const {
         return static_cast<u32>(key * 0x9E3779B97F4A7C15ull >> (64 - bits)) / KEYS;
     }
-    __device__ __forceinline__ u32 mask() const { return (1u << bits) - 1; }
+    __device__ __forceinline__ u32 mask() const { return ~0u >> (32 - bits); }
     __device__ __forceinline__ Bucket load(u32 bucket) const {
         const ulonglong2* const at = reinterpret_cast<const ulonglong2*>(slots) + 2 * bucket;
         return {at[0], at[1]};

@@ -26,7 +26,7 @@ constexpr int RESIDENT_BLOCKS = 1;
 #else
 constexpr int RESIDENT_BLOCKS = HUB_BLOCKS;
 #endif
-// Keys of a bucket of the table, and for how many of them an entry of the row is there.
+// Keys of a bucket of the table, and how many of them are taken at most.
 constexpr u32 TABLE_KEYS = 4;
 constexpr u32 TABLE_ENTRIES = 2;
 constexpr u32 EMPTY = 0xFFFFFFFFu;
@@ -56,7 +56,7 @@ __device__ __forceinline__ PairSides sides_of(u64 key, const u32* __restrict__ d
 //
 // Launch      one thread a pair
 // Adds to     entries        u64[vertices]
-//             changed_slots  u64[2^changed_bits], all bits set before
+//             changed_slots  u64[2^changed_bits], 0 before
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
 weigh_hubs(const u64* __restrict__ keys, const i64 pairs, const u32* __restrict__ degree, u64* entries,
            u64* changed_slots, const i64 changed_bits) {

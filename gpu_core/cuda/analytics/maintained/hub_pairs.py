@@ -27,7 +27,6 @@ _HUB_BLOCKS: Final = constant(_SOURCE, "HUB_BLOCKS")
 #: block counts in shared memory, at most: 80 KiB, so that two blocks fit a multiprocessor.
 _BUCKET_BITS: Final = 12
 _CORNER_BITS: Final = 11
-_EMPTY: Final = np.uint64(2**64 - 1)
 _BUCKET_BYTES: Final = 4 * constant(_SOURCE, "TABLE_KEYS")
 #: Look-ups in the row of a vertex from which a block makes a table of it.
 LEAST_ENTRIES = 4096
@@ -67,8 +66,7 @@ def count_hub_pairs(
     keys, count = pairs.keys, int(pairs.keys.size)
     number, blocks = np.int64(count), blocks_for(count)
     changed_bits = max((_SLOTS_A_KEY * count - 1).bit_length(), _LEAST_SLOT_BITS)
-    changed = device.empty(1 << changed_bits, np.uint64)
-    changed.fill(_EMPTY)
+    changed = _zeros(device, 1 << changed_bits, np.uint64)
     entries, words = _zeros(device, rows.count, np.uint64), _zeros(device, 2, np.uint64)
     hub_pairs, taken = words[:1], words[1:]
     device.launch(

@@ -2,7 +2,7 @@
 
 A column is as long as the graph has vertices, and users look at one or two of them, or at none:
 the next result comes with the next batch. So a call brings nothing to host memory, and each column
-is copied when it is read, by one copy to page-locked memory.
+is copied when it is read.
 
 Not here: what the coefficients mean (`algorithms/triangles/clustering.py`), and how triangles are
 counted (`triangles.py`).
