@@ -120,7 +120,7 @@ class RowTable {
     // Entries that it holds at once.
     __device__ __forceinline__ u32 entries() const { return TABLE_ENTRIES << bits_; }
 
-    // Take `count` entries that lie `step` words apart, in one bucket each if there are so many. All threads of
+    // Take `count` entries that lie `step` words apart, with as many buckets if there are so many. All threads of
     // the block call; nobody reads meanwhile.
     __device__ __forceinline__ void fill(const u32* entries, u32 step, u32 count) {
         const u32 bits = min(max(32 - static_cast<u32>(__clz(count - 1)), 1u), bits_);
