@@ -124,19 +124,19 @@ def analyse_pinned(
 ) -> Findings | SharedFindings:
     """Compute results of the oldest graph that is pinned, beside the actor."""
     with _errors_forget_the_graph():
-        return _actor_beside(actor_key).analyse(boundary, asked, share=share)
+        return _actor_beside(actor_key).reads.analyse(boundary, asked, share=share)
 
 
 def send_findings(actor_key: str, boundary: int) -> Findings:
     """Send what was found by Dask, with all columns."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).findings(boundary)
+        return local_actor(actor_key).reads.findings(boundary)
 
 
 def let_go_of_columns(actor_key: str, boundary: int) -> None:
     """Give the shared memory of columns back, but for those who have mapped it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
-        local_actor(actor_key).let_go_of_columns(boundary)
+        local_actor(actor_key).reads.let_go_of_columns(boundary)
 
 
 def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:
@@ -148,13 +148,13 @@ def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:
 def send_copy(actor_key: str, boundary: int) -> Arrays:
     """Send the arrays of a copy by Dask."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).copied_arrays(boundary)
+        return local_actor(actor_key).reads.copied_arrays(boundary)
 
 
 def let_go_of_copy(actor_key: str, boundary: int) -> None:
     """Give the shared memory of a copy back, but for those who have mapped it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
-        local_actor(actor_key).let_go_of_copy(boundary)
+        local_actor(actor_key).reads.let_go_of_copy(boundary)
 
 
 def meet(ready: list[None]) -> None:

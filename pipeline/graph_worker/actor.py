@@ -17,22 +17,18 @@ graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that 
 lost, the process ends itself (`exit_reasons.py`).
 
 Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
-another thread before any method, and `pin`, `analyse` and `copy_pinned`, which run on threads of
-their own. `pin` is asked for early, and waits until the graph stands at its boundary, between two
-batches: one lock is held by it and by the thread that applies a batch. Batches beyond are not held
-back for that: the next one names the pin, and whichever thread is there first makes it. Where there
-is no room, both wait until another graph is let go of. `analyse` and `copy_pinned` touch the oldest
-graph that was pinned, one after the other: who comes early waits until its graph is the oldest.
+another thread before any method, and `pin`, `copy_pinned` and what `reads` computes, which run on
+threads of their own. `pin` is asked for early, and waits until the graph stands at its boundary,
+between two batches: one lock is held by it and by the thread that applies a batch. Batches beyond
+are not held back for that: the next one names the pin, and whichever thread is there first makes
+it. Where there is no room, both wait until another graph is let go of.
 
 A worker begins with no more tasks than it has threads, and batches that queue for the thread of the
 actor count. So the thread that is to wait makes room for another one first, on which methods run
 from then on: batches that come there are left to the one that waits.
 
-An analytic that fails is one result less: the graph, and what else was asked of it, remain.
-
-Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
-results and copies go to the client as arrays, through shared memory (``shared_arrays.py``), and it
-writes them, because it alone holds the lock of the state.
+Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and what is
+made of pinned graphs (``pinned_reads.py``).
 """
 
 import time
@@ -44,13 +40,7 @@ from threading import Condition
 from types import MappingProxyType
 from typing import Any
 
-from ...gpu_core.errors import (
-    ArenaFullError,
-    BatchError,
-    CorruptImageError,
-    EngineError,
-    EpochClosedError,
-)
+from ...gpu_core.errors import ArenaFullError, BatchError
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.image.memory_size import free_memory_bytes
@@ -62,9 +52,8 @@ from ..workers.warm_up import warm_graph
 from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
-from .findings import Asked, Findings, SharedFindings, finding, shared_columns
 from .handover import Inbox, RingSize
-from .notice import Memory, Notice, forget_frames, pickled_error
+from .notice import Memory, Notice, pickled_error
 from .pinned import (
     Arrays,
     CopiedGraph,
@@ -76,14 +65,11 @@ from .pinned import (
     PinnedQueue,
     is_copied_at_once,
 )
+from .pinned_reads import PinnedReads
 from .ring import RingAddress
-from .shared_arrays import ArraysAddress, SharedArrays
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
-
-#: Errors of analytics after which nothing is known of the graph that they were to read.
-_NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
 
 #: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
 _LOOK_SECONDS = 1.0
@@ -173,10 +159,8 @@ class GraphActor:
         self._pinned = PinnedQueue()
         #: What of them was asked for.
         self._pins = AskedPins(self._pinned)
-        #: Boundary -> the copy of it, until the client has it.
-        self._shared: dict[int, SharedArrays] = {}
-        #: Boundary -> findings with columns that are shared, and their memory, likewise.
-        self._found: dict[int, tuple[Findings, list[SharedArrays]]] = {}
+        #: Computes these results, and makes the copies.
+        self.reads = PinnedReads(self._pinned)
         #: Batches since the newest copy.
         self._applied: list[AppliedBatch] = []
         #: Of the newest batch.
@@ -427,81 +411,10 @@ class GraphActor:
         self._pinned.append(pinned)
         return "epoch" if is_epoch else "graph"
 
-    def analyse(
-        self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
-    ) -> Findings | SharedFindings:
-        """Compute results of what is pinned, one by one, and reduce each to what is asked for.
-
-        Parameters
-        ----------
-        boundary
-            Where it is pinned.
-        asked
-            Name of the result -> what it is of.
-        share
-            Leave columns in shared memory, where the system has such a thing.
-        """
-        start = time.perf_counter()
-        found, failed = {}, {}
-        with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=False) as pinned:
-            graph = pinned.graph
-            assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
-            for name, each in asked.items():
-                try:
-                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
-                    with graph.lock:
-                        result = graph.compute(each.kind, **each.arguments)
-                        found[name] = finding(each, result)
-                except _NOT_OF_THE_ANALYTIC as error:
-                    error.args = (f"result {name}: {error}",)
-                    raise
-                except Exception as error:
-                    failed[name] = str(error) or type(error).__name__
-                    # Its frames have the graph, and what was computed so far.
-                    forget_frames(error)
-                # Before the next one takes memory.
-                result = None
-        findings = Findings(found, pinned.source, time.perf_counter() - start, failed)
-        # Once the graph is let go of: the next one may be read meanwhile.
-        shared = shared_columns(findings) if share else {}
-        if not shared:
-            return findings
-        self._found[boundary] = findings, list(shared.values())
-        return SharedFindings.of(findings, shared)
-
-    def findings(self, boundary: int) -> Findings:
-        """What was found, for a client that cannot open the memory of its columns."""
-        return self._found[boundary][0]
-
-    def let_go_of_columns(self, boundary: int) -> None:
-        """The client has the columns: processes that have mapped their memory keep it."""
-        self._found.pop(boundary, None)
-
     def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
-        """Copy what is pinned.
-
-        ``share``: leave the arrays in shared memory, where the system has such a thing.
-        """
-        with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=True) as pinned:
-            graph = pinned.graph
-            copied = graph if isinstance(graph, CopiedGraph) else CopiedGraph.of(graph)
-        arrays: Arrays | ArraysAddress = copied.arrays
-        if share:
-            with suppress(OSError):
-                shared = self._shared[boundary] = SharedArrays(copied.arrays)
-                arrays = shared.address
-        return Copy(
-            arrays, pinned.batches, copied.state_hash, copied.num_vertices, copied.num_edges,
-            pinned.routes, pinned.window, self._notice_between_batches(),
-        )  # fmt: skip
-
-    def copied_arrays(self, boundary: int) -> Arrays:
-        """The arrays of a copy, for a client that cannot open its memory."""
-        return self._shared[boundary].arrays
-
-    def let_go_of_copy(self, boundary: int) -> None:
-        """The client has a copy: processes that have mapped its memory keep it."""
-        self._shared.pop(boundary, None)
+        """Copy what is pinned, as `PinnedReads.copy`, with the state of the graph by then."""
+        copied = self.reads.copy(boundary, share=share)
+        return replace(copied, notice=self._notice_between_batches())
 
     def stop(self) -> None:
         """Have all who wait for the graph give up: nothing is asked of it any more."""
@@ -522,8 +435,7 @@ class GraphActor:
         self._early.clear()
         self._pins.clear()
         self._opened.clear()
-        self._shared.clear()
-        self._found.clear()
+        self.reads.clear()
         self._pinned.clear()
         del self._inbox, self._graph
 

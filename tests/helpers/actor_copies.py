@@ -33,7 +33,7 @@ def hash_of(copy: Copy) -> str:
 
 def findings(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> Findings:
     """What analytics with these parameters come to, of what is pinned."""
-    found = actor.analyse(boundary, whole(analytics))
+    found = actor.reads.analyse(boundary, whole(analytics))
     assert isinstance(found, Findings)
     return found
 

@@ -19,6 +19,7 @@ from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker import findings as findings_module
+from graphtide.pipeline.graph_worker import pinned_reads
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.findings import Findings, SharedFindings
@@ -62,9 +63,9 @@ def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
     address = copied(actor, 1, share=True).arrays
     assert isinstance(address, ArraysAddress)
     actor.apply(1, LoadedBatch(one_edge(1)))
-    opened, sent = open_arrays(address), actor.copied_arrays(1)
+    opened, sent = open_arrays(address), actor.reads.copied_arrays(1)
     assert opened["vertex_ids"].tolist() == sent["vertex_ids"].tolist() == [1, 100]
-    actor.let_go_of_copy(1)
+    actor.reads.let_go_of_copy(1)
     with pytest.raises(FileNotFoundError):
         open_arrays(address)
     assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
@@ -80,13 +81,13 @@ def test_the_actor_shares_columns_until_the_client_has_them(
     # Two columns of two vertices, four, and two.
     monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 64)
     fails_with(monkeypatch, "core_number", MemoryError())
-    there = actor.analyse(1, whole(analytics), share=True)
+    there = actor.reads.analyse(1, whole(analytics), share=True)
     assert isinstance(there, SharedFindings)
     assert list(there.addresses) == ["clustering"]
     told = pickle.loads(pickle.dumps(there))
     assert told.findings.has_columns
     assert told.findings.found["clustering"].columns == {}
-    opened, sent = told.opened(), actor.findings(1)
+    opened, sent = told.opened(), actor.reads.findings(1)
     for each in (opened, sent):
         assert each.failed == {"core_number": "MemoryError"}
         for name in ("pagerank", "clustering"):
@@ -95,7 +96,7 @@ def test_the_actor_shares_columns_until_the_client_has_them(
             assert {key: column.tobytes() for key, column in found.items()} == {
                 key: column.tobytes() for key, column in expected.items()
             }
-    actor.let_go_of_columns(1)
+    actor.reads.let_go_of_columns(1)
     del sent, each
     monkeypatch.undo()  # the error that was raised has the frames that it passed, and they it
     gc.collect()
@@ -113,7 +114,7 @@ def test_columns_that_cannot_be_shared_are_sent(monkeypatch: pytest.MonkeyPatch,
         actor.apply(0, LoadedBatch(one_edge(0)))
         monkeypatch.setattr(os, "memfd_create", no_memory)
     pin(actor, 0 if ids == "string" else 1, results=True, checkpoint=False, epoch=True)
-    found = actor.analyse(actor._boundary, whole({"pagerank": {}}), share=True)
+    found = actor.reads.analyse(actor._boundary, whole({"pagerank": {}}), share=True)
     assert isinstance(found, Findings)
     assert found.found["pagerank"].columns["vertex"].tolist() == ([1, 100] if ids == "any" else [])
 
@@ -133,8 +134,8 @@ def test_a_graph_is_let_go_of_before_columns_are_shared(monkeypatch: pytest.Monk
         kept.append(actor._graph.memory().pinned_bytes)
         return {}
 
-    monkeypatch.setattr(actor_module, "shared_columns", share)
-    assert isinstance(actor.analyse(1, whole({"clustering": {}}), share=True), Findings)
+    monkeypatch.setattr(pinned_reads, "shared_columns", share)
+    assert isinstance(actor.reads.analyse(1, whole({"clustering": {}}), share=True), Findings)
     assert kept == [0]
 
 
@@ -196,13 +197,13 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
         if boundary != 2:
             copy = actor.copy_pinned(boundary, share=True)
             reports.append(batch_ids(copy))
-            assert actor.copied_arrays(boundary)["vertex_ids"].tolist() == vertices[-1]
+            assert actor.reads.copied_arrays(boundary)["vertex_ids"].tolist() == vertices[-1]
     assert vertices == [[1, 100], [1, 100, 101], [1, 100, 101, 102]]
     assert reports == [[0], [1, 2]]
     assert actor._graph.memory().pinned_bytes == 0
     # The client may have taken the older copy when there is a newer one.
-    actor.let_go_of_copy(1)
-    assert actor.copied_arrays(3)["vertex_ids"].size == 4
+    actor.reads.let_go_of_copy(1)
+    assert actor.reads.copied_arrays(3)["vertex_ids"].size == 4
 
 
 def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None:

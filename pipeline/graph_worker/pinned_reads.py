@@ -1,0 +1,123 @@
+"""What is made of pinned graphs, beside batches: results, and copies for checkpoints.
+
+Each method that reads runs on a thread of its own. It touches the oldest graph that is pinned, one
+after the other: who comes early waits until its graph is the oldest.
+
+An analytic that fails is one result less: the graph, and what else was asked of it, remain.
+
+Results and copies go to the client as arrays, through shared memory (``shared_arrays.py``), and it
+writes the files, because it alone holds the lock of the state.
+"""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from ...gpu_core.errors import CorruptImageError, EngineError, EpochClosedError
+from ...gpu_core.face.graph_reader import GraphReader
+from .exit_reasons import ends_with_its_device
+from .findings import Asked, Findings, SharedFindings, finding, shared_columns
+from .notice import forget_frames
+from .pinned import Arrays, CopiedGraph, Copy, PinnedQueue
+from .shared_arrays import ArraysAddress, SharedArrays
+
+#: Errors of analytics after which nothing is known of the graph that they were to read.
+_NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
+
+
+class PinnedReads:
+    """Reads pinned graphs, and keeps the memory of what is shared until the client has it.
+
+    Parameters
+    ----------
+    graphs
+        Those that are pinned.
+    """
+
+    def __init__(self, graphs: PinnedQueue) -> None:
+        self._graphs = graphs
+        #: Boundary -> the copy of it, until the client has it.
+        self._copied: dict[int, SharedArrays] = {}
+        #: Boundary -> findings with columns that are shared, and their memory, likewise.
+        self._found: dict[int, tuple[Findings, list[SharedArrays]]] = {}
+
+    def analyse(
+        self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
+    ) -> Findings | SharedFindings:
+        """Compute results of what is pinned, one by one, and reduce each to what is asked for.
+
+        Parameters
+        ----------
+        boundary
+            Where it is pinned.
+        asked
+            Name of the result -> what it is of.
+        share
+            Leave columns in shared memory, where the system has such a thing.
+        """
+        start = time.perf_counter()
+        found, failed = {}, {}
+        with ends_with_its_device(), self._graphs.reading(boundary, checkpoint=False) as pinned:
+            graph = pinned.graph
+            assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
+            for name, each in asked.items():
+                try:
+                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
+                    with graph.lock:
+                        result = graph.compute(each.kind, **each.arguments)
+                        found[name] = finding(each, result)
+                except _NOT_OF_THE_ANALYTIC as error:
+                    error.args = (f"result {name}: {error}",)
+                    raise
+                except Exception as error:
+                    failed[name] = str(error) or type(error).__name__
+                    # Its frames have the graph, and what was computed so far.
+                    forget_frames(error)
+                # Before the next one takes memory.
+                result = None
+        findings = Findings(found, pinned.source, time.perf_counter() - start, failed)
+        # Once the graph is let go of: the next one may be read meanwhile.
+        shared = shared_columns(findings) if share else {}
+        if not shared:
+            return findings
+        self._found[boundary] = findings, list(shared.values())
+        return SharedFindings.of(findings, shared)
+
+    def findings(self, boundary: int) -> Findings:
+        """What was found, for a client that cannot open the memory of its columns."""
+        return self._found[boundary][0]
+
+    def let_go_of_columns(self, boundary: int) -> None:
+        """The client has the columns: processes that have mapped their memory keep it."""
+        self._found.pop(boundary, None)
+
+    def copy(self, boundary: int, *, share: bool = False) -> Copy:
+        """Copy what is pinned.
+
+        ``share``: leave the arrays in shared memory, where the system has such a thing.
+        """
+        with ends_with_its_device(), self._graphs.reading(boundary, checkpoint=True) as pinned:
+            graph = pinned.graph
+            copied = graph if isinstance(graph, CopiedGraph) else CopiedGraph.of(graph)
+        arrays: Arrays | ArraysAddress = copied.arrays
+        if share:
+            with suppress(OSError):
+                shared = self._copied[boundary] = SharedArrays(copied.arrays)
+                arrays = shared.address
+        return Copy(
+            arrays, pinned.batches, copied.state_hash, copied.num_vertices, copied.num_edges,
+            pinned.routes, pinned.window,
+        )  # fmt: skip
+
+    def copied_arrays(self, boundary: int) -> Arrays:
+        """The arrays of a copy, for a client that cannot open its memory."""
+        return self._copied[boundary].arrays
+
+    def let_go_of_copy(self, boundary: int) -> None:
+        """The client has a copy: processes that have mapped its memory keep it."""
+        self._copied.pop(boundary, None)
+
+    def clear(self) -> None:
+        """Let go of all."""
+        self._copied.clear()
+        self._found.clear()
