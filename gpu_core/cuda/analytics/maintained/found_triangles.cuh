@@ -34,61 +34,44 @@ __device__ __forceinline__ u32 first_not_below_back(
 }
 
 // Some keys, for whether one is among them: slots of global memory in buckets of four, one sector each. A
-// bucket is filled from its first slot on; what finds it full goes to the next one.
+// bucket is filled from its first slot on; what finds it full goes to the next one. Two slots are read at a
+// time, as registers are few where this is asked.
 struct KeySet {
     static constexpr u64 EMPTY = 0;  // an edge of vertex 0 with itself, which there is not
     static constexpr u32 KEYS = 4;
-    struct Bucket {
-        ulonglong2 first;
-        ulonglong2 last;
-        __device__ __forceinline__ bool has(u64 key) const {
-            return first.x == key || first.y == key || last.x == key || last.y == key;
-        }
-    };
     u64* slots;  // u64[2^bits], 0 before; null: there is no set
     i64 bits;
 
-    __device__ __forceinline__ u32 bucket_of(u64 key) const {
-        return static_cast<u32>(key * 0x9E3779B97F4A7C15ull >> (64 - bits)) / KEYS;
-    }
     __device__ __forceinline__ u32 mask() const { return ~0u >> (32 - bits); }
-    __device__ __forceinline__ Bucket load(u32 bucket) const {
-        const ulonglong2* const at = reinterpret_cast<const ulonglong2*>(slots) + 2 * bucket;
-        return {at[0], at[1]};
+    // First slot of the bucket of a key.
+    __device__ __forceinline__ u32 slot_of(u64 key) const {
+        return static_cast<u32>(key * 0x9E3779B97F4A7C15ull >> (64 - bits)) & ~(KEYS - 1);
     }
     __device__ __forceinline__ void add(u64 key) const {
-        for (u32 slot = KEYS * bucket_of(key);; slot = (slot + 1) & mask()) {
+        for (u32 slot = slot_of(key);; slot = (slot + 1) & mask()) {
             const u64 found = atomicCAS(&slots[slot], EMPTY, key);
             if (found == EMPTY || found == key) return;
         }
     }
-    // Whether the key is there, of which the bucket is known.
-    __device__ __forceinline__ bool has(u64 key, Bucket known) const {
-        u32 bucket = bucket_of(key);
-        while (!known.has(key)) {
-            if (known.last.y == EMPTY) return false;
-            bucket = (bucket + 1) & (mask() / KEYS);
-            known = load(bucket);
+    __device__ __forceinline__ bool has(u64 key) const {
+        for (u32 slot = slot_of(key);; slot = (slot + 2) & mask()) {
+            const ulonglong2 two = *reinterpret_cast<const ulonglong2*>(&slots[slot]);
+            if (two.x == key || two.y == key) return true;
+            if (two.y == EMPTY) return false;
         }
-        return true;
     }
 };
 
 // Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
 //
-// Cost        two sectors of the set, asked for together; without one a binary search: edges of one lower end
-//             stand together, and those of w beyond v are all after
+// Cost        two sectors of the set; without one a binary search: edges of one lower end stand together, and
+//             those of w beyond v are all after
 __device__ __forceinline__ bool is_counted_before(
         const u64* __restrict__ keys, const KeySet& changed, u32 pair, u32 u, u32 v, u32 w) {
     if (w > v) return false;
     const u64 of_u = key_of(u, w);
     const u64 of_v = key_of(w, v);
-    if (changed.slots) {
-        const KeySet::Bucket at_u = changed.load(changed.bucket_of(of_u));
-        if (w > u) return changed.has(of_u, at_u);
-        const KeySet::Bucket at_v = changed.load(changed.bucket_of(of_v));
-        return changed.has(of_u, at_u) || changed.has(of_v, at_v);
-    }
+    if (changed.slots) return changed.has(of_u) || (w < u && changed.has(of_v));
     const u32 position =
         w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
     if (position < pair && keys[position] == of_u) return true;
