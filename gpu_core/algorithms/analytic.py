@@ -17,6 +17,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,9 +85,8 @@ class Parameter:
         SettingsError
             Such a value.
         """
-        kinds = self.allowed.get("type", ())
-        kinds = {kinds} if isinstance(kinds, str) else set(kinds)
-        if not kinds or not kinds <= _SCALARS.keys():
+        kinds = self._scalar_types
+        if not kinds:
             return
         if isinstance(value, int) and value.bit_length() >= sys.float_info.max_exp:
             msg = f"{self.name} is beyond {sys.float_info.max:.1e}, the largest number that counts"
@@ -102,6 +102,13 @@ class Parameter:
         else:
             msg = f"{shown} is not a whole number, {self.allowed['minimum']} or more{none}"
         raise SettingsError(msg)
+
+    @cached_property
+    def _scalar_types(self) -> tuple[str, ...]:
+        """Its types of JSON Schema, where each is one plain value; else none."""
+        kinds = self.allowed.get("type", ())
+        kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+        return kinds if _SCALARS.keys() >= set(kinds) else ()
 
     @property
     def is_by_vertex(self) -> bool:

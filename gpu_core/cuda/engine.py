@@ -180,13 +180,14 @@ class CudaEngine(UpdatableGraph):
             # The device may also have run out of memory while the image was written.
             if self.is_broken:
                 raise
+            self.forget_order()
             with self.lock:
                 has_room = self.arena.squeeze()
             if not has_room:
                 raise
             outcome = self._attempt(batch)
         if outcome.vertices_created or outcome.vertices_removed:
-            self._order = None
+            self.forget_order()
         if not self.arena.record_aging(outcome):
             return outcome
         with self.lock:
@@ -243,7 +244,7 @@ class CudaEngine(UpdatableGraph):
         with self.lock:
             self.check_whole()
             self.forget_copies()
-            self._order = None
+            self.forget_order()
             host = self._host_engine(self.kind, self.arena.host_image(), like=self.arena)
             host.restore(arrays)
             with self.committing():

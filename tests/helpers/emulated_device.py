@@ -118,6 +118,9 @@ class EmulatedDevice:
     def to_device(self, array: Any) -> np.ndarray:
         return np.array(array)
 
+    def fill_bytes(self, address: int, size: int, value: int) -> None:
+        ctypes.memset(address, value, size)
+
     def to_host(self, array: np.ndarray) -> np.ndarray:
         return np.array(array)
 
@@ -147,6 +150,15 @@ class EmulatedDevice:
         defines: Mapping[str, int] = {},
     ) -> None:
         self._start(source, kernel, blocks, threads, arguments, tuple(defines.items()))
+
+    def prepared(
+        self, source: str, kernel: str, *arguments: Any, defines: Mapping[str, int] = {}
+    ) -> tuple[Any, ...]:
+        return source, kernel, arguments, defines
+
+    def start_prepared(self, launch: tuple[Any, ...], blocks: int, threads: int) -> None:
+        source, kernel, arguments, defines = launch
+        self.launch(source, kernel, blocks, threads, *arguments, defines=defines)
 
     def _start(
         self,

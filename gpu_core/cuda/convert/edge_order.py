@@ -16,7 +16,7 @@ from ..device.device import Array, Device
 from ..device.launch_list import Launches
 from ..device.packed_arguments import DeviceList, Piece, address, as_array, packer
 from ..device.sorting.sorting import RadixSort, Scratch, sort_bytes
-from ..device.stream_words import ticket_of
+from ..device.stream_words import words_of_stream
 from ..structs import SORT_THREADS
 
 _TILE_THREADS = 256
@@ -97,7 +97,9 @@ def bounds_of_ids(device: Device, src: Array, dst: Array) -> Bounds:
     found = device.empty(4 * (1 + blocks), np.int64)
     kernel = "bounds_of_narrow_ids" if src.dtype == NARROW else "bounds_of_ids"
     columns = address(src), address(dst), src.size
-    arguments = _BOUNDS(*columns, address(found[4:]), address(found), address(ticket_of(device)))
+    arguments = _BOUNDS(
+        *columns, address(found[4:]), address(found), words_of_stream(device).ticket
+    )
     device.launch_packed("raw_edges.cu", kernel, blocks, _TILE_THREADS, arguments)
     return Bounds(*device.read_words(found[:4]).tolist())
 

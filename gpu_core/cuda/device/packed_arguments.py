@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +22,12 @@ def packer(*names: str) -> Callable[..., bytes]:
 
 def pack(*values: float) -> bytes:
     """Pack integers as int64 and floats as float64."""
-    return struct.pack("".join("d" if isinstance(v, float) else "q" for v in values), *values)
+    return _packer_of(*map(type, values))(*values)
+
+
+@cache
+def _packer_of(*types: type) -> Callable[..., bytes]:
+    return struct.Struct("".join("d" if issubclass(each, float) else "q" for each in types)).pack
 
 
 class Piece(NamedTuple):

@@ -8,7 +8,7 @@ host memory, made when it is first needed and kept until the next batch.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,13 @@ def rehearse(device: Device) -> None:
 
 def _are_present(states: Array) -> Array:
     return states & np.uint32(PRESENT_BIT) != 0
+
+
+class _Order(NamedTuple):
+    """Vertices in increasing order of users' ids, and these; see `vertex_order.py`."""
+
+    indices: Array | None
+    ids: Array | None
 
 
 class DeviceReader(DeviceGraph):
@@ -84,7 +91,9 @@ class DeviceReader(DeviceGraph):
         self.workspace = Workspace(device, scratch)
         self._host_engine = host_engine
         self._mirror: Engine | None = None
-        self._order: Int64s | None = None
+        #: `order` and `ids_in_order`, until vertices come or go; and `sorted_order`.
+        self._order: _Order | None = None
+        self._host_order: Int64s | None = None
         #: Live rows by direction, since the newest batch.
         self._rows: dict[str, Rows] = {}
         #: Times of entries by name, likewise.
@@ -96,6 +105,10 @@ class DeviceReader(DeviceGraph):
         self._mirror = None
         self._rows.clear()
         self._times.clear()
+
+    def forget_order(self) -> None:
+        """Drop the order of the vertices, as some have come or gone, or for its memory."""
+        self._order = self._host_order = None
 
     def rows(self, direction: str, *, weighted: bool = False) -> Rows:
         """Live rows of the direction ``out`` or ``in`` (undirected: the same), until a batch."""
@@ -129,11 +142,20 @@ class DeviceReader(DeviceGraph):
 
     def order(self) -> Array | None:
         """uint32, on the device: as `sorted_order`; None: the indices themselves."""
-        return order_by_id(self.device, self.arena)
+        return self._vertices_in_order().indices
 
     def ids_in_order(self, order: Array | None) -> Array | None:
         """int64[num_vertices], on the device: users' ids in that order; None: 0, 1, 2 and so on."""
-        return ids_in_order(self.device, self.arena, order)
+        found = self._vertices_in_order()
+        assert order is found.indices
+        return found.ids
+
+    def _vertices_in_order(self) -> _Order:
+        """The order, which most batches leave as it is; nobody writes to its arrays."""
+        if self._order is None:
+            indices = order_by_id(self.device, self.arena)
+            self._order = _Order(indices, ids_in_order(self.device, self.arena, indices))
+        return self._order
 
     def id_table(self) -> Array | None:
         """int64[vertex_count], on the device, of the image: users' ids; None: the indices."""
@@ -158,13 +180,13 @@ class DeviceReader(DeviceGraph):
         """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
         with self.lock:
             self.check_whole()
-            if self._order is None:
-                order = order_by_id(self.device, self.arena)
+            if self._host_order is None:
+                order = self.order()
                 if order is None:
-                    self._order = np.arange(self.num_vertices)
+                    self._host_order = np.arange(self.num_vertices)
                 else:
-                    self._order = self.device.to_host(order).astype(np.int64)
-            return self._order.copy()
+                    self._host_order = self.device.to_host(order).astype(np.int64)
+            return self._host_order.copy()
 
     def indices_at(self, positions: Int64s) -> UInt32s:
         """Vertex indices at some positions of that order, which is not brought to the host."""

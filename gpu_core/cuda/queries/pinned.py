@@ -93,6 +93,7 @@ class PinnedDeviceGraph(DeviceReader):
         with self.lock:
             self._is_closed = True
             self.forget_copies()
+            self.forget_order()
             self.arena.image = self.arena.image[:0].copy()
         self._release()
         # Each copy is as large as the graph was: the pool finds few that serve the next one.

@@ -19,7 +19,7 @@ from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address, pack
-from ...device.stream_words import ticket_of
+from ...device.stream_words import words_of_stream
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
 from ..parts.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
@@ -84,7 +84,7 @@ def iterate(
             cache, shared_bytes = hub_cache(device, scratch, adjacencies.out.degree)
             held = cache
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
-        measured = pack(float(threshold), sums, address(state), address(ticket_of(device)))
+        measured = pack(float(threshold), sums, address(state), words_of_stream(device).ticket)
         # The first step gives each vertex beta. By weight, a row of equal values is summed up no
         # sooner than any other.
         change = abs(beta) * adjacencies.out.num_vertices

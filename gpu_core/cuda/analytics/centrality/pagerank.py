@@ -39,7 +39,7 @@ from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, zeros
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes
 from ..parts.hubs import NO_HUBS, Hubs, hubs_bytes
 from ..parts.largest import largest
 from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
@@ -298,14 +298,15 @@ class Iteration:
             degrees, weighted = address(strengths) or rows.lengths, 0
             self._before += pack(rows.indices, degrees)
         self._before += pack(address(jump), address(landing), uniform, float(surfer.alpha))
-        state = zeros(scratch, words_of(_STATE), np.uint64)
+        state = scratch.reserve(8 * words_of(_STATE))
+        device.fill_bytes(state, 8 * words_of(_STATE), 0)
         self._report = self._device.page_locked(words_of(_REPORT), np.uint64)
-        self._after = pack(address(state), self._report.ctypes.data)
+        self._after = pack(state, self._report.ctypes.data)
         ranks = pack(rows.lengths, rows.rows, degrees, weighted)
         self._device.launch_packed(
             _SOURCE, "begin_ranks", blocks_for(rows.rows), THREADS,
             ranks + pack(address(begin), uniform) + hub_arguments
-            + pack(self._shares[0], address(state)),
+            + pack(self._shares[0], state),
             rows.weight_form,
         )  # fmt: skip
         # By weight, weights were added up for the strength of each vertex.
@@ -401,7 +402,7 @@ class Iteration:
         device.launch_packed(
             _SOURCE, "end_ranks", blocks, THREADS, end + pack(address(self.ranks)), form
         )
-        self.rounding.fill(0)
+        device.fill_bytes(address(self.rounding), self.rounding.nbytes, 0)
         device.launch_packed(
             _SOURCE, "add_roundings", blocks, THREADS,
             added + pack(address(self.ranks), EXTREME, address(self.rounding)), form,

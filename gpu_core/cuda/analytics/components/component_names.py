@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from ...device.device import Array, Device
+from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
 from ..parts.compact_rows import THREADS, blocks_for
 
@@ -15,7 +16,8 @@ _SOURCE: Final = "component_names.cu"
 
 #: Bytes of scratch that `name_components` takes for each vertex index.
 NAME_BYTES: Final = 4
-_UNKNOWN: Final = np.uint32(0xFFFFFFFF)
+#: Each byte of the first vertex of a component that is not found yet.
+_UNKNOWN_BYTE: Final = 0xFF
 
 
 def name_components(
@@ -36,7 +38,7 @@ def name_components(
     """
     count = int(root.size)
     first = scratch.take(count, np.uint32)
-    first.fill(_UNKNOWN)
+    device.fill_bytes(address(first), first.nbytes, _UNKNOWN_BYTE)
     device.launch(
         _SOURCE, "find_first", blocks_for(vertices), THREADS, order, np.uint64(vertices), root,
         first,

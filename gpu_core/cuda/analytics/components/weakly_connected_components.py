@@ -52,10 +52,11 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
                 parent, tail, queue,
             )  # fmt: skip
 
+        compress = device.prepared(_SOURCE, "compress", number, parent)
         launch("begin_components", *out.walked, number, parent)
-        launch("compress", number, parent)
+        device.start_prepared(compress, blocks, THREADS)
         launch("link_sampled", *out.walked, number, parent)
-        launch("compress", number, parent)
+        device.start_prepared(compress, blocks, THREADS)
         if adjacencies.into is None:
             # An edge is not seen from its other end, so every row is read.
             state[:1] = _NO_ROOT
@@ -64,7 +65,7 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
         link_rest(out, _SAMPLED, state[1:])
         if adjacencies.into is not None and adjacencies.directed:
             link_rest(adjacencies.into, 0, state[2:])
-        launch("compress", number, parent)
+        device.start_prepared(compress, blocks, THREADS)
         vertices = out.num_vertices if order is None else int(order.size)
         name_components(device, scratch, order, vertices, parent)
     return parent

@@ -162,7 +162,8 @@ def resized(workspace: Workspace, counts: Array, count: int) -> Array:
     """Copy counts, with zeros for vertices that there were not."""
     copied = workspace.device.empty(count, counts.dtype)
     copied[: counts.size] = counts
-    copied[counts.size :] = 0
+    if counts.size < count:
+        copied[counts.size :] = 0
     return copied
 
 

@@ -107,12 +107,13 @@ class Groups(NamedTuple):
             The state at the end, in host memory.
         """
         few, many = device.meeting_blocks, self.large_blocks * device.multiprocessors
+        small_one, large_one = (device.prepared(source, *each) for each in (small, large))
         groups = self.first
         while True:
             for _ in range(groups):
-                device.launch(source, small[0], few, self.small_threads, *small[1:])
+                device.start_prepared(small_one, few, self.small_threads)
                 for _ in range(self.large_levels):
-                    device.launch(source, large[0], many, THREADS, *large[1:])
+                    device.start_prepared(large_one, many, THREADS)
             words = device.read_words(state)
             if not words[more]:
                 return words

@@ -15,7 +15,7 @@ from ...device.declarations import constant, structure
 from ...device.device import Device
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport
-from ...device.stream_words import ticket_of
+from ...device.stream_words import words_of_stream
 from ...memory.scratch import DeviceScratch
 from .compact_rows import blocks_for
 
@@ -64,10 +64,9 @@ class Hubs:
 
     def __init__(self, device: Device, scratch: DeviceScratch, out: Rows) -> None:
         self._device, self._out = device, out
-        choice = scratch.take(CHOICE_DTYPE.itemsize, np.uint8)
-        choice.fill(0)
         #: Address of a `CHOICE_DTYPE`.
-        self.choice = address(choice)
+        self.choice = scratch.reserve(CHOICE_DTYPE.itemsize)
+        device.fill_bytes(self.choice, CHOICE_DTYPE.itemsize, 0)
         #: Address of `GROUP_DTYPE` [groups]: rows of 32 vertices.
         self.groups = scratch.reserve(GROUP_DTYPE.itemsize * blocks_for(out.count, _GROUP_VERTICES))
         #: Address of uint32[vertices]: vertex of each row.
@@ -90,7 +89,7 @@ class Hubs:
             pack(
                 address(out.degree), out.count, out.num_vertices, self.slots, _WARM_BYTES // 8,
                 -(-entries // LEAST_SHARE), self.choice, report.ctypes.data,
-                address(ticket_of(device)),
+                words_of_stream(device).ticket,
             ),
         )  # fmt: skip
         self._report = PendingReport(device, report)

@@ -18,7 +18,7 @@ from ...device.compile import WIDE_WEIGHTS
 from ...device.declarations import constant, structure
 from ...device.device import Device
 from ...device.packed_arguments import address, pack
-from ...device.stream_words import ticket_of, words_of_stream
+from ...device.stream_words import words_of_stream
 from ...memory.scratch import DeviceScratch
 from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
 from .hubs import NO_HUBS, Hubs
@@ -133,7 +133,7 @@ def slices(
         pack(
             address(rows.degree), address(rows.present), count,
         ) + hub_arguments + pack(
-            lengths, starts, block_sums, chunk_count, address(ticket_of(device)),
+            lengths, starts, block_sums, chunk_count, words_of_stream(device).ticket,
         ),
     )  # fmt: skip
     device.launch_packed(

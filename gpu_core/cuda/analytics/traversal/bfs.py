@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
+from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
@@ -29,8 +30,9 @@ _SOURCE: Final = "bfs.cu"
 PUSH_SHARE = 14
 PULL_SHARE = 24
 
-_UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
-_NO_POSITION: Final = np.uint32(0xFFFFFFFF)
+#: Each byte of ``UNREACHED``, and of the position of no vertex.
+_UNREACHED_BYTE: Final = constant(_SOURCE, "UNREACHED") & 0xFF
+_NO_POSITION_BYTE: Final = 0xFF
 _SEARCH: Final = structure(_SOURCE, "Search")
 _SIZE: Final = word_of(_SEARCH, "frontier") + word_of(structure(_SOURCE, "Frontier"), "size")
 _CHOICE: Final = structure(_SOURCE, "Choice")
@@ -79,7 +81,7 @@ def distances_and_parents(
     """
     device, out = workspace.device, adjacencies.out
     distance, parent = _unreached(device, out.count), device.empty(out.count, np.uint32)
-    parent.fill(_NO_POSITION)
+    device.fill_bytes(address(parent), parent.nbytes, _NO_POSITION_BYTE)
     if sources.size:
         positions = 0 if order is None else out.count
         need = _search_bytes(out) + bytes_of((positions, np.uint32))
@@ -101,7 +103,7 @@ def distances_and_parents(
 
 def _unreached(device: Device, count: int) -> Array:
     distance = device.empty(count, np.uint32)
-    distance.fill(_UNREACHED)
+    device.fill_bytes(address(distance), distance.nbytes, _UNREACHED_BYTE)
     return distance
 
 
