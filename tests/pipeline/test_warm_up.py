@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from emulated_device import EmulatedDevice
+from graphtide.gpu_core.batch.net_effect.repeats import REPEATS
 from graphtide.gpu_core.batch.raw_rows import raw_rows
-from graphtide.gpu_core.batch.repeats import REPEATS
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ArenaFullError

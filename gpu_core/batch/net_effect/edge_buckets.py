@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..jit.arrays import readonly
-from ..jit.compile import compiled, inlined
+from ...jit.arrays import readonly
+from ...jit.compile import compiled, inlined
+from ..serial_sort import smallest_and_largest, sort_by_radix
 from .last_rows import EdgeList, EdgeLists, keep_last
-from .serial_sort import smallest_and_largest, sort_by_radix
 
 #: Rows of an average bucket, at most, unless there are too many buckets: 64 KiB with the spare.
 BUCKET_ROWS = 1 << 13

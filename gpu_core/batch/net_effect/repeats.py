@@ -34,10 +34,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..jit.arrays import readonly
-from ..jit.compile import compiled, inlined
-from ..jit.parallel import for_ranges
-from ..records import OnRepeat
+from ...jit.arrays import readonly
+from ...jit.compile import compiled, inlined
+from ...jit.parallel import for_ranges
+from ...records import OnRepeat
 from .last_rows import Ordered
 
 Flags = npt.NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """The last row of each edge of a batch: sort the rows by edge, keep the last, build CSR.
 
 Each edge row becomes one 64-bit key: bits of the edge above a *tail*, the row's position in the
-batch and one bit for its kind. Sorted (`serial_sort.py`), the keys give the rows by edge and,
+batch and one bit for its kind. Sorted (`batch/serial_sort.py`), the keys give the rows by edge and,
 within an edge, by position. Ids are taken relative to the smallest one, so their range counts, not
 their size.
 
@@ -16,8 +16,8 @@ their size.
 Either way two neighboring keys are of one edge if and only if they agree above the tail. Kernels
 are not parallel: CPU workers convert side by side.
 
-Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `rows.py` sees to
-it.
+Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `batch/rows.py` sees
+to it.
 
 Not here: vertex rows and what they override (`net_effect.py`), and rows whose positions are not
 asked for, unless their ids are too wide for that (`edge_buckets.py`).
@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..jit.arrays import readonly
-from ..jit.compile import compiled, inlined
-from .serial_sort import Ids, Keys, smallest_and_largest, sort_keys
+from ...jit.arrays import readonly
+from ...jit.compile import compiled, inlined
+from ..serial_sort import Ids, Keys, smallest_and_largest, sort_keys
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..id_kinds import hash_bits
-from ..names.distinct import BatchNames, number_names
-from ..names.user_ids import id_column, text_of_name
-from .bad_rows import BadRowsError
-from .rows import name_of_row
+from ...id_kinds import hash_bits
+from ...names.distinct import BatchNames, number_names
+from ...names.user_ids import id_column, text_of_name
+from ..bad_rows import BadRowsError
+from ..rows import name_of_row
 
 Int64s = npt.NDArray[np.int64]
 

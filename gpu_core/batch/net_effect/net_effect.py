@@ -3,7 +3,7 @@
 * A vertex row decides if it is the last vertex row of its vertex. The last delete of a vertex takes
   effect even if an insert after it decides.
 * An edge row of either kind before the last delete of one of its end points does nothing to the
-  edge. Of the rows that remain, the last one of an edge decides (``batch/last_rows.py``).
+  edge. Of the rows that remain, the last one of an edge decides (`last_rows.py`).
 * An insert row creates each end point whose last delete comes before it, also if the row itself is
   overridden. End points of edges to put are created by those; the others are named here.
 
@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..image.fields import NONE
-from ..jit.arrays import readonly
-from ..jit.compile import compiled
-from ..kind import RowMeaning
-from ..records import Record
+from ...image.fields import NONE
+from ...jit.arrays import readonly
+from ...jit.compile import compiled
+from ...kind import RowMeaning
+from ...records import Record
+from ..row_values import spread_values, values_at
+from ..rows import Rows
+from ..serial_sort import distinct_ids
 from . import edge_buckets, last_deletes, last_rows
 from .repeats import REPEATS, Folded, fold_repeats
-from .row_values import spread_values, values_at
-from .rows import Rows
-from .serial_sort import distinct_ids
 
 Ids = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -12,8 +12,8 @@ Input: ``deleted`` has no repeats. Not here: which delete is the last one (`net_
 import numpy as np
 import numpy.typing as npt
 
-from ..jit.arrays import readonly
-from ..jit.compile import compiled, inlined
+from ...jit.arrays import readonly
+from ...jit.compile import compiled, inlined
 
 #: Fate of a row: 0 is a vertex row. An edge row that stays has all three bits.
 EDGE, SRC_LIVES, DST_LIVES = 1, 2, 4

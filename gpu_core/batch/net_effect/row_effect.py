@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BatchError
-from ..id_kinds import are_names, form_of
-from ..kind import RowMeaning
-from ..times import INTEGERS, time_unit_named, times_of
+from ...errors import BatchError
+from ...id_kinds import are_names, form_of
+from ...kind import RowMeaning
+from ...times import INTEGERS, time_unit_named, times_of
+from ..rows import GivenRows, checked_rows
 from .named_rows import in_keys, number_rows, unsigned_rows
 from .net_effect import net_effect
-from .rows import GivenRows, checked_rows
 
 
 def effect_of_rows(
