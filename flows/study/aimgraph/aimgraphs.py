@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import EngineError, GraphtideError, SettingsError
-from ...gpu_core.image.fields import WORD_BYTES
-from ..bench.measuring import draws
-from ..bench.measuring.arm import PLAIN, Arm, Bench
-from ..bench.measuring.report import Table
-from ..bench.measuring.workloads import Keys
+from ....gpu_core.engines import resolve_engine
+from ....gpu_core.errors import EngineError, GraphtideError, SettingsError
+from ....gpu_core.image.fields import WORD_BYTES
+from ...bench.measuring import draws
+from ...bench.measuring.arm import PLAIN, Arm, Bench
+from ...bench.measuring.report import Table
+from ...bench.measuring.workloads import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ...gpu_core.cuda.aimgraph.aimgraph import AimGraph
-    from ..bench.measuring.selection import Selection
+    from ....gpu_core.cuda.aimgraph.aimgraph import AimGraph
+    from ...bench.measuring.selection import Selection
 
 #: Whichever part writes rows here, pages come to the same.
 _DISTRIBUTION = "warp a row"
@@ -73,7 +73,7 @@ def begin_forms(
 
 def aimgraph_of(bench: Bench, page_bytes: int, room: int, *, compacts: bool = True) -> AimGraph:
     """The workload as aimGraph keeps it, with room for so many pages more."""
-    from ...gpu_core.cuda.aimgraph.aimgraph import AimGraph
+    from ....gpu_core.cuda.aimgraph.aimgraph import AimGraph
 
     vertices = 1 << bench.scale
     return AimGraph(
@@ -121,7 +121,7 @@ class PageTable:
         GraphtideError
             A graph has other edges than it must have.
         """
-        from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
+        from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
 
         xp, half = bench.arm.xp, bench.keys.size // 2
         shuffled = draws.shuffled(xp, bench.keys, 3)

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from ...gpu_core.errors import GraphtideError
-from ...gpu_core.graph import DynamicGraph
-from ..bench.measuring.arm import Bench, Row
-from ..bench.measuring.clock import spread
-from ..bench.measuring.report import Table
-from ..bench.measuring.workloads import unpack
+from ....gpu_core.errors import GraphtideError
+from ....gpu_core.graph import DynamicGraph
+from ...bench.measuring.arm import Bench, Row
+from ...bench.measuring.clock import spread
+from ...bench.measuring.report import Table
+from ...bench.measuring.workloads import unpack
+from ..plots import draw
+from ..study_options import StudyOptions
 from .aimgraphs import aimgraph_of, begin_forms, check_gpu
-from .plots import draw
-from .study_options import StudyOptions
 
 if TYPE_CHECKING:
-    from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import AimGraphPageRank
+    from ....gpu_core.cuda.aimgraph.aimgraph_pagerank import AimGraphPageRank
 
 _DEFAULT = ("G1", "G2", "G3", "G4")
 #: Steps of a form that are timed together.
@@ -62,7 +62,7 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
     """
     selection = options.selection(_DEFAULT)
     check_gpu()
-    from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS
+    from ....gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS
 
     arm, forms = begin_forms("study pagerank", selection, forms, FORMS, page_bytes=page_bytes)
     click.echo(
@@ -103,7 +103,7 @@ def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, 
     GraphtideError
         A form has other ranks than ours.
     """
-    from ...gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS, AimGraphPageRank
+    from ....gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS, AimGraphPageRank
 
     xp = bench.arm.xp
     theirs = aimgraph_of(bench, page_bytes, 0)

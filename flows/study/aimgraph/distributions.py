@@ -20,16 +20,16 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from ...gpu_core.errors import SettingsError
-from ..bench.measuring import draws
-from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
-from ..bench.measuring.clock import spread
-from ..bench.measuring.report import Table
-from ..bench.measuring.workloads import Keys, unpack
+from ....gpu_core.errors import SettingsError
+from ...bench.measuring import draws
+from ...bench.measuring.arm import PLAIN, Arm, Bench, Row
+from ...bench.measuring.clock import spread
+from ...bench.measuring.report import Table
+from ...bench.measuring.workloads import Keys, unpack
+from ..plots import draw
+from ..published import thesis_rates
+from ..study_options import StudyOptions
 from .aimgraphs import PageTable, aimgraph_of, check_edges, check_gpu, pages_of_inserts
-from .plots import draw
-from .published import thesis_rates
-from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G2", "G3")
 #: Edges of the batches; of those larger than a quarter of the graph none is taken.
@@ -63,7 +63,7 @@ def study_distributions(
     """
     selection = options.selection(_DEFAULT)
     check_gpu()
-    from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
+    from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS
 
     for name in set(chosen) - DISTRIBUTIONS.keys():
         msg = f"distribution {name!r} is unknown; use one of {', '.join(DISTRIBUTIONS)}"
@@ -124,7 +124,7 @@ def measured(
     GraphtideError
         A graph has other edges than it must have.
     """
-    from ...gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
+    from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
 
     xp = bench.arm.xp
     drawn = bench.fresh(size * (bench.repeats + 2), 0)

@@ -17,13 +17,13 @@ from functools import partial
 
 import click
 
-from ...gpu_core.errors import GraphtideError
-from ..bench.measuring.arm import Bench, Row
-from ..bench.measuring.report import Table
-from ..bench.measuring.workloads import unpack
+from ....gpu_core.errors import GraphtideError
+from ...bench.measuring.arm import Bench, Row
+from ...bench.measuring.report import Table
+from ...bench.measuring.workloads import unpack
+from ..plots import draw_bars
+from ..study_options import StudyOptions
 from .aimgraphs import aimgraph_of, begin_forms, check_gpu
-from .plots import draw_bars
-from .study_options import StudyOptions
 
 _DEFAULT = ("G1", "G2", "G4")
 _OURS = "chain (ours)"
@@ -50,7 +50,7 @@ def study_triangles(options: StudyOptions, *, forms: Sequence[str], page_bytes: 
     """
     selection = options.selection(_DEFAULT)
     check_gpu()
-    from ...gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS
+    from ....gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS
 
     arm, forms = begin_forms(
         "study triangles", selection, forms, FORMS, page_bytes=page_bytes, clock="caller's"
@@ -89,7 +89,7 @@ def measured(
     GraphtideError
         A form counts others than ours.
     """
-    from ...gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS, AimGraphTriangles
+    from ....gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS, AimGraphTriangles
 
     xp = bench.arm.xp
     theirs = aimgraph_of(bench, page_bytes, 0)
