@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from ...gpu_core.algorithms.maintained.maintained_components import NAME
-from ...gpu_core.graph import DynamicGraph
-from ...testing import engine_of
-from .measuring import draws
-from .measuring.arm import Row
-from .measuring.workloads import Keys, unpack
+from ....gpu_core.algorithms.maintained.maintained_components import NAME
+from ....gpu_core.graph import DynamicGraph
+from ....testing import engine_of
+from ..measuring import draws
+from ..measuring.arm import Row
+from ..measuring.workloads import Keys, unpack
 from .refresh import Refresh
 
 SHARES: Final = (1e-1, 1e-2, 1e-3, 1e-4)

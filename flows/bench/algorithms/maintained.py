@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
-from ...gpu_core.errors import GraphtideError
-from ...gpu_core.graph import DynamicGraph
-from ...testing import engine_of
+from ....gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
+from ....gpu_core.errors import GraphtideError
+from ....gpu_core.graph import DynamicGraph
+from ....testing import engine_of
+from ..measuring.arm import Arm, Row
+from ..measuring.report import Table
+from ..measuring.selection import Selection
+from ..measuring.workloads import unpack
 from .maintained_clustering import FIGURES as CLUSTERING_FIGURES
 from .maintained_clustering import SHARES, Clustering, DirectedClustering
 from .maintained_components import FIGURES, Components
-from .measuring.arm import Arm, Row
-from .measuring.report import Table
-from .measuring.selection import Selection
-from .measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")

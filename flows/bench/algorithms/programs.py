@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...gpu_core.errors import GraphtideError
-from ...gpu_core.programs.library import LIBRARY
-from ...gpu_core.programs.run import ProgramResult
-from ...gpu_core.programs.traversals import (
+from ....gpu_core.errors import GraphtideError
+from ....gpu_core.programs.library import LIBRARY
+from ....gpu_core.programs.run import ProgramResult
+from ....gpu_core.programs.traversals import (
     components_traversal,
     cores_traversal,
     distances_traversal,
     hops_traversal,
 )
-from ...gpu_core.programs.vertex_state import VertexState
-from .measuring.arm import Arm, Bench
-from .measuring.report import Table
-from .measuring.selection import Selection
-from .measuring.subject import Subject
+from ....gpu_core.programs.vertex_state import VertexState
+from ..measuring.arm import Arm, Bench
+from ..measuring.report import Table
+from ..measuring.selection import Selection
+from ..measuring.subject import Subject
 
 NAMES = ("G1", "G2", "G3")
 

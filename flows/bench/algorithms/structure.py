@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .measuring.arm import Bench
-from .measuring.comparison import Calls, Comparison
-from .measuring.cugraph import CuGraph
-from .measuring.subject import Subject
+from ..measuring.arm import Bench
+from ..measuring.comparison import Calls, Comparison
+from ..measuring.cugraph import CuGraph
+from ..measuring.subject import Subject
 
 #: Edges whose Jaccard coefficient is asked for, and sources of betweenness.
 PAIRS = 100_000

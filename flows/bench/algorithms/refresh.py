@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...gpu_core.errors import GraphtideError
-from ...gpu_core.graph import DynamicGraph
-from .measuring import draws
-from .measuring.arm import Bench, Row
-from .measuring.workloads import Keys, rmat_pairs, uniform_pairs, unpack
+from ....gpu_core.errors import GraphtideError
+from ....gpu_core.graph import DynamicGraph
+from ..measuring import draws
+from ..measuring.arm import Bench, Row
+from ..measuring.workloads import Keys, rmat_pairs, uniform_pairs, unpack
 
 SHARES = (1e-2, 1e-4, 1e-5)
 TOLERANCE = 1e-6

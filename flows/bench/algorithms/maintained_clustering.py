@@ -17,13 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...gpu_core.algorithms.maintained.maintained_triangles import NAME
-from ...gpu_core.algorithms.triangles.definitions import DIRECTED
-from ...gpu_core.graph import DynamicGraph
-from ...testing import engine_of
-from .measuring import draws
-from .measuring.arm import Row
-from .measuring.workloads import Keys, unpack
+from ....gpu_core.algorithms.maintained.maintained_triangles import NAME
+from ....gpu_core.algorithms.triangles.definitions import DIRECTED
+from ....gpu_core.graph import DynamicGraph
+from ....testing import engine_of
+from ..measuring import draws
+from ..measuring.arm import Row
+from ..measuring.workloads import Keys, unpack
 from .refresh import Refresh
 
 SHARES: Final = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)

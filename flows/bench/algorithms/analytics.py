@@ -15,16 +15,16 @@ from typing import Any
 import click
 import numpy as np
 
-from ...gpu_core.algorithms.traversal.bfs import UNREACHED
-from ...gpu_core.errors import GraphtideError
-from ...gpu_core.graph import DynamicGraph
-from .measuring.arm import Arm, Bench, Row
-from .measuring.clock import spread
-from .measuring.cugraph import CuGraph, has_cugraph
-from .measuring.peers import sparse_products
-from .measuring.report import Table
-from .measuring.selection import Selection
-from .measuring.workloads import unpack
+from ....gpu_core.algorithms.traversal.bfs import UNREACHED
+from ....gpu_core.errors import GraphtideError
+from ....gpu_core.graph import DynamicGraph
+from ..measuring.arm import Arm, Bench, Row
+from ..measuring.clock import spread
+from ..measuring.cugraph import CuGraph, has_cugraph
+from ..measuring.peers import sparse_products
+from ..measuring.report import Table
+from ..measuring.selection import Selection
+from ..measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")

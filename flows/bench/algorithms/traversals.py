@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .measuring.comparison import Calls, Comparison
-from .measuring.cugraph import CuGraph
-from .measuring.subject import Subject
+from ..measuring.comparison import Calls, Comparison
+from ..measuring.cugraph import CuGraph
+from ..measuring.subject import Subject
 
 
 def _of_ours(subject: Subject) -> Calls:
