@@ -18,7 +18,7 @@ from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline.workers import warm_up
-from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
 from graphtide.pipeline.workers.warm_up import warm_graph
 from warm_workers import code_of_batches, code_of_maintained
 

@@ -19,11 +19,11 @@ keep_bytecode()
 import distributed  # noqa: E402, F401
 from numba.core.registry import cpu_target  # noqa: E402
 
-from . import warm_up  # noqa: E402, F401
-from .steady_clock import use_steady_clock  # noqa: E402
+from .. import warm_up  # noqa: E402, F401
+from ..steady_clock import use_steady_clock  # noqa: E402
 from .unwanted_imports import hidden, use_arrow_without_pandas  # noqa: E402
 
-# By name: `tasks` imports what is in this folder, and others stand in functions of libraries.
+# By name: `tasks` imports what is in `workers/`, and others stand in functions of libraries.
 for name in (
     "graphtide.pipeline.tasks",
     "graphtide.gpu_core.host.engine",

@@ -26,8 +26,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
 from typing import Final
 
-from ...gpu_core.errors import ClusterError
-from .stopped_workers import is_stopped
+from ....gpu_core.errors import ClusterError
+from ..stopped_workers import is_stopped
 
 #: What has to be in the environment before a process of Dask's begins; where the user sets one,
 #: that counts.
@@ -57,9 +57,9 @@ _starting = threading.Lock()
 
 #: Imported by the server; starts no thread.
 _IMPORTED: Final = [
-    "graphtide.pipeline.workers.ends_with_parent",
-    "graphtide.pipeline.workers.abandoned_starts",
-    "graphtide.pipeline.workers.worker_imports",
+    "graphtide.pipeline.workers.forking.ends_with_parent",
+    "graphtide.pipeline.workers.forking.abandoned_starts",
+    "graphtide.pipeline.workers.forking.worker_imports",
 ]
 
 #: Functions for the thread that starts the server, and the thread, when there is one.
