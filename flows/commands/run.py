@@ -21,10 +21,10 @@ from ...pipeline.workers.forking.fork_server import start_fork_server
 from ...pipeline.workers.forking.unwanted_imports import use_arrow_without_pandas
 from ..failures import Terminated
 from ..interrupts import put_off
-from ..run_reports import reporter_for
+from ..printing.run_reports import reporter_for
+from ..printing.summary import failure_text, run_lines, run_values
+from ..printing.text import line
 from ..shell_order import order_notes
-from ..summary import failure_text, run_lines, run_values
-from ..text import line
 from .schedule import Schedule, stopped_in_order, when_free
 
 _AT_ONCE = Schedule()

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..gpu_core.printable import printable, rows_aligned
+from ...gpu_core.printable import printable, rows_aligned
 
 WIDTH = 79
 

@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from .. import __version__
+from ... import __version__
 from .compiling import CompiledKernels
 from .limits import LimitWarnings
 from .progress import EVERY_SECONDS, TICK_SECONDS, ProgressLine, progress_text
 from .text import TIED, duration, line
 
 if TYPE_CHECKING:
-    from ..pipeline.monitoring.progress import Progress
+    from ...pipeline.monitoring.progress import Progress
 
 
 #: Seconds between two lines, or two events, while a run waits and nothing has changed: it may do so
@@ -272,7 +272,7 @@ class JsonEvents(RunReporter):
     ``batch``       the same, after each tenth of the batches
     ``checkpoint``  ``batch``: the last one that is in it
     ``finished``    what ``--json`` prints
-    ``error``       ``message``, ``status``: the exit status; by ``failures.py``
+    ``error``       ``message``, ``status``: the exit status; by ``flows/failures.py``
     ==============  ============================================================================
 
     Each has ``time``, in UTC.

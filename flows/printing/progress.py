@@ -12,11 +12,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from ..gpu_core.printable import counted
+from ...gpu_core.printable import counted
 from .text import duration, rate
 
 if TYPE_CHECKING:
-    from ..pipeline.monitoring.progress import Progress
+    from ...pipeline.monitoring.progress import Progress
 
 #: Seconds between two lines, or two events, where there is no terminal.
 EVERY_SECONDS = 10.0

@@ -49,7 +49,7 @@ class CompiledKernels:
 
 
 def _compiled_files() -> int:
-    from ..gpu_core.jit.compile import cache_folder  # brings Numba
+    from ...gpu_core.jit.compile import cache_folder  # brings Numba
 
     count, folders = 0, [str(cache_folder())]
     while folders:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .text import TIED, amount
 
 if TYPE_CHECKING:
-    from ..pipeline.monitoring.limits import Limit
+    from ...pipeline.monitoring.limits import Limit
 
 #: Resource -> what it is called, and what gives more of it.
 _WORDS = {

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.settings import GraphSettings
-from ..gpu_core.algorithms.analytic import Summary, parameters_text
-from ..gpu_core.algorithms.registry import ANALYTICS
-from ..gpu_core.printable import counted, file_shown
-from ..gpu_core.report import BatchSource
-from ..io.checked_tables import DamagedTableError
-from ..io.state.results import Failures, Result, read_result, result_facts
+from ...config.settings import GraphSettings
+from ...gpu_core.algorithms.analytic import Summary, parameters_text
+from ...gpu_core.algorithms.registry import ANALYTICS
+from ...gpu_core.printable import counted, file_shown
+from ...gpu_core.report import BatchSource
+from ...io.checked_tables import DamagedTableError
+from ...io.state.results import Failures, Result, read_result, result_facts
 from .text import TIED, command, duration, line, rate
 
 if TYPE_CHECKING:
-    from ..pipeline.run_files import RunSummary
+    from ...pipeline.run_files import RunSummary
 
 #: Fates of a row, in the order of their frequency in most logs, and what each means.
 FATES = (
