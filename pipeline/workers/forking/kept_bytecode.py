@@ -15,7 +15,7 @@ import sys
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
-from ....gpu_core.trusted_folder import trusted_folder
+from ....gpu_core.jit.trusted_folder import trusted_folder
 
 
 def keep_bytecode() -> None:
