@@ -46,7 +46,7 @@ def cli() -> None:
 
 def _begin_imports_of_workers() -> None:
     """Start what workers are forked from: it imports for a second or two, from now on beside us."""
-    from ..pipeline.workers.fork_server import start_fork_server
+    from ..pipeline.workers.forking.fork_server import start_fork_server
 
     start_fork_server()
 

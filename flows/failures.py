@@ -45,7 +45,7 @@ class Failure(click.ClickException):
         message = self.format_message()
         text = f"{self.command}: {message}"
         if self._is_event:
-            from .run_reports import event_text
+            from .printing.run_reports import event_text
 
             values = {"command": self.command, "message": message, "status": self.exit_code}
             text = event_text("error", **values)

@@ -32,8 +32,8 @@ from ..io.state.result_changes import (
 from ..io.state.results import Result, read_reports
 from ..pipeline.replay import PastGraphs
 from ..pipeline.run_files import RunSummary
-from .progress import ProgressLine
-from .summary import FATES, failure_text, result_summary, run_lines
+from .printing.progress import ProgressLine
+from .printing.summary import FATES, failure_text, result_summary, run_lines
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ def main() -> None:
     """Entry point of ``graphtide``; ends the process with the command's exit status."""
     end_at_once_until_a_command_begins()
     if sys.dont_write_bytecode:
-        from ..pipeline.workers.kept_bytecode import keep_bytecode
+        from ..pipeline.workers.forking.kept_bytecode import keep_bytecode
 
         keep_bytecode()
     # Modules come in their thousands, and stay: looking for garbage among them each time that 700

@@ -31,7 +31,7 @@ class RowMeaning:
     #: ``uuid``, ``uint64``: ids that have an int64 key.
     ids: str = "any"
     #: Weight of an edge that is inserted again: ``last``, ``sum``, ``min``, ``max``, ``count`` or
-    #: ``first`` (``batch/repeats.py``).
+    #: ``first`` (``batch/net_effect/repeats.py``).
     on_repeat: str = "last"
     #: Properties of the user's own, of edges and of vertices (``properties/``).
     properties: Kinds = ()

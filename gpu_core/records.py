@@ -101,7 +101,7 @@ def weights_of_entry(words: int) -> str:
 
 
 class OnRepeat(IntEnum):
-    """Which weight an edge has that was inserted more than once: ``batch/repeats.py``."""
+    """Which weight an edge has that was inserted again: ``batch/net_effect/repeats.py``."""
 
     LAST = 0
     SUM = 1

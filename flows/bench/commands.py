@@ -1,6 +1,7 @@
 """Commands of ``graphtide bench``: options and help. What they measure: modules of their names.
 
-Like those of the command line (`flows/cli.py`), modules are imported when their command runs.
+Those of algorithms are in `algorithms/`. Like those of the command line (`flows/cli.py`), modules
+are imported when their command runs.
 """
 
 from typing import Any
@@ -52,7 +53,7 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
 
     WORKLOADS are names such as G4; all but G3b and G5 where none is given.
     """
-    from .analytics import bench_analytics as measure
+    from .algorithms.analytics import bench_analytics as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
@@ -66,7 +67,7 @@ def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smal
 
     WORKLOADS are names such as G3; all but G3b and G5 where none is given.
     """
-    from .maintained import bench_maintained as measure
+    from .algorithms.maintained import bench_maintained as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
@@ -80,7 +81,7 @@ def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smal
 
     WORKLOADS are names such as G4; G1 and G3 where none is given.
     """
-    from .traversals import bench_traversals as measure
+    from .algorithms.traversals import bench_traversals as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
@@ -108,7 +109,7 @@ def bench_structure(workloads: tuple[str, ...], engine: str, repeats: int, small
 
     WORKLOADS are names such as G4; G1 and G3 where none is given.
     """
-    from .structure import bench_structure as measure
+    from .algorithms.structure import bench_structure as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
@@ -120,7 +121,7 @@ def bench_programs(workloads: tuple[str, ...], engine: str, repeats: int, smalle
 
     WORKLOADS are names such as G4; G1, G2 and G3 where none is given.
     """
-    from .programs import bench_programs as measure
+    from .algorithms.programs import bench_programs as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 

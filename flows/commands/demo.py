@@ -13,9 +13,9 @@ from ...gpu_core.algorithms.registry import analytic_named
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
-from ..run_reports import reporter_for
-from ..summary import fates, graph_text, result_summaries, speed_text
-from ..text import command, duration, line
+from ..printing.run_reports import reporter_for
+from ..printing.summary import fates, graph_text, result_summaries, speed_text
+from ..printing.text import command, duration, line
 from .generate import empty_folder, write_log
 from .run import stopped_cleanly
 

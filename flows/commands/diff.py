@@ -7,8 +7,8 @@ from ...gpu_core.graph import DynamicGraph
 from ...io.interchange.difference_table import check_ending, write_difference
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
-from ..activity import Activity
-from ..text import line
+from ..printing.activity import Activity
+from ..printing.text import line
 from .export import tell_notes
 
 

@@ -18,9 +18,9 @@ from ...io.interchange.edge_lists import export_edges, export_vertices
 from ...io.interchange.export import export_columns
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
-from ..activity import Activity
 from ..library import result_after
-from ..text import amount
+from ..printing.activity import Activity
+from ..printing.text import amount
 
 
 def export_graph(

@@ -37,8 +37,8 @@ from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
 from ...io.log.log_writer import write_log_file
 from ...io.log.schema import op_bytes
+from ..printing.text import TIED, amount, line
 from ..processes import run_in_processes
-from ..text import TIED, amount, line
 
 Int64s = npt.NDArray[np.int64]
 

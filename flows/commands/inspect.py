@@ -18,7 +18,7 @@ from ...io.log.log_order import unordered_note
 from ...io.log.operations import Operations
 from ...io.log.update_log import UpdateLog
 from ...pipeline.monitoring.needs import Need, sizes_to_come
-from ..text import TIED, amount, line
+from ..printing.text import TIED, amount, line
 from .run import settings_from_options
 
 #: Operations that have a column of the table; all others are in the lines above it.

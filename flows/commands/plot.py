@@ -9,7 +9,7 @@ from ...gpu_core.errors import SettingsError, StateError
 from ...gpu_core.table import Table
 from ..library import read_summary
 from ..plots import pyplot
-from ..text import line
+from ..printing.text import line
 
 #: Panels of a row, and inches of each.
 _COLUMNS, _WIDTH, _HEIGHT = 3, 4.5, 3.2

@@ -16,10 +16,10 @@ from ...gpu_core.errors import PathNotFoundError, VertexNotFoundError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.table import Table, TableRows
-from ..activity import Activity
 from ..library import OpenState, open_state
-from ..summary import graph_text
-from ..text import TIED, json_text, line, table_lines, value_text
+from ..printing.activity import Activity
+from ..printing.summary import graph_text
+from ..printing.text import TIED, json_text, line, table_lines, value_text
 from .query_syntax import Question, read_question
 
 #: Vertices of a list that people are shown.

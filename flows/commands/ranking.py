@@ -19,9 +19,9 @@ from ...io.interchange.edge_table import table_of
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import is_among
 from ...io.state.results import Result, ResultFacts
-from ..activity import Activity
 from ..library import result_after
-from ..text import json_text, line, table_lines
+from ..printing.activity import Activity
+from ..printing.text import json_text, line, table_lines
 
 #: Rows of a table.
 Row = dict[str, Any]

@@ -14,9 +14,9 @@ from ...io.log.plan import BatchPlan
 from ...io.log.update_log import UpdateLog
 from ...io.state.directory import QUARANTINE, StateDirectory
 from ...pipeline.replay import Replay
-from ..activity import Activity
-from ..summary import expired_lines, fates, graph_text, rounded_lines
-from ..text import line
+from ..printing.activity import Activity
+from ..printing.summary import expired_lines, fates, graph_text, rounded_lines
+from ..printing.text import line
 from .export import check_files, write_graph
 from .run import settings_from_options
 

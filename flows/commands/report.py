@@ -35,8 +35,8 @@ from ...io.state.directory import StateDirectory, address_text
 from ...io.state.quarantine import Quarantine
 from ...io.state.results import result_files
 from ..plots import matplotlib_for
-from ..summary import FATES, failure_texts, graph_text, result_summaries
-from ..text import amount, duration, line, rate
+from ..printing.summary import FATES, failure_texts, graph_text, result_summaries
+from ..printing.text import amount, duration, line, rate
 from .report_plots import Plot, Values, svg_of
 from .status import CHECKED_BYTES, Status, handover_text, unchecked_text
 

@@ -9,7 +9,7 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
 from ...io.state.directory import StateDirectory, address_text
 from ...pipeline.requeue import Requeued, requeue
-from ..text import line
+from ..printing.text import line
 
 
 def requeue_rows(state: str, forget: Collection[str] = ()) -> None:

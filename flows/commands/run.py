@@ -17,14 +17,14 @@ from ...gpu_core.errors import GraphtideError, SettingsError
 from ...io.log.file_errors import EmptyLogError
 from ...io.state.directory import StateDirectory
 from ...io.state.results import Failures
-from ...pipeline.workers.fork_server import start_fork_server
-from ...pipeline.workers.unwanted_imports import use_arrow_without_pandas
+from ...pipeline.workers.forking.fork_server import start_fork_server
+from ...pipeline.workers.forking.unwanted_imports import use_arrow_without_pandas
 from ..failures import Terminated
 from ..interrupts import put_off
-from ..run_reports import reporter_for
+from ..printing.run_reports import reporter_for
+from ..printing.summary import failure_text, run_lines, run_values
+from ..printing.text import line
 from ..shell_order import order_notes
-from ..summary import failure_text, run_lines, run_values
-from ..text import line
 from .schedule import Schedule, stopped_in_order, when_free
 
 _AT_ONCE = Schedule()

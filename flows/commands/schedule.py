@@ -19,7 +19,7 @@ from dask.utils import parse_timedelta
 
 from ...gpu_core.errors import SettingsError
 from ...io.state.state_lock import StateInUseError
-from ..text import line
+from ..printing.text import line
 
 if TYPE_CHECKING:
     from ...pipeline.log_watch import Follow

@@ -44,8 +44,8 @@ from ...io.state.results import (
 )
 from ...io.state.running import read_running
 from ...pipeline.monitoring.limits import reported_limits
-from ..limits import LimitWarnings, limits_text
-from ..summary import (
+from ..printing.limits import LimitWarnings, limits_text
+from ..printing.summary import (
     FATES,
     expired_lines,
     failure_lines,
@@ -57,7 +57,7 @@ from ..summary import (
     source_of,
     wait_lines,
 )
-from ..text import TIED, amount, command, duration, line, rate
+from ..printing.text import TIED, amount, command, duration, line, rate
 
 #: Of results that are read to see whether they are whole, the newest first.
 CHECKED_BYTES = 1 << 30

@@ -10,8 +10,8 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
 from ...io.state.directory import StateDirectory
 from ...pipeline.verify import Proof, verify_state
-from ..activity import Activity
-from ..text import duration, line
+from ..printing.activity import Activity
+from ..printing.text import duration, line
 
 
 def show_proof(state: str, *, engine: str | None, layout: str | None, as_json: bool) -> None:

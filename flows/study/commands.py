@@ -1,6 +1,6 @@
 """Commands of ``graphtide study``: options and help. What they measure: modules of their names.
 
-Modules are imported when their command runs.
+Those on aimGraph's structure are in `aimgraph/`. Modules are imported when their command runs.
 """
 
 from typing import Any
@@ -100,7 +100,7 @@ def study_distributions(
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """
-    from .distributions import study_distributions as measure
+    from .aimgraph.distributions import study_distributions as measure
 
     measure(StudyOptions(**measured), page_bytes=page_bytes, chosen=chosen, compacts=compaction)
 
@@ -117,7 +117,7 @@ def study_pagerank(forms: tuple[str, ...], page_bytes: int, **measured: Any) -> 
 
     WORKLOADS are names such as G3; G1, G2, G3 and G4 where none is given.
     """
-    from .pagerank import study_pagerank as measure
+    from .aimgraph.pagerank import study_pagerank as measure
 
     measure(StudyOptions(**measured), forms=forms, page_bytes=page_bytes)
 
@@ -134,7 +134,7 @@ def study_triangles(forms: tuple[str, ...], page_bytes: int, **measured: Any) ->
 
     WORKLOADS are names such as G4; G1, G2 and G4 where none is given.
     """
-    from .triangles import study_triangles as measure
+    from .aimgraph.triangles import study_triangles as measure
 
     measure(StudyOptions(**measured), forms=forms, page_bytes=page_bytes)
 

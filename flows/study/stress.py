@@ -31,9 +31,9 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.layouts import LAYOUTS
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport
-from ..activity import Activity
 from ..bench.measuring.arm import Arm
 from ..bench.measuring.report import Table, machine
+from ..printing.activity import Activity
 from .mixed_batches import TIME_STEP, Columns, mixed_batches
 from .row_by_row import COUNTS, Edge, Row, RowByRow
 

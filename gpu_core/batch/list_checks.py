@@ -1,6 +1,7 @@
 """Kernels that validate edges given as hypersparse CSR.
 
-`UpdateBatch.validate` says it in words. Lists made of rows (`last_rows.py`) need no check.
+`UpdateBatch.validate` says it in words. Lists made of rows (`net_effect/last_rows.py`) need no
+check.
 """
 
 from ..jit.compile import compiled

@@ -4,8 +4,8 @@ A graph finds the vertex of each name of a batch once, and has those of all ids 
 (``host/update/map_ids.py``); and a number takes half of the room of a key on the way there. Code
 that reads ids, as of any batch, gets keys: they are made then, and kept.
 
-Not here: what rows come to (`row_effect.py`); names under other keys than their own, which need a
-batch of keys (`renamed.py`).
+Not here: what rows come to (`net_effect/row_effect.py`); names under other keys than their own,
+which need a batch of keys (`renamed.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from ..jit.arrays import readonly
 from ..kind import RowMeaning
-from .named_rows import IDS
-from .row_effect import effect_of_rows
+from .net_effect.named_rows import IDS
+from .net_effect.row_effect import effect_of_rows
 from .update_batch import CHECKED, UpdateBatch
 
 

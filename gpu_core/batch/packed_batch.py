@@ -20,9 +20,9 @@ from ..errors import BatchError
 from ..image.fields import NONE
 from ..kind import RowMeaning
 from .dense_ids import check_range
+from .net_effect.repeats import REPEATS
+from .net_effect.row_effect import effect_of_rows
 from .packing import COPY, DELETE_IDS, OFFSETS, PUT_IDS, copy_lists
-from .repeats import REPEATS
-from .row_effect import effect_of_rows
 from .update_batch import UpdateBatch
 
 IDS: Final = (

@@ -11,7 +11,7 @@ and are not looked at. Self loops are refused here where the settings say so.
 
 Arrays of the right type are used as they are, without a copy.
 
-Not here: what the rows mean together (`net_effect.py`), files and columns
+Not here: what the rows mean together (`net_effect/net_effect.py`), files and columns
 (``io/log/conversion.py``).
 """
 

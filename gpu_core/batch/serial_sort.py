@@ -8,9 +8,11 @@ once): NumPy's sort takes 8 to 10 ns a key on Sapphire Rapids, where radix passe
 The radix sort makes `PASSES` passes over the uppermost bits, fewer of few keys. That leaves *runs*
 of keys which agree in them, nearly all of one key: a short run that is out of order is repaired by
 insertion, a long one by radix passes over the bits that are left, which take a fraction of the
-time: such runs stay in the cache. It is stable, and sorts words of `edge_buckets.py` as well.
+time: such runs stay in the cache. It is stable, and sorts words of `net_effect/edge_buckets.py` as
+well.
 
-Not here: what keys are made of (`last_rows.py`), and sorts on all cores (`parallel_sort.py`).
+Not here: what keys are made of (`net_effect/last_rows.py`), and sorts on all cores
+(`host/update/parallel_sort.py`).
 
 Source: least-significant-digit radix sort is textbook (Knuth, TAOCP vol. 3, 5.2.5); alternatives
 are timed in ``flows/bench/scripts/conversion.py``.

@@ -24,8 +24,8 @@ Invariants
 * All arrays are contiguous and read-only, also after a transfer; pickle protocol 5 ships them as
   out-of-band buffers.
 
-Not here: checks of input rows (`rows.py`), the closed form (`net_effect.py`), Arrow tables
-(``io/log/conversion.py``), and what a batch does to a graph (the engines).
+Not here: checks of input rows (`rows.py`), the closed form (`net_effect/net_effect.py`), Arrow
+tables (``io/log/conversion.py``), and what a batch does to a graph (the engines).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from ..names.user_ids import text_of_key
 from ..records import record_named
 from ..times import check_together, convert, shown, time_unit_named
 from . import list_checks
-from .repeats import REPEATS
-from .row_effect import effect_of_rows
+from .net_effect.repeats import REPEATS
+from .net_effect.row_effect import effect_of_rows
 from .row_values import Values
 from .rows import Bounds, check_on_repeat, name_of_row, row_meaning
 
@@ -114,9 +114,9 @@ class UpdateBatch:
     #: bool[m] of semantic records: the first time becomes ``put_first`` even if the edge is there,
     #: since the batch deletes the edge before it inserts it.
     put_reset: npt.NDArray[np.bool_] | None = None
-    #: Weight of an edge that is inserted again (`repeats.py`). Unless it is ``last``, every record
-    #: has ``put_reset``: the graph's weight has no part in the new one. It is true as well where
-    #: the batch deletes an end point.
+    #: Weight of an edge that is inserted again (`net_effect/repeats.py`). Unless it is ``last``,
+    #: every record has ``put_reset``: the graph's weight has no part in the new one. It is true as
+    #: well where the batch deletes an end point.
     on_repeat: str = "last"
     #: uint32[k] and float[k] of ``sum``: number of a put, and the weight of one insert more of it,
     #: by put and in order.
@@ -243,7 +243,7 @@ class UpdateBatch:
             ``uint64`` take those in place of int64.
         on_repeat
             Weight of an edge that is inserted again, as of the graph that the batch is for:
-            ``last``, ``sum``, ``min``, ``max``, ``count`` or ``first``, see `repeats.py`.
+            ``last``, ``sum``, ``min``, ``max``, ``count`` or ``first``: `net_effect/repeats.py`.
         properties, vertex_properties
             Properties of the user's own, as of the graph that the batch is for.
         values

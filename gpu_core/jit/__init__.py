@@ -1,1 +1,1 @@
-"""What every Numba kernel shares: compilation and its cache, threads, prefetches."""
+"""What every Numba kernel shares: compilation, its cache and its folder, threads, prefetches."""

@@ -29,8 +29,8 @@ from typing import Any, TypeVar
 
 import numba
 
-from ..trusted_folder import trusted_folder
 from .shared_cache import share_compiled
+from .trusted_folder import trusted_folder
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
 _FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")

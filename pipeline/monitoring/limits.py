@@ -1,7 +1,7 @@
 """Limits of a run as they are reported: use of a resource now, and as expected.
 
 Not here: where the figures come from (``limit_watch.py``), and what is said of them
-(``flows/limits.py``).
+(``flows/printing/limits.py``).
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ the same shape as those of the CPU workers.
 Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
 end with this process even where it is killed (their Nannies watch it).
 
-Not here: how a worker's process starts (``fork_server.py``), how it is started again
+Not here: how a worker's process starts (``forking/``), how it is started again
 (``lost_workers.py``) and ended (``own_cluster.py``), and what it does (``roles.py``).
 """
 
@@ -28,7 +28,11 @@ from ...gpu_core.engines import likely_engine
 from ...gpu_core.errors import ClusterError
 from ..monitoring.dashboard import dashboard_options, has_dashboard, page_link, serve_when_asked
 from .cluster_start import fork_server, start_watched
-from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
+from .forking.fork_server import (
+    interrupts_stay_here,
+    start_fork_server,
+    variables_afterwards_as_before,
+)
 from .lost_workers import watch_nannies
 from .own_cluster import OwnCluster, nannies
 from .roles import CPU, GPU

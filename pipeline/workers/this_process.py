@@ -18,11 +18,11 @@ from typing import Any
 import dask
 from distributed.utils import silence_logging_cmgr
 
-from .fork_server import WORKER_ENVIRONMENT, variables_afterwards_as_before
+from .forking.fork_server import WORKER_ENVIRONMENT, variables_afterwards_as_before
 
 #: Dask's settings for a cluster of our own; each with its reason.
 _LOCAL_CONFIG: dict[str, Any] = {
-    # Workers begin with all imported: see fork_server.py.
+    # Workers begin with all imported: see forking/fork_server.py.
     "distributed.worker.multiprocessing-method": "forkserver",
     **{f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in WORKER_ENVIRONMENT.items()},
     # A hundred stack samples a second of compiled code say nothing.

@@ -11,16 +11,15 @@ import pytest
 
 from commands import fails, graphtide, graphtide_here
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import (
-    follow,
+from graphtide.flows.bench import follow, pipeline, start
+from graphtide.flows.bench.ageing import Ageing
+from graphtide.flows.bench.algorithms import (
     maintained,
     maintained_clustering,
     maintained_components,
-    pipeline,
-    start,
 )
-from graphtide.flows.bench.ageing import Ageing
-from graphtide.flows.bench.analytics import _check_distances
+from graphtide.flows.bench.algorithms.analytics import _check_distances
+from graphtide.flows.bench.algorithms.refresh import SHARES, Refresh
 from graphtide.flows.bench.measuring import draws
 from graphtide.flows.bench.measuring.arm import Arm, Bench, check
 from graphtide.flows.bench.measuring.peers import sparse_products
@@ -28,7 +27,6 @@ from graphtide.flows.bench.measuring.replay import Expected, replay
 from graphtide.flows.bench.measuring.run_figures import by_worker
 from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
-from graphtide.flows.bench.refresh import SHARES, Refresh
 from graphtide.flows.bench.scan import scan_of
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.commands.generate import write_log

@@ -15,14 +15,14 @@ import pytest
 
 from commands import FIRST, fails, graphtide_here, run_here, write_log
 from graphtide import DynamicGraph, __version__
-from graphtide.flows.activity import Activity
 from graphtide.flows.commands import status as status_module
-from graphtide.flows.compiling import CompiledKernels
-from graphtide.flows.progress import EVERY_SECONDS
-from graphtide.flows.run_reports import JsonEvents, LineReporter, TerminalReporter
+from graphtide.flows.printing.activity import Activity
+from graphtide.flows.printing.compiling import CompiledKernels
+from graphtide.flows.printing.progress import EVERY_SECONDS
+from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
+from graphtide.flows.printing.summary import files_text
+from graphtide.flows.printing.text import line
 from graphtide.flows.shell_order import order_notes
-from graphtide.flows.summary import files_text
-from graphtide.flows.text import line
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.directory import StateDirectory

@@ -22,7 +22,7 @@ from graphs import KARATE
 from graphtide import DynamicGraph, GraphtideError, SettingsError
 from graphtide.config.settings import default_text, load_settings
 from graphtide.flows import reference
-from graphtide.flows.summary import result_lines, result_summaries
+from graphtide.flows.printing.summary import result_lines, result_summaries
 from graphtide.gpu_core.algorithms import registry
 from graphtide.gpu_core.algorithms.analytic import Analytic, Column, Needs, Parameter
 from graphtide.gpu_core.algorithms.registry import ANALYTICS

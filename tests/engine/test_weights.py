@@ -13,7 +13,7 @@ import graphtide
 from graphtide import DynamicGraph, PrecisionWarning, SettingsError, UpdateBatch
 from graphtide.config.settings import load_settings
 from graphtide.flows.commands.status import Status
-from graphtide.flows.summary import run_lines
+from graphtide.flows.printing.summary import run_lines
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run

@@ -8,7 +8,7 @@ import pytest
 from commands import fails, graphtide_here
 from emulated_device import EmulatedDevice
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import aimgraphs, distributions
+from graphtide.flows.study.aimgraph import aimgraphs, distributions
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, AimGraph, Updates
 from graphtide.gpu_core.cuda.device.compile import variants
 from graphtide.gpu_core.errors import ArenaFullError

@@ -8,7 +8,7 @@ import pytest
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import aimgraphs, pagerank
+from graphtide.flows.study.aimgraph import aimgraphs, pagerank
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import AimGraph
 from graphtide.gpu_core.cuda.aimgraph.aimgraph_pagerank import FORMS, AimGraphPageRank
 from graphtide.gpu_core.cuda.device.compile import variants

@@ -7,7 +7,7 @@ import pytest
 
 from commands import fails, graphtide_here
 from graphtide.flows.bench.measuring import report
-from graphtide.flows.study import aimgraphs
+from graphtide.flows.study.aimgraph import aimgraphs
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import AimGraph
 from graphtide.gpu_core.cuda.aimgraph.aimgraph_triangles import FORMS, AimGraphTriangles
 from graphtide.gpu_core.cuda.device.compile import variants

@@ -14,7 +14,7 @@ import pytest
 
 from graphtide.config.settings import load_settings
 from graphtide.pipeline.workers.cluster import open_cluster
-from graphtide.pipeline.workers.fork_server import WORKER_ENVIRONMENT
+from graphtide.pipeline.workers.forking.fork_server import WORKER_ENVIRONMENT
 from graphtide.pipeline.workers.warm_up import warm_conversion
 from waiting import wait_until
 
@@ -23,7 +23,7 @@ PROGRAM = """
 import os
 import sys
 from multiprocessing import forkserver
-from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
 
 # As in a program that is installed: from Python 3.12.8 and 3.13.1 on, the server has this path too.
 sys.path.remove("")
@@ -97,7 +97,7 @@ WORK = """
 import os
 import sys
 from pathlib import Path
-import graphtide.pipeline.workers.worker_imports
+import graphtide.pipeline.workers.forking.worker_imports
 
 assert len(os.listdir("/proc/self/task")) == 1, "to fork it would not be safe"
 there = set(sys.modules)
@@ -136,7 +136,7 @@ CHILDREN = """
 import os
 import sys
 from multiprocessing import get_context
-from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
 
 start_fork_server()
 processes = get_context("forkserver")
@@ -175,7 +175,7 @@ def test_a_tracker_that_is_stopped_ends_with_its_process() -> None:
 import os
 import signal
 from multiprocessing import resource_tracker
-from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
 
 start_fork_server()
 tracker = resource_tracker._resource_tracker._pid
@@ -195,7 +195,7 @@ import multiprocessing
 import os
 import signal
 import time
-from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
 from graphtide.pipeline.workers.stopped_workers import is_stopped
 
 start_fork_server()

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphtide import BatchError, SettingsError, UpdateBatch
-from graphtide.gpu_core.batch import last_rows, serial_sort
+from graphtide.gpu_core.batch import serial_sort
+from graphtide.gpu_core.batch.net_effect import last_rows
 from oracles import FATES, ModelGraph, Row, apply_batch, batch_arguments, listed_edges
 
 LIMITS = np.iinfo(np.int64)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphtide import UpdateBatch
-from graphtide.gpu_core.batch import edge_buckets
-from graphtide.gpu_core.batch.edge_buckets import MOST_BUCKET_BITS, Layout
+from graphtide.gpu_core.batch.net_effect import edge_buckets
+from graphtide.gpu_core.batch.net_effect.edge_buckets import MOST_BUCKET_BITS, Layout
 
 #: What only one of both kinds of records keeps.
 OTHERWISE = {"records", "put_weight"}

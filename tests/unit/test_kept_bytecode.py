@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graphtide.pipeline.workers import kept_bytecode
+from graphtide.pipeline.workers.forking import kept_bytecode
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numba.core import config
 
-from graphtide.gpu_core.batch import edge_buckets
+from graphtide.gpu_core.batch.net_effect import edge_buckets
 from graphtide.gpu_core.host.analytics.traversal import bfs
 from graphtide.gpu_core.jit import compile as kernels
 from graphtide.gpu_core.jit.shared_cache import share_compiled

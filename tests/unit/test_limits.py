@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.flows.limits import LimitWarnings, limits_text
-from graphtide.flows.text import TIED
+from graphtide.flows.printing.limits import LimitWarnings, limits_text
+from graphtide.flows.printing.text import TIED
 from graphtide.pipeline.graph_worker.notice import Memory, Notice
 from graphtide.pipeline.monitoring import limit_watch
 from graphtide.pipeline.monitoring.limit_watch import LimitWatch

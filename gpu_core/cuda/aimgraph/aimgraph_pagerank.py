@@ -10,7 +10,7 @@ formula; where there are none, ranks are those of `DynamicGraph.pagerank` times 
 vertices. Kernels: ``aimgraph_pagerank.cu``.
 
 Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), sections 2.3.2, 7.1 and
-7.2.2. It is for comparison alone (``flows/study/pagerank.py``).
+7.2.2. It is for comparison alone (``flows/study/aimgraph/pagerank.py``).
 """
 
 from typing import Final

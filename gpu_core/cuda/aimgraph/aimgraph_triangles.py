@@ -4,7 +4,7 @@ Of each vertex every two larger neighbors are taken, and the larger one is searc
 the other, from its beginning. Kernels: ``aimgraph_triangles.cu``.
 
 Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), section 7.2.1. It is for
-comparison alone (``flows/study/triangles.py``).
+comparison alone (``flows/study/aimgraph/triangles.py``).
 """
 
 from typing import Final

@@ -1,7 +1,8 @@
 // edge_buckets.cu -- raw edges by buckets: a block sorts, deduplicates and groups a bucket.
 //
 // Part of     batches that are made on the device
-// Caller      gpu_core/cuda/convert/raw_edges.py        Host twin   gpu_core/batch/edge_buckets.py
+// Caller      gpu_core/cuda/convert/raw_edges.py
+// Host twin   gpu_core/batch/net_effect/edge_buckets.py
 // Way         pack_edges -> one or two passes of the radix sort -> group_buckets
 // Needs       keys in the order of their uppermost bits, which are the source's alone: all rows of a
 //             source lie in one bucket. No bucket holds more than KEYS

@@ -3,7 +3,7 @@
 Part of   batches from raw rows (`raw_edges.py`):
           **pack_edges -> one or two passes of the radix sort -> group_buckets**
 Kernels   ``raw_edges.cu``, ``sorting.cu``, ``edge_buckets.cu``
-Twin      ``batch/edge_buckets.py``
+Twin      ``batch/net_effect/edge_buckets.py``
 
 Rows are partitioned by the upper bits of their sources, so a bucket has all rows of its sources. A
 block sorts it in registers, lists what is kept, and writes that part of the CSR. Where sources are

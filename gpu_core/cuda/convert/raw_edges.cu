@@ -1,7 +1,8 @@
 // raw_edges.cu -- net effect of raw edge rows: the last row of each edge decides.
 //
 // Part of     batches that are made on the device
-// Caller      gpu_core/cuda/convert/raw_edges.py        Host twin   gpu_core/batch/last_rows.py
+// Caller      gpu_core/cuda/convert/raw_edges.py
+// Host twin   gpu_core/batch/net_effect/last_rows.py
 // Way         bounds_of_ids -> pack_edges -> radix sort -> mark_switches -> count_kept -> list_kept ->
 //             count_edge_rows -> group_edges; after one pass of the sort edge_buckets.cu, where rows
 //             are partitioned into buckets

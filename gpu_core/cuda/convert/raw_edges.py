@@ -7,7 +7,7 @@ which are sorted, kept and grouped by one launch (`edge_buckets.py`). Otherwise 
 host waits once, for all the numbers at the end, which the last launch writes to page-locked memory,
 and before that for the range of the ids where the caller does not know it.
 
-Kernels: ``raw_edges.cu``, ``edge_buckets.cu``. Host twin: ``batch/last_rows.py``.
+Kernels: ``raw_edges.cu``, ``edge_buckets.cu``. Host twin: ``batch/net_effect/last_rows.py``.
 """
 
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ Part of   the apply path: map_ids -> **repeats** -> deltas -> plan -> arena -> c
           another rule than ``on_repeat="last"``
 CUDA twin ``cuda/update/assisted/repeats.py``
 
-What the rules are, and what they come to: ``batch/repeats.py``.
+What the rules are, and what they come to: ``batch/net_effect/repeats.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...batch.repeats import combined_weights
+from ...batch.net_effect.repeats import combined_weights
 from ...batch.update_batch import UpdateBatch
 from .map_ids import Mapped
 

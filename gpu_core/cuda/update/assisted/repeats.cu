@@ -2,7 +2,7 @@
 //
 // Part of     what precedes the apply path where a graph's on_repeat is not "last"
 // Caller      gpu_core/cuda/update/assisted/repeats.py
-// Host twin   gpu_core/batch/repeats.py: combined, combine_weights
+// Host twin   gpu_core/batch/net_effect/repeats.py: combined, combine_weights
 #include "search.cuh"
 
 // Weights of a type: their largest finite number, and the largest count that one can be added to.

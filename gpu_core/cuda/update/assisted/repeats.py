@@ -5,7 +5,7 @@ Part of   the apply path, before all else: **repeats** -> map ids -> deltas -> p
 Kernel    ``repeats.cu``
 Twin      ``host/update/repeats.py``: the same bits for the same batch and graph
 
-The rules, and their result: ``batch/repeats.py``.
+The rules, and their result: ``batch/net_effect/repeats.py``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""aimGraph's own structure and kernels, beside ours: distributions of work, PageRank, triangles."""

@@ -1,0 +1,283 @@
+"""Net effect of the rows of a batch: the closed form of "one by one, in order".
+
+* A vertex row decides if it is the last vertex row of its vertex. The last delete of a vertex takes
+  effect even if an insert after it decides.
+* An edge row of either kind before the last delete of one of its end points does nothing to the
+  edge. Of the rows that remain, the last one of an edge decides (`last_rows.py`).
+* An insert row creates each end point whose last delete comes before it, also if the row itself is
+  overridden. End points of edges to put are created by those; the others are named here.
+
+Batches without vertex rows, nearly all, skip the vertex part and are not copied.
+
+Source: derived from the row-by-row meaning, and tested against it (``tests/unit/test_batch.py``).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...image.fields import NONE
+from ...jit.arrays import readonly
+from ...jit.compile import compiled
+from ...kind import RowMeaning
+from ...records import Record
+from ..row_values import spread_values, values_at
+from ..rows import Rows
+from ..serial_sort import distinct_ids
+from . import edge_buckets, last_deletes, last_rows
+from .repeats import REPEATS, Folded, fold_repeats
+
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def net_effect(
+    rows: Rows,
+    meaning: RowMeaning,
+    *,
+    dense: bool = False,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
+) -> dict[str, Any]:
+    """Net effect of the rows: fields of an `UpdateBatch`, from ``rows`` on.
+
+    Parameters
+    ----------
+    dense
+        The ids of edges are made uint32, if all of them are vertex indices.
+    offset_type
+        Of both ``indptr``.
+    """
+    record, keep_loops = meaning.record, meaning.self_loops == "keep"
+    fields: dict[str, Any] = {"rows": rows.src.size, "rounded": rows.rounded}
+    fields.update(delete_vertices=_NONE, delete_vertex_rows=np.empty(0, dtype=np.bool_))
+    own_puts = created = _NONE
+    own_values = values_at(meaning.vertex_properties, {}, _NONE)
+    dropped = 0
+    if rows.is_vertex is not None:
+        vertex_values = rows.vertex_values
+        rows, own_puts, deciding, created, dropped = _vertex_effect(
+            rows, fields, keep_loops=keep_loops
+        )
+        own_values = values_at(meaning.vertex_properties, vertex_values, deciding)
+
+    edges = _edge_effect(
+        rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type
+    )
+    fields["dropped"] = dropped + rows.src.size - edges.rows
+    puts, _, deletes, revoked = edges.lists
+    fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
+    fields.update(
+        delete_rows=deletes.rows, delete_indptr=deletes.indptr, delete_indices=deletes.indices
+    )
+    fields.update(_properties(rows, record, edges), on_repeat=meaning.on_repeat)
+    if edges.folded is not None:
+        fields.update(_combined(edges.folded, puts, fields["delete_vertices"]))
+
+    put_vertices = own_puts
+    if meaning.create_vertices:
+        named = np.concatenate([own_puts, created, _ends_of(deletes, revoked)])
+        put_vertices = distinct_ids(named) if named.size > own_puts.size else own_puts
+    put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
+    own_at = np.searchsorted(put_vertices, own_puts)
+    put_vertex_rows[own_at] = True
+    fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
+    fields["put_values"] = values_at(meaning.properties, rows.values, edges.lists.deciding)
+    fields["put_vertex_values"] = spread_values(
+        meaning.vertex_properties, own_values, own_at, put_vertices.size
+    )
+
+    decided = puts.indices.size + deletes.indices.size + own_puts.size
+    decided += int(fields["delete_vertex_rows"].sum())
+    fields["overridden"] = fields["rows"] - fields["dropped"] - decided
+    return fields
+
+
+class _EdgeEffect(NamedTuple):
+    """Net effect of edge rows."""
+
+    lists: last_rows.EdgeLists
+    #: As `last_rows.first_inserts_of`; None where records have no times.
+    times: tuple[Ids, Flags] | None
+    #: None where the last weight decides.
+    folded: Folded | None
+    #: Edge rows but for self loops that were dropped.
+    rows: int
+
+
+def _edge_effect(
+    rows: Rows,
+    meaning: RowMeaning,
+    *,
+    keep_loops: bool,
+    narrow: bool,
+    offset_type: type[np.int64 | np.uint32],
+) -> _EdgeEffect:
+    """Decide the edge rows; ids are made uint32 if that is wanted and they are vertex indices."""
+    record, directed = meaning.record, meaning.directed
+
+    def id_type(bounds: tuple[int, int]) -> type[np.int64 | np.uint32]:
+        return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < NONE else np.int64
+
+    if not record.properties and not meaning.properties:
+        buckets = edge_buckets.partition_edge_rows(
+            rows.op,
+            rows.src,
+            rows.dst,
+            directed=directed,
+            keep_loops=keep_loops,
+            bounds=rows.bounds,
+        )
+        if buckets is not None:
+            types = {"id_type": id_type(buckets.bounds), "offset_type": offset_type}
+            lists = edge_buckets.edge_lists(buckets, **types)
+            return _EdgeEffect(lists, None, None, buckets.rows)
+
+    src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))
+    if not directed:
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
+    kept = ordered.keys.size
+    times = last_rows.first_inserts_of(ordered) if record.has_times else None
+    folded = None
+    if meaning.combines_weights:
+        folded = fold_repeats(ordered, rows.weight, record.weights, meaning.on_repeat)
+    lists = last_rows.edge_lists(
+        ordered,
+        with_deciding=record.has_times
+        or (record.has_weight and folded is None)
+        or bool(meaning.properties),
+        id_type=id_type(ordered.bounds),
+        offset_type=offset_type,
+    )
+    return _EdgeEffect(lists, times, folded, kept)
+
+
+def _ends_of(deletes: last_rows.EdgeList, revoked: Flags) -> Ids:
+    """End points of edges that the batch inserts, then deletes: they stay, with repeats."""
+    if not revoked.any():
+        return _NONE
+    ends = np.empty(revoked.size + min(revoked.size, deletes.rows.size), np.int64)
+    rows, indptr, indices = map(readonly, deletes)
+    return ends[: write_ends(rows, indptr, indices, readonly(revoked), ends)]
+
+
+@compiled
+def write_ends(rows, indptr, indices, chosen, ends):
+    """Write the end points of chosen edges, a source once; return how many there are."""
+    count = np.uint64(0)
+    for row in range(np.uint64(rows.size)):
+        begin, end = np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])
+        before = count
+        for i in range(begin, end):
+            # The next one overwrites what is not chosen.
+            ends[count] = indices[i]
+            count += np.uint64(chosen[i])
+        if count > before:
+            ends[count] = rows[row]
+            count += np.uint64(1)
+    return np.int64(count)
+
+
+def _vertex_effect(
+    rows: Rows, fields: dict[str, Any], *, keep_loops: bool
+) -> tuple[Rows, Ids, Ids, Ids, int]:
+    """Decide the vertex rows.
+
+    Returns the edge rows that no vertex delete overrides, the vertices whose own insert row
+    decides and where these rows are, the end points that overridden edge inserts create, and the
+    self loops dropped.
+    """
+    assert rows.is_vertex is not None
+    at = np.flatnonzero(rows.is_vertex)
+    touched, which = np.unique(rows.src[at], return_inverse=True)
+    last_row = np.full(touched.size, -1, dtype=np.int64)
+    np.maximum.at(last_row, which, at)
+    last_delete = np.full(touched.size, -1, dtype=np.int64)
+    if rows.op.size:
+        is_delete = rows.op[at] < 0
+        np.maximum.at(last_delete, which[is_delete], at[is_delete])
+    deleted = last_delete >= 0
+    fields["delete_vertices"] = touched[deleted]
+    fields["delete_vertex_rows"] = (last_row == last_delete)[deleted]
+    is_put = last_row > last_delete
+
+    fates = last_deletes.fates_of_rows(
+        rows.src,
+        rows.dst,
+        rows.is_vertex,
+        touched[deleted],
+        last_delete[deleted],
+        keep_loops=keep_loops,
+    )
+    # The edge of a lost insert is gone with one end point; the other one it creates all the same.
+    lost_at = np.flatnonzero((fates & last_deletes.EDGE != 0) & (fates != last_deletes.STAYS))
+    if rows.op.size:
+        lost_at = lost_at[rows.op[lost_at] > 0]
+    src_lives = fates[lost_at] & last_deletes.SRC_LIVES != 0
+    dst_lives = fates[lost_at] & last_deletes.DST_LIVES != 0
+    created = np.concatenate([rows.src[lost_at[src_lives]], rows.dst[lost_at[dst_lives]]])
+    dropped = int(np.count_nonzero(fates == last_deletes.LOOP))
+    edges_at = np.flatnonzero(fates == last_deletes.STAYS)
+
+    def stays(column: npt.NDArray[Any] | None) -> Any:
+        return None if column is None else column[edges_at]
+
+    edges = Rows(
+        op=stays(rows.op) if rows.op.size else rows.op,
+        src=stays(rows.src),
+        dst=stays(rows.dst),
+        is_vertex=None,
+        weight=stays(rows.weight),
+        type=stays(rows.type),
+        ts=stays(rows.ts),
+        values={name: stays(column) for name, column in rows.values.items()},
+    )
+    return edges, touched[is_put], last_row[is_put], created, dropped
+
+
+def _properties(rows: Rows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
+    """Property columns of the edges to put, as the deciding rows have them."""
+    deciding, times = effect.lists.deciding, effect.times
+    fields: dict[str, Any] = dict.fromkeys(
+        ("put_weight", "put_type", "put_first", "put_last", "put_reset", *REPEATS)
+    )
+
+    def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
+        # Every position is one of the batch, so NumPy need not look: half the time.
+        return column.take(at, mode="clip")
+
+    if record.has_weight and effect.folded is None:
+        fields["put_weight"] = (
+            np.ones(deciding.size, dtype=record.weights)
+            if rows.weight is None
+            else taken(rows.weight, deciding)
+        )
+    if times is not None:
+        assert rows.ts is not None
+        first, reset = times
+        fields["put_type"] = (
+            np.zeros(deciding.size, dtype=np.int32)
+            if rows.type is None
+            else taken(rows.type, deciding)
+        )
+        fields["put_first"] = taken(rows.ts, first)
+        fields["put_last"] = taken(rows.ts, deciding)
+        fields["put_reset"] = reset
+    return fields
+
+
+def _combined(folded: Folded, puts: last_rows.EdgeList, deleted: Ids) -> dict[str, Any]:
+    """Weights of the edges to put where not the last one decides, as fields of an `UpdateBatch`."""
+    reset = folded.reset
+    if deleted.size:
+        # Their edges were deleted with them.
+        sources = np.repeat(puts.rows, np.diff(puts.indptr))
+        reset = reset | np.isin(sources, deleted) | np.isin(puts.indices, deleted)
+    return {
+        "put_weight": folded.weight,
+        "put_reset": reset,
+        **dict(zip(REPEATS, (folded.repeat_puts, folded.repeat_weight), strict=True)),
+    }

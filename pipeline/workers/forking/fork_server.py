@@ -1,0 +1,180 @@
+"""The process that the workers of this machine are forked from, with what they import in it.
+
+A worker that starts from nothing imports Dask, Arrow and Numba, 0.6 s of a core, and 15 of them
+begin at once. Forked from one process that has them imported, they are there at once, share
+that memory, and end at once. That process starts before this one has imported Dask itself, so that
+both import side by side.
+
+Python keeps one such process for all clusters. It ends with this one, even where this one is
+killed, and so do the workers, even those that are stopped (``ends_with_parent.py``). What is set in
+``os.environ`` after its start is handed to each worker (``local_cluster.py``); what is taken out of
+it, and what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
+
+Imports nothing but the standard library, and the errors of this package.
+"""
+
+import atexit
+import concurrent.futures
+import multiprocessing
+import os
+import queue
+import resource
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, resource_tracker
+from typing import Final
+
+from ....gpu_core.errors import ClusterError
+from ..stopped_workers import is_stopped
+
+#: What has to be in the environment before a process of Dask's begins; where the user sets one,
+#: that counts.
+WORKER_ENVIRONMENT: Final = {
+    # Dask's default gives every large buffer back to the system at once, so that each batch is made
+    # of fresh pages, on both sides. Only malloc's own variables change it.
+    "MALLOC_TRIM_THRESHOLD_": str(8 * 2**30),
+    "MALLOC_MMAP_THRESHOLD_": str(32 * 2**20),
+    "MALLOC_TOP_PAD_": str(64 * 2**20),
+    # As Dask has it: a worker has one thread. Also, a process with threads cannot be forked safely.
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    # Arrow does not use this allocator, but it is linked to it, with a thread for it.
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+
+#: Set for a server that is started by a thread that lasts. Where the server died, Dask starts
+#: another one, by threads that do not.
+LASTING_PARENT: Final = "GRAPHTIDE_LASTING_PARENT"
+
+#: Bytes of addresses that a process needs: with less, threads and libraries cannot be loaded.
+_LEAST_ADDRESS_SPACE = 2_000_000_000
+
+#: Held by the thread that starts the server.
+_starting = threading.Lock()
+
+#: Imported by the server; starts no thread.
+_IMPORTED: Final = [
+    "graphtide.pipeline.workers.forking.ends_with_parent",
+    "graphtide.pipeline.workers.forking.abandoned_starts",
+    "graphtide.pipeline.workers.forking.worker_imports",
+]
+
+#: Functions for the thread that starts the server, and the thread, when there is one.
+_jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+_lasting: threading.Thread | None = None
+
+
+def start_fork_server() -> None:
+    """Start the server, if it does not run; does not wait until it has imported anything.
+
+    Raises
+    ------
+    ClusterError
+        ``ulimit -v`` leaves less than processes of a cluster need.
+    """
+    _check_address_space()
+    defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
+    safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
+    changes = {**defaults, **safe_path, LASTING_PARENT: "1"}
+    with _starting, interrupts_stay_here(), variables_afterwards_as_before(changes):
+        os.environ.update(changes)
+        forkserver.set_forkserver_preload(_IMPORTED)
+        _do_in_lasting_thread(forkserver.ensure_running)
+
+
+@atexit.register
+def _continue_tracker() -> None:
+    """Let Python's tracker of semaphores end with this process, even if it was stopped (SIGSTOP).
+
+    It ends when its pipe is closed, but not while it is stopped.
+    """
+    pid = getattr(resource_tracker._resource_tracker, "_pid", None)
+    if pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+@atexit.register
+def _kill_stopped_children() -> None:
+    """Kill workers of a start that was given up, if they are stopped (SIGSTOP).
+
+    Python tells its children to end, and waits for them: a stopped one does not hear it. It hears
+    of this here first, as ``multiprocessing`` was imported before.
+    """
+    for child in multiprocessing.active_children():
+        if child.daemon and child.pid is not None and is_stopped(child.pid):
+            child.kill()
+
+
+def _check_address_space() -> None:
+    """Refuse a limit under which processes die in the midst of anything, each with a traceback."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if resource.RLIM_INFINITY != limit < _LEAST_ADDRESS_SPACE:
+        msg = (
+            f"a process may have {limit / 1e9:.3g} GB of address space (ulimit -v), but those of a "
+            f"cluster need {_LEAST_ADDRESS_SPACE / 1e9:g} GB and more; raise the limit"
+        )
+        raise ClusterError(msg)
+
+
+def _do_in_lasting_thread(job: Callable[[], None]) -> None:
+    """Do it in a thread that ends with this process: the server would be killed before."""
+    global _lasting
+    # After a fork it is not there.
+    if _lasting is None or not _lasting.is_alive():
+        _lasting = threading.Thread(target=_do_jobs, name="graphtide-fork-server", daemon=True)
+        _lasting.start()
+    done: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def do() -> None:
+        try:
+            job()
+        except BaseException as error:
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    _jobs.put(do)
+    done.result()
+
+
+def _do_jobs() -> None:
+    while True:
+        _jobs.get()()
+
+
+@contextmanager
+def interrupts_stay_here() -> Iterator[None]:
+    """Start threads and processes that do not take Ctrl-C.
+
+    A terminal sends it to all processes. It is for this one, which then closes the others; they
+    would each print where they were. The signal mask is inherited by the threads started here, and
+    by the processes that those start, now or after a death.
+    """
+    # It would lift the mask of the thread that first starts a process.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def variables_afterwards_as_before(names: Iterable[str]) -> Iterator[None]:
+    """Put variables of the environment back, whatever is made of them meanwhile.
+
+    Other threads may look at, or change, any variable that is not named.
+    """
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is not None:
+                os.environ[name] = value
+            elif name in os.environ:
+                del os.environ[name]
