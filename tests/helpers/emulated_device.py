@@ -156,7 +156,10 @@ class EmulatedDevice:
     ) -> tuple[Any, ...]:
         return source, kernel, arguments, defines
 
-    def start_prepared(self, launch: tuple[Any, ...], blocks: int, threads: int) -> None:
+    def start_prepared(
+        self, launch: tuple[Any, ...], blocks: int, threads: int, shared_bytes: int = 0
+    ) -> None:
+        assert shared_bytes == 0
         source, kernel, arguments, defines = launch
         self.launch(source, kernel, blocks, threads, *arguments, defines=defines)
 

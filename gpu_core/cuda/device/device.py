@@ -134,7 +134,7 @@ class Device:
         """
         self._enter()
         try:
-            return self.xp.ndarray(count, dtype)
+            return self.xp.empty(count, dtype)
         except Exception as error:
             self._raise_named("taking memory", error, count * np.dtype(dtype).itemsize)
 
