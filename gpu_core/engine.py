@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -120,6 +120,14 @@ class Maintained(Protocol):
 
         Nothing of a stale one.
         """
+
+
+@runtime_checkable
+class LeftToEpochs(Protocol):
+    """A `Maintained` that an epoch may bring up to date in its place, beside batches that go on."""
+
+    def leave_to(self, frozen: Maintained, epoch: Pinned) -> None:
+        """Go on from what ``frozen``, the copy that an epoch has just been given, will find."""
 
 
 class Reader(Protocol):
@@ -242,6 +250,10 @@ class Pinned(Reader, Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of that memory."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was given back."""
 
     def close(self) -> None:
         """Give the memory back, once nothing works on it any more."""

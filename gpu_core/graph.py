@@ -39,7 +39,7 @@ from .face.graph_reader import size_text
 from .image.detail import detail_of
 from .image.memory import MemoryReport
 from .kind import FIRST_BATCH
-from .maintenance import pinned
+from .maintenance import Settles, leave_to, pinned
 from .maintenance import restore as restore_maintained
 from .names.user_ids import ids_of_kind
 from .properties.graph_values import GraphValues
@@ -249,7 +249,7 @@ class DynamicGraph(ChangingGraph):
 
     # -- views, copies, restores -------------------------------------------------------------
 
-    def pin(self, *, spare_bytes: int = 0, settles: bool = True) -> Epoch:
+    def pin(self, *, spare_bytes: int = 0, settles: Settles = True) -> Epoch:
         """Keep the graph as it is now, while batches go on; see `Epoch`.
 
         Waits for the batch that is being applied, if one is, and on a GPU for nothing else: the
@@ -262,7 +262,10 @@ class DynamicGraph(ChangingGraph):
         settles
             Bring what is maintained up to date first, so that graph and epoch both have it. With
             False the graph is left as it is: what it maintains later has the bits that it would
-            have had without the epoch.
+            have had without the epoch. With ``"later"`` ranks on a GPU, whose steps take as long
+            as a batch or longer, are left to the epoch: made when it is first asked for them,
+            beside batches that go on, and what the graph maintains goes on from there. If the
+            epoch is closed before, it goes on from the ranks before.
 
         Raises
         ------
@@ -273,6 +276,8 @@ class DynamicGraph(ChangingGraph):
             followed = pinned(self._engine, settles=settles)
             copied = self._engine.pin(spare_bytes)
             copied.maintained.update(followed)
+            if settles == "later":
+                leave_to(copied, self._engine)
             values = None if self._values is None else self._all_values().pin()
             return Epoch(self._kind, copied, self._time_unit, self._ids, values)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
+from .engine import LeftToEpochs
 from .errors import (
     ArenaFullError,
     BatchError,
@@ -26,7 +27,7 @@ from .errors import (
 if TYPE_CHECKING:
     from .algorithms.analytic import Analytic
     from .batch.protocols import ListedBatch
-    from .engine import Engine, Maintained, Reader
+    from .engine import Engine, Maintained, Pinned, Reader
     from .image.accounts import Outcome
 
 _log = logging.getLogger(__name__)
@@ -146,13 +147,20 @@ def _forget(following: list[Maintained]) -> None:
         each.forget()
 
 
-def pinned(engine: Engine, *, settles: bool) -> dict[str, Maintained]:
+#: Whether what is maintained is brought up to date before an epoch is pinned; ``later``: what can
+#: be is left to the epoch.
+Settles = bool | Literal["later"]
+
+
+def pinned(engine: Engine, *, settles: Settles) -> dict[str, Maintained]:
     """Copies of the maintained results as they are now, for an epoch.
 
     ``settles``: bring it up to date first, unless that fails. Else nothing changes, and the epoch
     does that for itself if it is asked.
     """
     for each in engine.maintained.values() if settles else ():
+        if settles == "later" and isinstance(each, LeftToEpochs):
+            continue
         try:
             each.settle(engine)
         except ArenaFullError:
@@ -162,6 +170,13 @@ def pinned(engine: Engine, *, settles: bool) -> dict[str, Maintained]:
             # A query of the epoch for it raises.
             each.forget()
     return {name: each.frozen() for name, each in engine.maintained.items()}
+
+
+def leave_to(epoch: Pinned, engine: Engine) -> None:
+    """Go on from what an epoch that has just been pinned ``later`` will find of these results."""
+    for name, each in engine.maintained.items():
+        if isinstance(each, LeftToEpochs):
+            each.leave_to(epoch.maintained[name], epoch)
 
 
 def arrays_of(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:

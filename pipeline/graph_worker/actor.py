@@ -44,6 +44,7 @@ from ...gpu_core.errors import ArenaFullError, BatchError
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.image.memory_size import free_memory_bytes
+from ...gpu_core.maintenance import Settles
 from ...gpu_core.report import BatchSource
 from ...io.state.checkpoint import check_state_hash
 from ..monitoring import worker_metrics as monitoring
@@ -399,8 +400,10 @@ class GraphActor:
             elif asked.epoch:
                 # Analytics take up to as much again for themselves.
                 spare = self._graph.memory().graph_bytes if asked.results else 0
-                # Checkpoints come by the clock, and must not show in the bits of results.
-                kept = self._graph.pin(spare_bytes=spare, settles=asked.results)
+                # Checkpoints come by the clock, and must not show in the bits of results. These
+                # are computed in the order of batches: ranks are made there, beside later batches.
+                settles: Settles = "later" if asked.results else False
+                kept = self._graph.pin(spare_bytes=spare, settles=settles)
         is_epoch = kept is not self._graph
         if asked.epoch and not is_epoch and others:
             return None

@@ -6,18 +6,25 @@ graphs the degrees are kept that the ranks belong to: by what has become of them
 nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
 Nothing else is kept, so an audit has nothing to compare.
 
+Steps take as long as a batch. Where they are *left* to epochs, each epoch makes those of its graph,
+beside later batches, when it is asked for its ranks, and they start from those of the epoch before.
+So ranks are a chain: of each link is known where its start comes from before it is there.
+
 What an engine offers: `WarmTwin`, beside the steps themselves.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import ConvergenceError, EpochClosedError
 from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
@@ -25,7 +32,7 @@ from ..shared.surfer import Surfer
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
-    from ...engine import Reader
+    from ...engine import Maintained, Pinned, Reader
 
 
 class WarmTwin(Protocol):
@@ -58,6 +65,10 @@ class WarmPageRank(MaintainedRanks):
         #: Of the graph as it was when they were made. Stale ones are a start.
         self._found: Ranks | None = None
         self._is_stale = True
+        #: What an epoch has, whose ranks are these once it has found them; None: these are here.
+        self._left_to: WarmPageRank | None = None
+        #: That epoch, of what it has.
+        self._epoch: weakref.ref[Pinned] | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -67,7 +78,8 @@ class WarmPageRank(MaintainedRanks):
     @property
     def nbytes(self) -> int:
         """8 bytes a vertex record, 4 of degrees, 8 of users' ids where they are not the indices."""
-        return 0 if self._found is None else int(self._found.ranks.nbytes)
+        found = (self._left_to or self)._found
+        return 0 if found is None else int(found.ranks.nbytes)
 
     def begin(self, reader: Reader) -> None:
         """Make steps from the ranks that there were.
@@ -77,6 +89,7 @@ class WarmPageRank(MaintainedRanks):
         ConvergenceError
             Too many would be needed.
         """
+        self._take_over()
         self.forget()
         if reader.num_vertices == 0:
             self._found = None
@@ -96,6 +109,7 @@ class WarmPageRank(MaintainedRanks):
 
     def settle(self, reader: Reader) -> None:
         """Make steps if the graph has changed."""
+        self._take_over()
         if self._is_stale:
             self.begin(reader)
 
@@ -115,10 +129,46 @@ class WarmPageRank(MaintainedRanks):
 
     def frozen(self) -> WarmPageRank:
         """Copy it for an epoch of the graph as it is."""
+        if self._left_to is not None and self._left_to._is_decided:
+            self._take_over()
         return copy(self)
+
+    def leave_to(self, frozen: Maintained, epoch: Pinned) -> None:
+        """Have an epoch make the steps, with the copy that `frozen` has just given it."""
+        assert isinstance(frozen, WarmPageRank)
+        if self._is_stale:
+            frozen._epoch = weakref.ref(epoch)
+            self._found, self._left_to, self._is_stale = None, frozen, False
+
+    @property
+    def _is_decided(self) -> bool:
+        """Whether the epoch that this is of has found its ranks, or never will."""
+        epoch = self._epoch() if self._epoch is not None else None
+        return not self._is_stale or epoch is None or epoch.is_closed
+
+    def _take_over(self) -> None:
+        """Take the ranks that were left to an epoch, which makes its steps now if it has not.
+
+        Those that it would have started from, where it was closed before that, or where too many
+        steps were needed.
+        """
+        left, self._left_to = self._left_to, None
+        if left is None:
+            return
+        if not left._is_decided:
+            assert left._epoch is not None
+            epoch = left._epoch()
+            with suppress(EpochClosedError, ConvergenceError):
+                if epoch is not None:
+                    with epoch.lock:
+                        left.settle(epoch)
+        left._take_over()
+        self._found = left._found
+        self._is_stale |= left._is_stale
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         """Ranks by vertex index, stale or not, the degrees then, and how exact they are."""
+        self._take_over()
         arrays: dict[str, npt.NDArray[np.generic]] = {}
         arrays[RANKS] = ranks = np.zeros(reader.vertex_count)
         residual = bound = 0.0

@@ -78,7 +78,10 @@ class PinnedDeviceGraph(DeviceReader):
 
     @contextmanager
     def _scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
-        memory = self.device.empty(need_bytes + SLACK_BYTES, np.uint8)
+        # In few sizes: an epoch needs a little more than the one before, and would else not find
+        # what that has left in CuPy's pool.
+        step = 1 << max(need_bytes.bit_length() - 4, 20)
+        memory = self.device.empty(-(-need_bytes // step) * step + SLACK_BYTES, np.uint8)
         yield DeviceScratch(self.device.xp, memory)
 
     def check_whole(self) -> None:
@@ -87,6 +90,11 @@ class PinnedDeviceGraph(DeviceReader):
         if self._is_closed:
             msg = "the epoch was closed; pin the graph again"
             raise EpochClosedError(msg)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the copy is gone."""
+        return self._is_closed
 
     def close(self) -> None:
         """Give the memory back to CuPy's pool; where there is much of it, to the device."""

@@ -63,6 +63,11 @@ class PinnedHostGraph(HostReader):
             msg = "the epoch was closed; pin the graph again"
             raise EpochClosedError(msg)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the copy is gone."""
+        return self._is_closed
+
     def close(self) -> None:
         """Release the memory, once no reader uses it any more."""
         with self.lock:
