@@ -13,6 +13,7 @@ from graphtide.gpu_core import table
 from graphtide.gpu_core.algorithms.analytic import Analytic
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
+from graphtide.gpu_core.cuda.analytics.parts import sums
 from graphtide.gpu_core.cuda.analytics.parts.largest import largest
 from graphtide.pipeline.graph_worker.findings import Asked, finding
 
@@ -140,15 +141,25 @@ def test_vertices_are_ranked_by_the_names_that_users_have(engine: str) -> None:
     assert graph.pagerank().ranked(1)[0][0] == "hub"
 
 
+def _by_halves(values: np.ndarray) -> float:
+    padded = np.zeros(1 << max(values.size - 1, 0).bit_length())
+    padded[: values.size] = values
+    while padded.size > 1:
+        padded = padded[: padded.size // 2] + padded[padded.size // 2 :]
+    return float(padded[0])
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 1023, 1024, 1025, 32768, 32769, 70_001])
+def test_a_device_adds_up_in_the_same_order(device: Any, size: int) -> None:
+    values = np.random.default_rng(size).random(size) * 1e9
+    total = device.empty(1, np.float64)
+    sums.sum_by_halves(device, device.to_device(values), total)
+    assert device.to_host(total)[0] == sum_by_halves(values) == _by_halves(values)
+
+
 @pytest.mark.parametrize("size", [*range(20), 63, 64, 65, 1000])
 def test_a_sum_by_halves_adds_the_upper_half_to_the_lower_one(size: int) -> None:
     values = np.random.default_rng(size).random(size) * 1e9
     before = values.copy()
-    found = sum_by_halves(values)
-    assert found.shape == (1,)
-    padded = np.zeros(1 << max(size - 1, 0).bit_length())
-    padded[:size] = values
-    while padded.size > 1:
-        padded = padded[: padded.size // 2] + padded[padded.size // 2 :]
-    assert found[0] == padded[0]
+    assert sum_by_halves(values) == _by_halves(values)
     assert np.array_equal(values, before), "the values were changed"

@@ -5,26 +5,23 @@ the upper half is added to the lower one, item by item, until one item is left: 
 that on its own arrays, and no item takes part in more than ``ceil(log2(n))`` additions, so the
 rounding stays small.
 
+On a GPU: `cuda/analytics/parts/sums.py`.
+
 Source: pairwise summation: Higham, "The accuracy of floating point summation", SIAM Journal on
 Scientific Computing 1993.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
+import numpy.typing as npt
 
 
-def sum_by_halves(values: Any) -> Any:
-    """Sum of float64 values, as an array of one item beside them.
-
-    Parameters
-    ----------
-    values
-        float64[n], an array of NumPy or of CuPy; not changed. The sum of none is 0.
-    """
+def sum_by_halves(values: npt.NDArray[np.float64]) -> float:
+    """Sum of float64[n], which is not changed; of none 0."""
     size = values.size
     if size < 2:
-        return values.sum(keepdims=True)
+        return float(values.sum())
     # The largest power of two below the size: from the second step on both halves are full.
     half = 1 << ((size - 1).bit_length() - 1)
     sums = values[:half].copy()
@@ -32,4 +29,4 @@ def sum_by_halves(values: Any) -> Any:
     while half > 1:
         half //= 2
         sums[:half] += sums[half : 2 * half]
-    return sums[:1]
+    return float(sums[0])

@@ -124,19 +124,6 @@ class HostColumns(NamedTuple):
         return _totals(self.degree, self.triangles, self.clustering)
 
 
-def sums_of(degree: Any, triangles: Any, clustering: Any) -> tuple[Any, Any, Any]:
-    """Triangles, pairs and clustering of `Totals`, each an array of one item beside the columns.
-
-    Parameters
-    ----------
-    degree, triangles, clustering
-        Integers, integers and float64[n], arrays of NumPy or of CuPy in the order of users' ids.
-    """
-    wide = degree.astype(np.int64)
-    pairs = (wide * (wide - 1)).sum(keepdims=True)
-    return triangles.sum(keepdims=True), pairs, sum_by_halves(clustering)
-
-
 class ClusteringResult(VertexTable):
     """Degrees, triangles and clustering of every vertex.
 
@@ -247,8 +234,9 @@ def transitivity(reader: Reader) -> float:
 
 
 def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> Totals:
-    sums = (each.item() for each in sums_of(degree, triangles, clustering))
-    return Totals(degree.size, *sums)
+    wide = degree.astype(np.int64, copy=False)
+    pairs = int((wide * (wide - 1)).sum())
+    return Totals(degree.size, int(triangles.sum()), pairs, sum_by_halves(clustering))
 
 
 def _summary(columns: ColumnValues, parameters: Parameters) -> Summary:

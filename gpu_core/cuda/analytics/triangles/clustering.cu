@@ -4,6 +4,8 @@
 // Host twin   gpu_core/host/analytics/triangles/clustering.py: the same bits, as whole numbers are divided once
 #include "block.cuh"
 
+constexpr int TOTAL_THREADS = 256;
+
 // Local clustering coefficients; and counts in the order of users' ids, where it is another.
 //
 // Launch      one thread a vertex of the graph
@@ -37,4 +39,23 @@ extern "C" __global__ void write_columns(const u32* __restrict__ order, const i6
     const u64 pairs = ends < 2 ? 0 : ends * (ends - 1) - 2 * both;
     const u64 linked = links ? links[vertex] : 2 * found;
     coefficients[i] = pairs ? static_cast<double>(linked) / static_cast<double>(pairs) : 0.0;
+}
+
+// Triangles at all vertices, and ordered pairs of their neighbors.
+//
+// Launch      TOTAL_THREADS threads
+// Reads       degree  u32[n]; triangles  u64[n]
+// Writes      totals  u64[2], 0 before
+extern "C" __global__ void __launch_bounds__(TOTAL_THREADS) add_counts(
+        const u32* __restrict__ degree, const u64* __restrict__ triangles, const i64 n, u64* totals) {
+    u64 sums[2] = {};
+    for (i64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
+        const u64 neighbors = degree[i];
+        sums[0] += triangles[i];
+        sums[1] += neighbors ? neighbors * (neighbors - 1) : 0;
+    }
+    block_sums<u64, TOTAL_THREADS>(sums);
+    if (threadIdx.x > 0) return;
+    atomicAdd(&totals[0], sums[0]);
+    atomicAdd(&totals[1], sums[1]);
 }

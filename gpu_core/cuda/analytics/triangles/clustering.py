@@ -14,16 +14,23 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.triangles.clustering import Totals, sums_of
+from ....algorithms.triangles.clustering import Totals
+from ...device.declarations import constant
 from ...device.device import Array, Device
+from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..in_order import ids_to_host
 from ..parts.compact_rows import THREADS, blocks_for
+from ..parts.sums import sum_by_halves
 from .triangles import DeviceCounts
 
 Int64s = npt.NDArray[np.int64]
 
 _SOURCE: Final = "clustering.cu"
+
+_TOTAL_THREADS: Final = constant(_SOURCE, "TOTAL_THREADS")
+#: Blocks a multiprocessor that add up columns, beyond which they are read no faster.
+_BLOCKS: Final = 4
 
 
 class KeptColumns:
@@ -79,11 +86,18 @@ class KeptColumns:
 
     def totals(self) -> Totals:
         """Sums of the columns, of which three numbers come to host memory."""
-        device = self._device
-        with device.current(), device.errors_named("adding up columns"):
-            sums = sums_of(self._degree, self._triangles, self._clustering)
-            triangles, pairs, clustering = (device.read_words(each).item() for each in sums)
-        return Totals(int(self._degree.size), triangles, pairs, clustering)
+        device, n = self._device, int(self._degree.size)
+        with device.current():
+            found = device.empty(3, np.uint64)
+            device.fill_bytes(address(found), found.nbytes, 0)
+            blocks = min(blocks_for(n, _TOTAL_THREADS), _BLOCKS * device.multiprocessors)
+            device.launch(
+                _SOURCE, "add_counts", blocks, _TOTAL_THREADS, self._degree, self._triangles,
+                np.int64(n), found,
+            )  # fmt: skip
+            sum_by_halves(device, self._clustering, found[2:].view(np.float64))
+            triangles, pairs, clustering = device.read_words(found)
+        return Totals(n, int(triangles), int(pairs), float(clustering.view(np.float64)))
 
 
 def columns_in_order(
