@@ -128,16 +128,25 @@ def finding(asked: Asked, result: Any) -> Finding:
 
     Columns that are not written stay where they are.
     """
+    return with_columns(brief_finding(asked, result), asked, result)
+
+
+def brief_finding(asked: Asked, result: Any) -> Finding:
+    """The same without columns; their values are found where the result was made."""
     analytic = analytic_named(asked.kind)
     figures = analytic.figures_of(result)
     # Also where columns are written: on a GPU it is found sooner there than of columns on the host.
-    summary = {**analytic.brief_of(result, asked.parameters), **figures}
+    return Finding({**analytic.brief_of(result, asked.parameters), **figures}, figures, None, None)
+
+
+def with_columns(found: Finding, asked: Asked, result: Any) -> Finding:
+    """A `brief_finding` with the columns of the result, if they are written."""
     if asked.written is None:
-        return Finding(summary, figures, None, None)
-    columns = dict(analytic.values(result))
+        return found
+    columns = dict(analytic_named(asked.kind).values(result))
     if asked.narrow:
         columns = {name: _narrow(column) for name, column in columns.items()}
-    return Finding(summary, figures, asked.written, columns)
+    return replace(found, written=asked.written, columns=columns)
 
 
 def _narrow(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -10,19 +10,42 @@ writes the files, because it alone holds the lock of the state.
 """
 
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from ...gpu_core.errors import CorruptImageError, EngineError, EpochClosedError
 from ...gpu_core.face.graph_reader import GraphReader
 from .exit_reasons import ends_with_its_device
-from .findings import Asked, Findings, SharedFindings, finding, shared_columns
+from .findings import (
+    Asked,
+    Finding,
+    Findings,
+    SharedFindings,
+    brief_finding,
+    shared_columns,
+    with_columns,
+)
 from .notice import forget_frames
 from .pinned import Arrays, CopiedGraph, Copy, PinnedQueue
 from .shared_arrays import ArraysAddress, SharedArrays
 
 #: Errors of analytics after which nothing is known of the graph that they were to read.
 _NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
+
+
+@contextmanager
+def _failures_of(name: str, failed: dict[str, str]) -> Iterator[None]:
+    """Keep why a result failed, for its name, and go on without it."""
+    try:
+        yield
+    except _NOT_OF_THE_ANALYTIC as error:
+        error.args = (f"result {name}: {error}",)
+        raise
+    except Exception as error:
+        failed[name] = str(error) or type(error).__name__
+        # Its frames have the graph, and what was computed so far.
+        forget_frames(error)
 
 
 class PinnedReads:
@@ -56,27 +79,32 @@ class PinnedReads:
             Leave columns in shared memory, where the system has such a thing.
         """
         start = time.perf_counter()
-        found, failed = {}, {}
+        found: dict[str, Finding] = {}
+        failed: dict[str, str] = {}
+        results: dict[str, Any] = {}
         with ends_with_its_device(), self._graphs.reading(boundary, checkpoint=False) as pinned:
             graph = pinned.graph
             assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
+            lock = graph.lock
             for name, each in asked.items():
-                try:
-                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
-                    with graph.lock:
-                        result = graph.compute(each.kind, **each.arguments)
-                        found[name] = finding(each, result)
-                except _NOT_OF_THE_ANALYTIC as error:
-                    error.args = (f"result {name}: {error}",)
-                    raise
-                except Exception as error:
-                    failed[name] = str(error) or type(error).__name__
-                    # Its frames have the graph, and what was computed so far.
-                    forget_frames(error)
+                # One lock for both: on a GPU, on the stream of epochs, beside batches.
+                with _failures_of(name, failed), lock:
+                    result = graph.compute(each.kind, **each.arguments)
+                    found[name] = brief_finding(each, result)
+                    if each.written is not None:
+                        results[name] = result
                 # Before the next one takes memory.
                 result = None
+        # Results remain when the graph is let go of: the next one is read while columns, of which
+        # there are a value for each vertex, come to the host.
+        while results:
+            name, result = results.popitem()
+            with ends_with_its_device(), _failures_of(name, failed), lock:
+                found[name] = with_columns(found[name], asked[name], result)
+            result = None
+        for name in failed:
+            found.pop(name, None)
         findings = Findings(found, pinned.source, time.perf_counter() - start, failed)
-        # Once the graph is let go of: the next one may be read meanwhile.
         shared = shared_columns(findings) if share else {}
         if not shared:
             return findings

@@ -57,8 +57,8 @@ Invariants
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
 * a Pin is asked for after all batches before its boundary, and before any behind it
-* at most one Capture is being performed, of the oldest pin, or two Analyse, of the two oldest;
-  batches are applied only beside these, if there are epochs
+* at most one Capture is being performed, of the oldest pin, or `pin_queue.MOST_ASKED` Analyse, of
+  the oldest that are not answered; batches are applied only beside these, if there are epochs
 * no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes of arrays wait
 * after Finish nothing is asked for
 

@@ -3,9 +3,10 @@
 Batches go on beside an epoch, but each takes memory, so there is a most of them. They are asked for
 ahead, as many as there may be, and made in the order of their boundaries. They are read one after
 the other, the oldest first: its results are computed, then it is copied, and then let go of.
-Results of the second are asked for while those of the first are computed, so that the graph worker
-need not wait for the next question; it computes them in that order. Answers of either kind may
-overtake one another on their way here.
+Results of the next few are asked for while those of the first are computed, so that the graph
+worker need not wait for the next question; it computes them in that order. Answers of either kind
+may overtake one another on their way here, and those without columns overtake those with some. A
+graph whose answer is here takes no room any more, even where one before it is waited for.
 
 Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 """
@@ -16,8 +17,9 @@ from itertools import islice
 from .events import Analysed, Pinned
 from .instructions import Analyse, Capture, Pin
 
-#: Boundaries whose results may be asked for at once.
-_MOST_ASKED = 2
+#: Boundaries whose results may be asked for at once: as many as are computed between a question
+#: and its answer, and the answer and the next question.
+MOST_ASKED = 4
 
 
 class PinQueue:
@@ -53,7 +55,8 @@ class PinQueue:
     @property
     def is_full(self) -> bool:
         """Whether no other graph may be pinned."""
-        return len(self._pins) >= self.most
+        answered = (pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
+        return len(self._pins) - sum(answered) >= self.most
 
     @property
     def is_reading(self) -> bool:
@@ -62,8 +65,9 @@ class PinQueue:
 
     @property
     def results_asked(self) -> int:
-        """Boundaries whose results were asked for and are not at hand."""
-        return len(self._analysing)
+        """Boundaries whose results were asked for and are not at hand, and may have columns."""
+        without = (not answer.has_columns for answer in self._answers.values())
+        return len(self._analysing) - sum(without)
 
     @property
     def reads_results(self) -> bool:
@@ -130,7 +134,7 @@ class PinQueue:
 
     def read(self) -> Analyse | Capture | None:
         """The next request; None: there is none, or enough are pending."""
-        if self._is_capturing or len(self._analysing) >= _MOST_ASKED:
+        if self._is_capturing or len(self._analysing) - len(self._answers) >= MOST_ASKED:
             return None
         for pin in islice(self._pins, self.made):
             if pin.boundary in self._analysing:

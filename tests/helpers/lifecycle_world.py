@@ -25,6 +25,7 @@ from graphtide.pipeline.state_machine.instructions import (
     WriteResults,
 )
 from graphtide.pipeline.state_machine.lifecycle import Lifecycle, RunRules
+from graphtide.pipeline.state_machine.pin_queue import MOST_ASKED
 
 
 class World:
@@ -124,8 +125,11 @@ class World:
                 if self.reads:
                     both = isinstance(self.reads[0], Analyse), isinstance(instruction, Analyse)
                     assert all(both), "a copy and another thing are made at once"
-                    assert not self.pinned[0].checkpoint, "it is not copied before the next one"
-                    assert len(self.reads) == 1, "too much is asked for ahead"
+                    before = self.pinned[: len(self.reads)]
+                    assert not any(pin.checkpoint for pin in before), (
+                        "it is not copied before the next one"
+                    )
+                    assert len(self.reads) < MOST_ASKED, "too much is asked for ahead"
                 self.reads.append(instruction)
             case WriteResults() | WriteCheckpoint():
                 self.writes.append(instruction)

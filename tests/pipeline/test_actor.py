@@ -7,6 +7,7 @@ import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,13 @@ from graphtide.pipeline.graph_worker import findings as findings_module
 from graphtide.pipeline.graph_worker import pinned_reads
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.findings import Findings, SharedFindings
+from graphtide.pipeline.graph_worker.findings import (
+    Asked,
+    Finding,
+    Findings,
+    SharedFindings,
+    with_columns,
+)
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.pinned import PinAnswer, PinAsked
@@ -123,8 +130,8 @@ def no_memory(*_arguments: object) -> int:
     raise OSError(errno.ENOMEM, "no memory")
 
 
-def test_a_graph_is_let_go_of_before_columns_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So who is to read the next one does not wait for a copy."""
+def test_a_graph_is_let_go_of_before_columns_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So who is to read the next one does not wait for that."""
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
@@ -134,9 +141,35 @@ def test_a_graph_is_let_go_of_before_columns_are_shared(monkeypatch: pytest.Monk
         kept.append(actor._graph.memory().pinned_bytes)
         return {}
 
+    def fetch(*arguments: Any) -> Finding:
+        kept.append(actor._graph.memory().pinned_bytes)
+        return with_columns(*arguments)
+
     monkeypatch.setattr(pinned_reads, "shared_columns", share)
-    assert isinstance(actor.reads.analyse(1, whole({"clustering": {}}), share=True), Findings)
-    assert kept == [0]
+    monkeypatch.setattr(pinned_reads, "with_columns", fetch)
+    found = actor.reads.analyse(1, whole({"clustering": {}, "pagerank": {}}), share=True)
+    assert isinstance(found, Findings)
+    assert kept == [0, 0, 0]
+    assert list(found.found) == ["clustering", "pagerank"]
+    assert found.found["clustering"].columns["vertex"].tolist() == [1, 100]
+
+
+def test_columns_that_cannot_be_copied_are_one_result_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, LoadedBatch(one_edge(0)))
+    pin(actor, 1, results=True, checkpoint=False, epoch=True)
+
+    def fetch(found: Finding, asked: Asked, result: Any) -> Finding:
+        if asked.kind == "pagerank":
+            raise MemoryError
+        return with_columns(found, asked, result)
+
+    monkeypatch.setattr(pinned_reads, "with_columns", fetch)
+    found = findings(actor, 1, pagerank={}, clustering={})
+    assert list(found.found) == ["clustering"]
+    assert found.failed == {"pagerank": "MemoryError"}
 
 
 def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -> None:

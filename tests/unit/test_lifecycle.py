@@ -150,9 +150,32 @@ def test_batches_behind_a_pin_are_asked_for_with_it() -> None:
     assert here.lifecycle.pins.made == 0, "they are only asked for, as far as is known"
     here.answer(is_late=True)
     assert here.lifecycle.pins.made == 3
-    assert here.reads == [Analyse(0, 2, ("ranks",)), Analyse(0, 4, ("ranks",))]
+    assert here.reads == [Analyse(0, boundary, ("ranks",)) for boundary in (2, 4, 6)]
     here.run()
     assert here.results == [2, 4, 6, 8, 10]
+
+
+def test_a_graph_whose_results_are_here_takes_no_room_while_those_before_it_are_on_their_way() -> (
+    None
+):
+    here = world(20, analytics_every=1, window=20, epochs=2)
+    here.has_columns = False
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready()
+    here.answer(is_late=True)
+    assert [read.boundary for read in here.reads] == [1, 2]
+    here.read(is_late=True)  # of boundary 1: columns, say, which come later
+    here.late, late = None, here.late
+    assert late == Analysed(0, 1, has_columns=False)
+    here.read()
+    assert here.results == [], "results are out of order"
+    assert [pin.boundary for pin in here.asked_pins] == [3], "one has room beside that which waits"
+    here.tell(late)
+    assert here.lifecycle.pins.results_asked == 0
+    here.run()
+    assert here.results == list(range(1, 21))
+    assert here.most_pinned <= 2
 
 
 def test_checkpoints_by_batches() -> None:
