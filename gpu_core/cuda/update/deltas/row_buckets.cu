@@ -10,7 +10,6 @@
 //             begin, so all of these have begun, and none waits before it has published its own number
 // Cost        8 bytes read and 4 to 9 written an entry; positions within a bucket in shared memory
 #include "deltas.cuh"
-#include "image.cuh"
 #include "key_buckets.cuh"
 
 constexpr u64 SAID = u64(1) << 63;
