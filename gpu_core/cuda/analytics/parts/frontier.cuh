@@ -159,15 +159,14 @@ __device__ __forceinline__ void queue_rows(bool is_queued, u32 vertex, const u32
     queue_vertices(is_queued, vertex, length, tail, queue);
 }
 
-// Append vertices to a list, one a lane, in whatever order; returns how many. All lanes of the warp call.
-__device__ __forceinline__ u32 append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
+// Append vertices to a list, one a lane, in whatever order. All lanes of the warp call.
+__device__ __forceinline__ void append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
     const u32 lanes = __ballot_sync(FULL_WARP, is_listed);
-    if (!lanes) return 0;
+    if (!lanes) return;
     u64 position = 0;
     if (lane_of_thread() == 0) position = atomicAdd(tail, u64(__popc(lanes)));
     position = __shfl_sync(FULL_WARP, position, 0) + __popc(lanes & ((1u << lane_of_thread()) - 1));
     if (is_listed) list[position] = vertex;
-    return __popc(lanes);
 }
 
 // Call visit(has_vertex, at) for the numbers 0 … count - 1, by whole warps, as `for_edges` does.
