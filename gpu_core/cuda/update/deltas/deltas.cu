@@ -133,13 +133,7 @@ __device__ __forceinline__ u32 row_starts(
     }
     if (lane_of_thread() == 0) of_warp[warp_of_thread()] = found;
     __syncthreads();
-    u32 before = 0;
-    total = 0;
-    for (u32 warp = 0; warp < TILE_THREADS / WARP; ++warp) {
-        if (warp < warp_of_thread()) before += of_warp[warp];
-        total += of_warp[warp];
-    }
-    return before;
+    return sum_of_warps_below<u32, TILE_THREADS / WARP>(of_warp, total);
 }
 
 // tiles[t] = rows that begin before tile t of the sorted keys; *row_count = all of them.
