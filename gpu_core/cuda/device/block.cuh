@@ -21,7 +21,8 @@ __device__ __forceinline__ i64 threads_of_grid() {
     return static_cast<i64>(gridDim.x) * blockDim.x;
 }
 
-// Sum over the warp, in every lane.
+// Sum over the warp, in every lane: in pairs, lanes 16 apart first, an order that sums of floating-point
+// numbers keep.
 template <class T>
 __device__ __forceinline__ T warp_sum(T value) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
