@@ -9,8 +9,8 @@
 #include "sorting.cuh"
 #include "tiles.cuh"
 
-// Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes,
-// as they are (`orientation` 0), transposed (1), as they are and then transposed (2), the reverse (3).
+// Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes, as they are,
+// transposed (bit 0 of `orientation`), or both, one after the other (bit 1).
 // Where `lists` names no rows, the number of an entry's row stands for its vertex. Also counts the
 // first digit of the sort (sorting.cuh) unless `counts` is null, and clears `published`, u64[buckets].
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
     for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) published[i] = 0;
     const i64 puts = lists.puts;
     const i64 listed = puts + lists.deletes;
-    const i64 total = dangling + (orientation >= 2 ? 2 * listed : listed);
+    const i64 total = dangling + (orientation & 2 ? 2 * listed : listed);
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, total);
 #pragma unroll 2
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
             what = KIND_DANGLING;
         } else {
             number -= dangling;
-            bool transposed = orientation == 1 || orientation == 3;
+            bool transposed = orientation & 1;
             if (number >= listed) {
                 number -= listed;
                 transposed = !transposed;
