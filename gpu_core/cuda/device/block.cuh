@@ -146,18 +146,18 @@ __device__ __forceinline__ T block_max(T value) {
     return value;
 }
 
-// True in every thread of the block that asks last, false in all others; the last block sees what
-// the others wrote before they asked, and leaves the ticket at 0 for the next launch.
+// True in every thread of the block that asks last of `blocks` blocks, false in all others; the last block
+// sees what the others wrote before they asked, and leaves the ticket at 0 for the next launch.
 //
-// `ticket` is u32, 0 before the launch; every block of the grid asks once.
-__device__ __forceinline__ bool is_last_block(u32* ticket) {
+// `ticket` is u32, 0 before the launch; each of these blocks asks once.
+__device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
     __shared__ bool last;
     __syncthreads();
     if (threadIdx.x == 0) {
         // What the threads wrote before the barrier is visible before the ticket counts their block:
         // a fence of one thread also orders what it has learnt of by a barrier.
         __threadfence();
-        last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+        last = atomicAdd(ticket, 1u) == blocks - 1;
         if (last) *ticket = 0;
     }
     __syncthreads();
@@ -166,6 +166,9 @@ __device__ __forceinline__ bool is_last_block(u32* ticket) {
     __syncthreads();
     return answer;
 }
+
+// The same of all blocks of the grid.
+__device__ __forceinline__ bool is_last_block(u32* ticket) { return is_last_of(ticket, gridDim.x); }
 
 // Make sums of blocks sums of all blocks before, for the last block of a launch.
 //

@@ -40,22 +40,6 @@ __device__ __forceinline__ void begin_counting() {
 
 __device__ __forceinline__ void count_digit(u32 digit) { atomicAdd(&digit_counters()[digit], 1u); }
 
-// True in every thread of the block that asks last of `blocks` blocks; resets the ticket.
-__device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd(ticket, 1u) == blocks - 1;
-        if (last) *ticket = 0;
-    }
-    __syncthreads();
-    const bool answer = last;
-    if (answer) __threadfence();
-    __syncthreads();
-    return answer;
-}
-
 // Turn the counts of all blocks into positions, once the last block is through.
 //
 // The last block of a group sums up its group, the last of these sums up the groups: each reads a
