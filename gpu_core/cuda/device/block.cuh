@@ -170,18 +170,31 @@ __device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
 // The same of all blocks of the grid.
 __device__ __forceinline__ bool is_last_block(u32* ticket) { return is_last_of(ticket, gridDim.x); }
 
-// Make sums of blocks sums of all blocks before, for the last block of a launch.
+// Numbers, `stride` apart, become the sums of those before; returns the sum of all. The whole block calls,
+// and each thread asks for OWN numbers at once.
 //
-// `sums` is i64[blocks], written by the others before they asked whether they are last.
-template <int SIZE>
-__device__ __forceinline__ void sums_before(i64* sums, i64 blocks) {
-    i64 running = 0;
-    for (i64 start = 0; start < blocks; start += SIZE) {
-        const i64 at = start + threadIdx.x;
-        const i64 sum = at < blocks ? __ldcg(&sums[at]) : 0;
-        i64 all;
-        const i64 here = block_exclusive_sum<i64, SIZE>(sum, all);
-        if (at < blocks) sums[at] = running + here;
+// They may have been written by other blocks, if this one has learnt so: they are read past the L1 cache.
+template <int SIZE, int OWN = 1, class T>
+__device__ __forceinline__ T sums_before(T* numbers, i64 count, int stride = 1) {
+    T running = 0;
+    for (i64 start = 0; start < count; start += OWN * SIZE) {
+        const i64 first = start + OWN * threadIdx.x;
+        T own[OWN];
+        T sum = 0;
+        #pragma unroll
+        for (int i = 0; i < OWN; ++i) {
+            own[i] = first + i < count ? __ldcg(&numbers[(first + i) * stride]) : T(0);
+        }
+        #pragma unroll
+        for (int i = 0; i < OWN; ++i) sum += own[i];
+        T all;
+        T before = running + block_exclusive_sum<T, SIZE>(sum, all);
         running += all;
+        #pragma unroll
+        for (int i = 0; i < OWN; ++i) {
+            if (first + i < count) numbers[(first + i) * stride] = before;
+            before += own[i];
+        }
     }
+    return running;
 }

@@ -145,15 +145,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
     row_starts(keys, count, layout.row_shift(), starts, total);
     if (threadIdx.x == 0) tiles[blockIdx.x] = total;
     if (!is_last_block(ticket)) return;
-    u32 before = 0;
-    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
-        const u32 at = first + threadIdx.x;
-        const u32 found = at < gridDim.x ? __ldcg(&tiles[at]) : 0;
-        const u32 position = before + block_exclusive_sum<u32, TILE_THREADS>(found, total);
-        if (at < gridDim.x) tiles[at] = position;
-        before += total;
-    }
-    if (threadIdx.x == 0) *row_count = before;
+    total = sums_before<TILE_THREADS>(tiles, gridDim.x);
+    if (threadIdx.x == 0) *row_count = total;
 }
 
 // Undo the packing and group by row, a tile a block. `tiles` is null where one block is all; then
@@ -240,16 +233,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_references(
     count = block_sum<i64, TILE_THREADS>(count);
     if (threadIdx.x == 0) tiles[blockIdx.x] = count;
     if (!is_last_block(ticket)) return;
-    i64 before = 0;
-    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
-        const u32 at = first + threadIdx.x;
-        i64 total;
-        const i64 position = before + block_exclusive_sum<i64, TILE_THREADS>(
-                                           at < gridDim.x ? __ldcg(&tiles[at]) : 0, total);
-        if (at < gridDim.x) tiles[at] = position;
-        before += total;
-    }
-    if (threadIdx.x == 0) *found = before;
+    count = sums_before<TILE_THREADS>(tiles, gridDim.x);
+    if (threadIdx.x == 0) *found = count;
 }
 
 // Write what count_references counts, in order: (vertex, neighbor) to `first` and `second`.
