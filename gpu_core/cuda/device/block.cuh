@@ -198,3 +198,28 @@ __device__ __forceinline__ T sums_before(T* numbers, i64 count, int stride = 1) 
     }
     return running;
 }
+
+// Put the items of rows end to end, a block a tile of SIZE * ITEMS rows: put(row, begin, end) is called with
+// where those of each row, which are items_of(row), lie among those of its tile.
+//
+// `before`, i64[blocks], has the items of the tiles before when the launch ends. Ticket: u32, 0 before and
+// after.
+template <int SIZE, int ITEMS, class ItemsOf, class Put>
+__device__ __forceinline__ void scan_rows(i64 rows, i64* before, u32* ticket, ItemsOf items_of, Put put) {
+    const i64 first = (i64(blockIdx.x) * SIZE + threadIdx.x) * ITEMS;
+    i64 upto[ITEMS];
+    i64 own = 0;
+    #pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+        if (first + i < rows) own += items_of(first + i);
+        upto[i] = own;
+    }
+    i64 total;
+    const i64 below = block_exclusive_sum<i64, SIZE>(own, total);
+    #pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+        if (first + i < rows) put(first + i, i == 0 ? below : below + upto[i - 1], below + upto[i]);
+    }
+    if (threadIdx.x == 0) before[blockIdx.x] = total;
+    if (is_last_block(ticket)) sums_before<SIZE>(before, gridDim.x);
+}
