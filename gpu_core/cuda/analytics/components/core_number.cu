@@ -81,10 +81,8 @@ __device__ __forceinline__ void queue_peeled(bool is_peeled, u32 vertex, const B
                                              const Graph& graph, u64& entries) {
     if (!__any_sync(FULL_WARP, is_peeled)) return;
     for (u64 direction = 0; direction < graph.directions; ++direction) {
-        const u32 length = is_peeled ? rows.of(direction).degree[vertex] : 0;
-        entries += length;
-        queue_vertices(is_peeled, vertex, length, &graph.peeling->tails[direction],
-                       graph.queue(direction));
+        queue_rows(is_peeled, vertex, rows.of(direction).degree, &graph.peeling->tails[direction],
+                   graph.queue(direction), entries);
     }
 }
 
