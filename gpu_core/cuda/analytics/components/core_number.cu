@@ -127,11 +127,8 @@ __device__ __forceinline__ void look(const BothWays& rows, const Graph& graph) {
         queue_peeled(has_vertex && degree == core, vertex, rows, graph, entries);
         queue_vertices(is_kept, vertex, 1, &peeling->kept, graph.list(side ^ 1));
     });
-    least = ~block_max<u64, SIZE>(~least);
-    entries = block_sum<u64, SIZE>(entries);
-    if (threadIdx.x > 0) return;
-    if (least < NONE_LEFT) atomicMin(&peeling->least, least);
-    if (entries) atomicAdd(&peeling->entries, entries);
+    take_least<SIZE>(least, NONE_LEFT, &peeling->least);
+    add_up<SIZE>(entries, &peeling->entries);
 }
 
 template <int SIZE>

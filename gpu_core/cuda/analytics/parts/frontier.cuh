@@ -100,6 +100,14 @@ __device__ __forceinline__ void add_up(u64 count, u64* total) {
     if (threadIdx.x == 0 && count) atomicAdd(total, count);
 }
 
+// Take the least number that the threads of a block have found, `none` where one found nothing. All of them
+// call.
+template <int SIZE>
+__device__ __forceinline__ void take_least(u64 least, u64 none, u64* of_all) {
+    least = ~block_max<u64, SIZE>(~least);
+    if (threadIdx.x == 0 && least < none) atomicMin(of_all, least);
+}
+
 // Whether a row, which increases, has its own vertex.
 __device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
     const u32 degree = rows.degree[vertex];
