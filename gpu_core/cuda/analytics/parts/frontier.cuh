@@ -112,13 +112,8 @@ __device__ __forceinline__ void take_least(u64 least, u64 none, u64* of_all) {
 __device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
     const u32 degree = rows.degree[vertex];
     const i64 begin = rows.begin[vertex];
-    u32 low = 0, high = degree;
-    while (low < high) {
-        const u32 middle = low + (high - low) / 2;
-        if (rows.columns[begin + middle * rows.step] < vertex) low = middle + 1;
-        else high = middle;
-    }
-    return low < degree && rows.columns[begin + low * rows.step] == vertex;
+    const i64 at = lower_bound(rows.columns, begin, rows.step, degree, vertex);
+    return at < degree && rows.columns[begin + at * rows.step] == vertex;
 }
 
 // Append vertices to a queue, COUNT a lane, with as many items as rows of these degrees have pieces: of

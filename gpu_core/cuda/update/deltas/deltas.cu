@@ -6,6 +6,7 @@
 // Order       positions come from prefix sums: results do not depend on scheduling
 // Cost        8 bytes written an entry to pack; 8 read and 4 to 9 written to group
 #include "deltas.cuh"
+#include "search.cuh"
 #include "sorting.cuh"
 #include "tiles.cuh"
 
@@ -68,22 +69,10 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
 // How many entries of a list whose rows increase come before (row, column), which is not among them.
 __device__ __forceinline__ i64 entries_before(
         const u32* rows, const u32* indptr, i64 row_count, const u32* columns, u32 row, u32 column) {
-    i64 low = 0;
-    i64 high = row_count;
-    while (low < high) {
-        const i64 middle = (low + high) >> 1;
-        if (rows[middle] < row) low = middle + 1;
-        else high = middle;
-    }
-    i64 at = indptr[low];
-    if (low == row_count || rows[low] != row) return at;
-    high = indptr[low + 1];
-    while (at < high) {
-        const i64 middle = (at + high) >> 1;
-        if (columns[middle] < column) at = middle + 1;
-        else high = middle;
-    }
-    return at;
+    const i64 number = first_not_before(0, row_count, [&](i64 at) { return rows[at] < row; });
+    const i64 begin = indptr[number];
+    if (number == row_count || rows[number] != row) return begin;
+    return first_not_before(begin, indptr[number + 1], [&](i64 at) { return columns[at] < column; });
 }
 
 // Merge the puts and deletes of a batch whose indices are in order, a thread an entry: keys go to their
