@@ -199,6 +199,22 @@ __device__ __forceinline__ T sums_before(T* numbers, i64 count, int stride = 1) 
     return running;
 }
 
+// Bit of a word that a block publishes with one store: it is there.
+template <class Word>
+constexpr Word PUBLISHED = Word(1) << (8 * sizeof(Word) - 1);
+
+// Call add(word) for words `from` ... `to` - 1, without that bit, once each is published. The whole block
+// calls, after it has published its own; blocks that publish these have begun, and await none that has not.
+template <int SIZE, class Word, class Add>
+__device__ __forceinline__ void for_published(const Word* words, u32 from, u32 to, Add add) {
+    for (u32 i = from + threadIdx.x; i < to; i += SIZE) {
+        const volatile Word* word = words + i;
+        Word found = *word;
+        while (!(found & PUBLISHED<Word>)) found = *word;
+        add(found & ~PUBLISHED<Word>);
+    }
+}
+
 // Put the items of rows end to end, a block a tile of SIZE * ITEMS rows: put(row, begin, end) is called with
 // where those of each row, which are items_of(row), lie among those of its tile.
 //
