@@ -161,11 +161,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
                     const i64 page = plan.pages[item.page_at + position / own];
                     there = image[page_base(shape, page) + position % own * entry_step(shape)] == column;
                 }
-                const bool gone = is_gone(delta, item.begin, entry, column, kind, there);
-                u32 code = code_of(kind, there, item.clear || gone);
-                if (ENTRY_WORDS > FIRST_WORD && reset != nullptr && code == CODE_FOUND) {
-                    if (reset[put_of(delta, entry)]) code = CODE_RESET;
-                }
+                bool gone;
+                const u32 code =
+                    code_of_entry(delta, reset, item.begin, entry, column, kind, there, item.clear, gone);
                 plan.marks[e] = (item.clear ? 0 : position + gone) << CODE_BITS | code;
                 change = change_of(code);
                 count_code(tally, code);

@@ -111,11 +111,8 @@ __device__ __forceinline__ i32 search_entry(
     const u32 kind = kind_of(delta, entry);
     const u32 position = position_of(image, base, step, row.degree, column);
     const bool there = position < row.degree && image[base + position * step] == column;
-    const bool gone = is_gone(delta, row.begin, entry, column, kind, there);
-    u32 code = code_of(kind, there, row.clear || gone);
-    if (reset != nullptr && code == CODE_FOUND) {
-        if (reset[delta.source != nullptr ? delta.source[entry] : entry]) code = CODE_RESET;
-    }
+    bool gone;
+    const u32 code = code_of_entry(delta, reset, row.begin, entry, column, kind, there, row.clear, gone);
     plan.positions[entry] = row.clear ? 0 : position + gone;
     plan.codes[entry] = static_cast<u8>(code);
     return change_of(code);
