@@ -1,4 +1,5 @@
-// block.cuh -- reductions and scans within a warp and a block, and the test for the last block.
+// block.cuh -- reductions and scans within a warp and a block; what blocks tell one another: which is the
+// last one, what others have published.
 //
 // Needs       every thread of the block calls; blockDim.x == SIZE, a multiple of 32, <= 1024;
 //             the block is one-dimensional. `warp_*` functions: all 32 lanes of the warp call.
