@@ -148,7 +148,7 @@ class CudaEngine(UpdatableGraph):
                 self.device.rehearse(rehearse)
             self.device.rehearse(lambda _: detail.rehearse(self.arena))
         for name in analytics:
-            self.device.compile_ahead(files_of_analytic(name))
+            self.device.compile_ahead(files_of_analytic(name, directed=self.kind.directed))
 
     # -- applying a batch --------------------------------------------------------------------
 

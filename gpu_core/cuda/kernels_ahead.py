@@ -13,7 +13,7 @@ from typing import Final
 
 from ..kind import GraphKind
 from ..layouts import LAYOUTS
-from .device.compile import kernel_files, kernel_source, variants
+from .device.compile import DIRECTED, kernel_files, kernel_source, variants
 from .device.modules import KernelFile
 
 _ROOT: Final = Path(__file__).parent
@@ -62,10 +62,17 @@ def _folder_of(path: Path) -> str:
 
 
 @cache
-def files_of_analytic(name: str) -> list[KernelFile]:
-    """Kernel files of an analytic, the longest first; none where there is no such twin."""
+def files_of_analytic(name: str, *, directed: bool) -> list[KernelFile]:
+    """Kernel files of an analytic, the longest first; none where there is no such twin.
+
+    Where a file has a form for directed graphs, ``directed`` says which one.
+    """
     names = _launched_from((_ROOT / "analytics").rglob(f"{name}.py"))
-    return [(name, ()) for name in _longest_first(names)]
+    form = DIRECTED if directed else {}
+    return [
+        (name, tuple(form.items()) if form in variants(name) else ())
+        for name in _longest_first(names)
+    ]
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:

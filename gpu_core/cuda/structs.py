@@ -1,8 +1,9 @@
 """Constants and structures that Python modules and kernels share, declared once.
 
-`device/compile.py` generates ``constants.cuh`` from this file and from `image/fields.py`. A
-structure is passed to a kernel by value; all but `LONG_ROW`, which lies in device memory, have
-fields of 8 bytes, so that Python packs them as int64 words and nothing lies between two of them.
+`device/compile.py` generates ``constants.cuh`` from this file and from `image/fields.py`.
+`LONG_ROW`, `LISTED_ROW` and `LISTED_TOTALS` lie in device memory. All others are passed to a kernel
+by value: their fields have 8 bytes, so that Python packs them as int64 words and nothing lies
+between two of them.
 """
 
 import struct

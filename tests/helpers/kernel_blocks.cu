@@ -34,6 +34,14 @@ extern "C" __global__ void reduce(const T* values, T* sums, T* largest, T* warp_
     warp_answers[4 * i + 3] = warp_exclusive_sum(values[i], total) + total;
 }
 
+// Sums of those before, with one number a thread at once and with four.
+extern "C" __global__ void __launch_bounds__(THREADS) before(T* by_one, T* by_four, i64 count, int stride, T* totals) {
+    const T all = sums_before<THREADS>(by_one, count, stride);
+    const T same = sums_before<THREADS, 4>(by_four, count, stride);
+    if (threadIdx.x == 0) totals[0] = all;
+    if (threadIdx.x == 0) totals[1] = same;
+}
+
 extern "C" __global__ void sort_warps(const u32* values, u32* sorted) {
     const i64 i = thread_of_grid();
     sorted[i] = warp_sort(values[i]);

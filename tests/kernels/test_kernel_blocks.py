@@ -50,6 +50,24 @@ def test_exclusive_sums_of_a_block(any_order: Any, threads: int, wide: int) -> N
     assert (device.to_host(totals).reshape(rows.shape) == rows.sum(axis=1, keepdims=True)).all()
 
 
+@pytest.mark.parametrize("count", [0, 1, 64, 1000])
+@pytest.mark.parametrize("wide", [0, 1])
+def test_sums_of_numbers_before(any_order: Any, count: int, wide: int) -> None:
+    device, dtype, stride = any_order, np.uint64 if wide else np.uint32, 3
+    numbers = drawn(1000 * stride, dtype, 1 << (40 if wide else 20))
+    by_one, by_four = device.to_device(numbers), device.to_device(numbers)
+    totals = device.empty(2, dtype)
+    arguments = (by_one, by_four, np.int64(count), np.int32(stride), totals)
+    device.launch(KERNELS, "before", 1, 64, *arguments, defines={"WIDE": 1} if wide else {})
+
+    summed = numbers[: count * stride : stride]
+    expected = numbers.copy()
+    expected[: count * stride : stride] = np.cumsum(summed, dtype=dtype) - summed
+    assert np.array_equal(device.to_host(by_one), expected)
+    assert np.array_equal(device.to_host(by_four), expected)
+    assert (device.to_host(totals) == summed.sum(dtype=dtype)).all()
+
+
 @pytest.mark.parametrize("threads", [32, 96, 512])
 @pytest.mark.parametrize("wide", [0, 1])
 def test_sums_and_extremes_of_blocks_and_warps(any_order: Any, threads: int, wide: int) -> None:

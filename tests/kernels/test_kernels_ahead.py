@@ -78,12 +78,15 @@ def test_analytics_launch_only_what_was_to_be_compiled_ahead(
 
 def test_an_analytic_has_its_own_file_and_those_of_what_it_is_made_of() -> None:
     assert {"pagerank.cu", "hubs.cu", "slices.cu"} <= {
-        file for file, _ in files_of_analytic("pagerank")
+        file for file, _ in files_of_analytic("pagerank", directed=True)
     }
-    clustering = {file for file, _ in files_of_analytic("clustering")}
+    for directed in (False, True):
+        form = ("triangles.cu", (("DIRECTED", 1),) if directed else ())
+        assert form in files_of_analytic("clustering", directed=directed)
+    clustering = {file for file, _ in files_of_analytic("clustering", directed=True)}
     assert {"clustering.cu", "triangles.cu", "oriented_edges.cu"} <= clustering
     assert "pagerank.cu" not in clustering
-    assert files_of_analytic("of nobody") == []
+    assert files_of_analytic("of nobody", directed=True) == []
 
 
 def test_only_forms_are_compiled_that_are_checked() -> None:

@@ -28,21 +28,18 @@ struct Sums {
 
 // A word a bucket, 0 before: published with one store.
 __device__ __forceinline__ u64 packed(const Sums& sums) {
-    return u64(1) << 63 | u64(sums.kept[0]) | u64(sums.kept[1]) << 13 | u64(sums.rows[0]) << 26 |
+    return PUBLISHED<u64> | u64(sums.kept[0]) | u64(sums.kept[1]) << 13 | u64(sums.rows[0]) << 26 |
            u64(sums.rows[1]) << 39;
 }
 
 // Sums of the buckets before; the whole block calls.
-__device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
+__device__ __forceinline__ Sums buckets_before(const u64* buckets, u32 bucket) {
     const u64 mask = (1 << 13) - 1;
     u64 kept = 0, rows = 0;
-    for (u32 i = threadIdx.x; i < bucket; i += SORT_THREADS) {
-        const volatile u64* word = &buckets[i];
-        u64 published = 0;
-        while (published == 0) published = *word;
-        kept += (published & mask) | (published >> 13 & mask) << 32;
-        rows += (published >> 26 & mask) | (published >> 39 & mask) << 32;
-    }
+    for_published<SORT_THREADS>(buckets, 0, bucket, [&](u64 found) {
+        kept += (found & mask) | (found >> 13 & mask) << 32;
+        rows += (found >> 26 & mask) | (found >> 39 & mask) << 32;
+    });
     const u64 all_kept = block_sum<u64, SORT_THREADS>(kept);
     const u64 all_rows = block_sum<u64, SORT_THREADS>(rows);
     return {{static_cast<u32>(all_kept), static_cast<u32>(all_kept >> 32)},
@@ -214,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         rows_below[kind] = sum_of_warps_below<u32, Bucket::WARPS>(warps[kind], own.rows[kind]);
     }
     if (threadIdx.x == 0) *static_cast<volatile u64*>(&buckets[bucket]) = packed(own);
-    const Sums before = sums_before(buckets, bucket);
+    const Sums before = buckets_before(buckets, bucket);
 #pragma unroll
     for (int kind = 0; kind < 2; ++kind) {
         const OutputList& list = kind ? deletes : puts;

@@ -23,10 +23,11 @@ from ..device.device import Device
 from ..device.launches import begin_launch, end_launch, put_words
 from ..device.packed_arguments import address, packer
 from ..device.sorting.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
-from ..device.sorting.sorting import BLOCK_KEYS, Grid, grid_of
+from ..device.sorting.sorting import BLOCK_KEYS, SORT_FIELDS, Grid, grid_of, pass_words, write_sort
+from ..device.sorting.sorting import KERNELS as SORT_KERNELS
 from ..device.stream_words import renew_words, words_of_stream
 from ..memory.scratch import ALIGNMENT
-from ..structs import DIGIT_BITS, DIGITS, SORT_THREADS
+from ..structs import DIGITS, SORT_THREADS
 from .edge_order import KEY_BITS, NARROW, EdgeRows, bits_of
 from .output_lists import COUNT_WORDS, Output
 
@@ -35,10 +36,11 @@ _MEAN_KEYS: int = MEAN_KEYS
 
 _KERNELS: Final = (
     ("raw_edges.cu", "pack_edges"), ("raw_edges.cu", "pack_narrow_edges"),
-    ("sorting.cu", "count_digits"), ("sorting.cu", "scatter_many"), ("sorting.cu", "scatter_few"),
-    ("edge_buckets.cu", "group_buckets"),
+    ("edge_buckets.cu", "group_buckets"), *SORT_KERNELS,
 )  # fmt: skip
-_PACK, _PACK_NARROW, _COUNT, _SCATTER_MANY, _SCATTER_FEW, _GROUP = range(len(_KERNELS))
+_PACK, _PACK_NARROW, _GROUP, _SORTING = range(4)
+#: Of `SORT_FIELDS`: where the keys are.
+_KEYS: Final = SORT_FIELDS.index("keys")
 #: Words of ``OutputList`` of the kernels.
 _LIST_WORDS: Final = 8
 #: As `StreamWords`.
@@ -163,33 +165,24 @@ def _write(launches, packed):
     spare = _after(keys, 8 * count)
     counts = _after(spare, 8 * count)
     groups = _after(counts, 4 * DIGITS * blocks)
-    low = shift = top - facts.bucket_bits
-    passes = -(-facts.bucket_bits // DIGIT_BITS)
-    for left in range(passes, 0, -1):
-        width = -(-(top - shift) // left)
-        # Shift and mask are 32 bits each.
-        digit = (shift | ((1 << width) - 1) << 32, counts, groups, facts.tickets)
-        if left == passes:
-            kernel = kernels[_PACK_NARROW if facts.are_narrow else _PACK]
-            position = begin_launch(launches, kernel, blocks, SORT_THREADS)
-            position = put_words(launches, position, (
-                facts.op, 0, count, facts.src_low, facts.src_span, facts.dst_low, facts.dst_span,
-                facts.dst_bits, facts.tail_bits, facts.folds, keys, 0, portion, facts.counts,
-                facts.cleared, 0, facts.faults, facts.src, facts.dst,
-            ))  # fmt: skip
-        else:
-            position = begin_launch(launches, kernels[_COUNT], blocks, SORT_THREADS)
-            position = put_words(launches, position, (keys, count, portion))
-        end_launch(launches, put_words(launches, position, digit))
-        kernel = kernels[_SCATTER_FEW if facts.is_few else _SCATTER_MANY]
-        position = begin_launch(launches, kernel, blocks, SORT_THREADS)
-        position = put_words(launches, position, (keys, count, portion))
-        end_launch(launches, put_words(launches, put_words(launches, position, digit), (spare,)))
-        keys, spare = spare, keys
-        shift += width
+    low = top - facts.bucket_bits
+    kernel = kernels[_PACK_NARROW if facts.are_narrow else _PACK]
+    position = begin_launch(launches, kernel, blocks, SORT_THREADS)
+    position = put_words(launches, position, (
+        facts.op, 0, count, facts.src_low, facts.src_span, facts.dst_low, facts.dst_span,
+        facts.dst_bits, facts.tail_bits, facts.folds, keys, 0, portion, facts.counts,
+        facts.cleared, 0, facts.faults, facts.src, facts.dst,
+    ))  # fmt: skip
+    first_pass = pass_words(low, top, counts, groups, facts.tickets)
+    end_launch(launches, put_words(launches, position, first_pass))
+    sort = np.empty(len(SORT_FIELDS), np.int64)
+    put_words(sort, 0, (
+        keys, spare, 0, 0, counts, groups, facts.tickets, count, blocks, portion, facts.is_few,
+    ))  # fmt: skip
+    write_sort(launches, kernels[_SORTING:], sort, low, top)
     position = begin_launch(launches, kernels[_GROUP], facts.buckets, SORT_THREADS)
     position = put_words(launches, position, (
-        keys, 0, 0, count, facts.src_low, facts.dst_low, facts.dst_bits, facts.tail_bits,
+        sort[_KEYS], 0, 0, count, facts.src_low, facts.dst_low, facts.dst_bits, facts.tail_bits,
         int(facts.op == 0), low, (1 << facts.bucket_bits) - 1,
     ))  # fmt: skip
     for word in range(_LIST_WORDS):

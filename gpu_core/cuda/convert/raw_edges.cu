@@ -156,22 +156,6 @@ __device__ __forceinline__ i64 row_of_item(i64 tile, int item) {
     return tile * TILE_ENTRIES + item * TILE_THREADS + threadIdx.x;
 }
 
-// Numbers of tiles, `stride` apart, become the sums of those before; returns the sum of all. The
-// whole block calls.
-__device__ __forceinline__ u32 sum_tiles(u32* tiles, i64 count, int stride) {
-    u32 before = 0;
-    for (i64 first = 0; first < count; first += TILE_THREADS) {
-        const i64 tile = first + threadIdx.x;
-        u32* own = &tiles[tile * stride];
-        u32 total;
-        const u32 position =
-                block_exclusive_sum<u32, TILE_THREADS>(tile < count ? __ldcg(own) : 0, total);
-        if (tile < count) *own = before + position;
-        before += total;
-    }
-    return before;
-}
-
 // tiles u32[tiles * 2]: puts kept, deletes kept, both before each tile, once the last block is
 // through; counts: all of them, loops dropped, deletes of edges that the batch inserts before.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
@@ -196,8 +180,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
         if (others >> 16) atomicAdd(&counts->revoked, others >> 16);
     }
     if (!is_last_block(ticket)) return;
-    const u32 puts = sum_tiles(tiles, gridDim.x, 2);
-    const u32 deletes = rows.all_inserts ? 0 : sum_tiles(tiles + 1, gridDim.x, 2);
+    const u32 puts = sums_before<TILE_THREADS>(tiles, gridDim.x, 2);
+    const u32 deletes = rows.all_inserts ? 0 : sums_before<TILE_THREADS>(tiles + 1, gridDim.x, 2);
     if (threadIdx.x == 0) counts->puts = puts;
     if (threadIdx.x == 0) counts->deletes = deletes;
 }
@@ -254,8 +238,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_edge_rows(
         if (threadIdx.x == 0) list.tiles[own.tile] = found;
     }
     if (!is_last_block(ticket)) return;
-    const u32 put_rows = sum_tiles(puts.tiles, tiles_of(counts->puts), 1);
-    const u32 delete_rows = sum_tiles(deletes.tiles, tiles_of(counts->deletes), 1);
+    const u32 put_rows = sums_before<TILE_THREADS>(puts.tiles, tiles_of(counts->puts));
+    const u32 delete_rows = sums_before<TILE_THREADS>(deletes.tiles, tiles_of(counts->deletes));
     if (threadIdx.x == 0) counts->rows[0] = put_rows;
     if (threadIdx.x == 0) counts->rows[1] = delete_rows;
 }

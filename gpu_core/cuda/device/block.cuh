@@ -1,4 +1,5 @@
-// block.cuh -- reductions and scans within a warp and a block, and the test for the last block.
+// block.cuh -- reductions and scans within a warp and a block; what blocks tell one another: which is the
+// last one, what others have published.
 //
 // Needs       every thread of the block calls; blockDim.x == SIZE, a multiple of 32, <= 1024;
 //             the block is one-dimensional. `warp_*` functions: all 32 lanes of the warp call.
@@ -21,7 +22,8 @@ __device__ __forceinline__ i64 threads_of_grid() {
     return static_cast<i64>(gridDim.x) * blockDim.x;
 }
 
-// Sum over the warp, in every lane.
+// Sum over the warp, in every lane: in pairs, lanes 16 apart first, an order that sums of floating-point
+// numbers keep.
 template <class T>
 __device__ __forceinline__ T warp_sum(T value) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -145,18 +147,18 @@ __device__ __forceinline__ T block_max(T value) {
     return value;
 }
 
-// True in every thread of the block that asks last, false in all others; the last block sees what
-// the others wrote before they asked, and leaves the ticket at 0 for the next launch.
+// True in every thread of the block that asks last of `blocks` blocks, false in all others; the last block
+// sees what the others wrote before they asked, and leaves the ticket at 0 for the next launch.
 //
-// `ticket` is u32, 0 before the launch; every block of the grid asks once.
-__device__ __forceinline__ bool is_last_block(u32* ticket) {
+// `ticket` is u32, 0 before the launch; each of these blocks asks once.
+__device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
     __shared__ bool last;
     __syncthreads();
     if (threadIdx.x == 0) {
         // What the threads wrote before the barrier is visible before the ticket counts their block:
         // a fence of one thread also orders what it has learnt of by a barrier.
         __threadfence();
-        last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+        last = atomicAdd(ticket, 1u) == blocks - 1;
         if (last) *ticket = 0;
     }
     __syncthreads();
@@ -166,18 +168,75 @@ __device__ __forceinline__ bool is_last_block(u32* ticket) {
     return answer;
 }
 
-// Make sums of blocks sums of all blocks before, for the last block of a launch.
+// The same of all blocks of the grid.
+__device__ __forceinline__ bool is_last_block(u32* ticket) { return is_last_of(ticket, gridDim.x); }
+
+// Numbers, `stride` apart, become the sums of those before; returns the sum of all. The whole block calls,
+// and each thread asks for OWN numbers at once.
 //
-// `sums` is i64[blocks], written by the others before they asked whether they are last.
-template <int SIZE>
-__device__ __forceinline__ void sums_before(i64* sums, i64 blocks) {
-    i64 running = 0;
-    for (i64 start = 0; start < blocks; start += SIZE) {
-        const i64 at = start + threadIdx.x;
-        const i64 sum = at < blocks ? __ldcg(&sums[at]) : 0;
-        i64 all;
-        const i64 here = block_exclusive_sum<i64, SIZE>(sum, all);
-        if (at < blocks) sums[at] = running + here;
+// They may have been written by other blocks, if this one has learnt so: they are read past the L1 cache.
+template <int SIZE, int OWN = 1, class T>
+__device__ __forceinline__ T sums_before(T* numbers, i64 count, int stride = 1) {
+    T running = 0;
+    for (i64 start = 0; start < count; start += OWN * SIZE) {
+        const i64 first = start + OWN * threadIdx.x;
+        T own[OWN];
+        T sum = 0;
+        #pragma unroll
+        for (int i = 0; i < OWN; ++i) {
+            own[i] = first + i < count ? __ldcg(&numbers[(first + i) * stride]) : T(0);
+        }
+        #pragma unroll
+        for (int i = 0; i < OWN; ++i) sum += own[i];
+        T all;
+        T before = running + block_exclusive_sum<T, SIZE>(sum, all);
         running += all;
+        #pragma unroll
+        for (int i = 0; i < OWN; ++i) {
+            if (first + i < count) numbers[(first + i) * stride] = before;
+            before += own[i];
+        }
     }
+    return running;
+}
+
+// Bit of a word that a block publishes with one store: it is there.
+template <class Word>
+constexpr Word PUBLISHED = Word(1) << (8 * sizeof(Word) - 1);
+
+// Call add(word) for words `from` ... `to` - 1, without that bit, once each is published. The whole block
+// calls, after it has published its own; blocks that publish these have begun, and await none that has not.
+template <int SIZE, class Word, class Add>
+__device__ __forceinline__ void for_published(const Word* words, u32 from, u32 to, Add add) {
+    for (u32 i = from + threadIdx.x; i < to; i += SIZE) {
+        const volatile Word* word = words + i;
+        Word found = *word;
+        while (!(found & PUBLISHED<Word>)) found = *word;
+        add(found & ~PUBLISHED<Word>);
+    }
+}
+
+// Put the items of rows end to end, a block a tile of SIZE * ITEMS rows: put(row, begin, end) is called with
+// where those of each row, which are items_of(row), lie among those of its tile.
+//
+// `before`, i64[blocks], has the items of the tiles before when the launch ends. Ticket: u32, 0 before and
+// after.
+template <int SIZE, int ITEMS, class ItemsOf, class Put>
+__device__ __forceinline__ void scan_rows(i64 rows, i64* before, u32* ticket, ItemsOf items_of, Put put) {
+    const i64 first = (i64(blockIdx.x) * SIZE + threadIdx.x) * ITEMS;
+    i64 upto[ITEMS];
+    i64 own = 0;
+    #pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+        if (first + i < rows) own += items_of(first + i);
+        upto[i] = own;
+    }
+    i64 total;
+    const i64 below = block_exclusive_sum<i64, SIZE>(own, total);
+    #pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+        if (first + i < rows) put(first + i, i == 0 ? below : below + upto[i - 1], below + upto[i]);
+    }
+    if (threadIdx.x == 0) before[blockIdx.x] = total;
+    if (is_last_block(ticket)) sums_before<SIZE>(before, gridDim.x);
 }

@@ -202,8 +202,9 @@ _ALL_RECORDS = [{"ENTRY_WORDS": words} for words in sorted({r.words for r in REC
 #: Form of kernels that read float64 weights, where others read float32.
 WIDE_WEIGHTS: Final = (("WIDE_WEIGHTS", 1),)
 
-#: Form of ``triangles.cu`` that counts directed triangles.
-PRODUCTS: Final = {"PRODUCTS": 1}
+#: Form of ``triangles.cu`` for directed graphs, and the one that counts directed triangles.
+DIRECTED: Final = {"DIRECTED": 1}
+PRODUCTS: Final = {**DIRECTED, "PRODUCTS": 1}
 
 #: Kernel file -> defines that the engine compiles it with, where `variants` does not guess them.
 VARIANTS: Final[dict[str, list[dict[str, int]]]] = {
@@ -217,7 +218,7 @@ VARIANTS: Final[dict[str, list[dict[str, int]]]] = {
     ],
     "aimgraph_pagerank.cu": [{"LANES": lanes} for lanes in (1, 32)],
     "few_rows.cu": _ALL_RECORDS[:1],
-    "triangles.cu": [{}, PRODUCTS],
+    "triangles.cu": [{}, DIRECTED, PRODUCTS],
     "slices.cu": [{}, dict(WIDE_WEIGHTS)],
     "pagerank.cu": [{}, dict(WIDE_WEIGHTS)],
 }

@@ -240,7 +240,7 @@ class Device:
         Parameters
         ----------
         source, kernel
-            File in ``kernels/`` and name of a kernel in it.
+            Name of a kernel file, as `compile.kernel_source` takes it, and of a kernel in it.
         blocks, threads
             Sizes of the grid and of a block, both one-dimensional.
         arguments

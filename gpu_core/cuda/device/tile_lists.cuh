@@ -20,10 +20,8 @@ __device__ __forceinline__ void count_in_tiles(i64 items, i64* before, u32* tick
     const i64 total = block_sum<i64, LIST_THREADS>(own);
     if (threadIdx.x == 0) before[blockIdx.x] = total;
     if (!is_last_block(ticket)) return;
-    const i64 of_last = __ldcg(&before[gridDim.x - 1]);
-    sums_before<LIST_THREADS>(before, gridDim.x);
-    __syncthreads();
-    if (threadIdx.x == 0) before[gridDim.x] = before[gridDim.x - 1] + of_last;
+    const i64 all = sums_before<LIST_THREADS>(before, gridDim.x);
+    if (threadIdx.x == 0) before[gridDim.x] = all;
 }
 
 // Call write(item, position) for each item that is_of_kind(item) says is to be listed; `listed` is how many

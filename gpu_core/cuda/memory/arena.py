@@ -100,7 +100,7 @@ class DeviceArena(BaseArena):
         self.trees = int((self.level_words[:, 0] > 0).sum())
         #: Groups of words that the trees are searched by.
         self.tree_groups = free_runs.groups_of(self.level_words)
-        #: int64, on the device: `host/free_runs.tree_geometry`.
+        #: int64, on the device: `image/free_runs.tree_geometry`.
         self.geometry = self.device.to_device(geometry.ravel())
 
     def _drop_image(self) -> None:

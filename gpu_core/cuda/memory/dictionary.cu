@@ -13,31 +13,10 @@
 #include "dictionary.cuh"
 #include "tiles.cuh"
 
-constexpr int LOOK_UP_THREADS = 256;
+constexpr int LOOK_UP_THREADS = TILE_THREADS;
 constexpr int LOOK_UP_IDS = 4;
 
-// out[i] = index of keys[i], NONE where it is unknown. LOOK_UP_THREADS * LOOK_UP_IDS keys a block.
-extern "C" __global__ void __launch_bounds__(LOOK_UP_THREADS) look_up(
-        const u32* slots, i64 slot_count, const i64* ids, const i64* keys, i64 count, u32* out) {
-    const Dictionary table = open_dictionary(slots, slot_count, ids);
-    const i64 begin = static_cast<i64>(blockIdx.x) * LOOK_UP_THREADS * LOOK_UP_IDS + threadIdx.x;
-    i64 own[LOOK_UP_IDS];
-    u32 found[LOOK_UP_IDS];
-#pragma unroll
-    for (int i = 0; i < LOOK_UP_IDS; ++i) {
-        const i64 at = begin + i * LOOK_UP_THREADS;
-        own[i] = keys[at < count ? at : count - 1];
-        found[i] = NONE;
-    }
-    if (slot_count > 1) look_up_ids(table, own, found);
-#pragma unroll
-    for (int i = 0; i < LOOK_UP_IDS; ++i) {
-        const i64 at = begin + i * LOOK_UP_THREADS;
-        if (at < count) out[at] = found[i];
-    }
-}
-
-// Look up keys[begin:end] of a tile; returns whether one of this thread's is unknown. An unknown one
+// Look up keys[begin:end], a block; returns whether one of this thread's is unknown. An unknown one
 // becomes `otherwise`.
 __device__ __forceinline__ bool map_range(
         const Dictionary& table, bool is_empty, u32 otherwise, const i64* keys, i64 begin, i64 end,
@@ -63,6 +42,15 @@ __device__ __forceinline__ bool map_range(
         }
     }
     return unknown;
+}
+
+// out[i] = index of keys[i], NONE where it is unknown. LOOK_UP_THREADS * LOOK_UP_IDS keys a block.
+extern "C" __global__ void __launch_bounds__(LOOK_UP_THREADS) look_up(
+        const u32* slots, i64 slot_count, const i64* ids, const i64* keys, i64 count, u32* out) {
+    const Dictionary table = open_dictionary(slots, slot_count, ids);
+    constexpr i64 KEYS = LOOK_UP_THREADS * LOOK_UP_IDS;
+    const i64 begin = blockIdx.x * KEYS;
+    map_range(table, slot_count < 2, NONE, keys, begin, min(begin + KEYS, count), out);
 }
 
 __device__ __forceinline__ bool map_tile(

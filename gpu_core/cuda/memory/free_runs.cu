@@ -198,18 +198,10 @@ __device__ __forceinline__ i64 take_group(
     return begin + total;
 }
 
-// Bit of a word of `block_numbers`: the block has counted.
-constexpr u32 COUNTED = 1u << 31;
-
 // Runs that the blocks numbered `from` to `number` - 1 have counted, once they have. All threads.
 __device__ __forceinline__ u32 counted_before(const u32* block_numbers, u32 from, u32 number) {
     u32 sum = 0;
-    for (u32 other = from + threadIdx.x; other < number; other += GROUP_THREADS) {
-        const volatile u32* word = block_numbers + 1 + other;
-        u32 counted = *word;
-        while (!(counted & COUNTED)) counted = *word;
-        sum += counted & ~COUNTED;
-    }
+    for_published<GROUP_THREADS>(block_numbers + 1, from, number, [&](u32 runs) { sum += runs; });
     return block_sum<u32, GROUP_THREADS>(sum);
 }
 
@@ -255,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 3) allocate_groups(
     i64 rank = 0;  // of the next run, in its tree
     if (first < end) {
         set = block_sum<u32, GROUP_THREADS>(set);
-        if (threadIdx.x == 0) atomicExch(block_numbers + 1 + block, set | COUNTED);
+        if (threadIdx.x == 0) atomicExch(block_numbers + 1 + block, set | PUBLISHED<u32>);
         u32 number;
         class_of(groups, first, number);
         rank = counted_before(block_numbers, static_cast<u32>((first - number) / share), block);

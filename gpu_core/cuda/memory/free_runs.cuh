@@ -1,6 +1,7 @@
 // free_runs.cuh -- free runs of pages: enter a run, find the run that was allocated.
 //
-// Part of     kernels that free runs (commit.cu, relocate.cu) or use them (commit.cu); free_runs.cu
+// Part of     buddies.cu, ledger.cuh, merge_rows.cuh, segmented.cuh, and so kernels that allocate runs, free
+//             them or use them
 // Host twin   gpu_core/image/free_runs.py, which describes counts and bit trees in the table
 // Order       setting bits commutes, and so do sums: no order of threads shows in the table
 //

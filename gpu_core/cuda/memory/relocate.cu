@@ -15,7 +15,6 @@
 // words and a long run is spread over the device. Where a run came from is written into its first
 // two words in the new image, the one position that is there and not used yet; `copy_first_words` puts
 // them right when all others are copied.
-#include "block.cuh"
 #include "pages.cuh"
 
 constexpr int THREADS = 256;

@@ -21,22 +21,9 @@ constexpr int TILE = 8 * THREADS;
 extern "C" __global__ void __launch_bounds__(THREADS) measure_pages(
         const Shape shape, const i64* __restrict__ indptr, const i64 rows, i64* __restrict__ page_at,
         i64* block_sums, u32* ticket) {
-    const i64 first = static_cast<i64>(blockIdx.x) * TILE_ROWS + threadIdx.x * ROW_ITEMS;
-    i64 before[ROW_ITEMS];
-    i64 own = 0;
-#pragma unroll
-    for (int i = 0; i < ROW_ITEMS; ++i) {
-        before[i] = own;
-        if (first + i < rows) own += pages_of(shape, indptr[first + i + 1] - indptr[first + i]);
-    }
-    i64 total;
-    const i64 upto = block_exclusive_sum<i64, THREADS>(own, total);
-#pragma unroll
-    for (int i = 0; i < ROW_ITEMS; ++i) {
-        if (first + i < rows) page_at[first + i] = upto + before[i];
-    }
-    if (threadIdx.x == 0) block_sums[blockIdx.x] = total;
-    if (is_last_block(ticket)) sums_before<THREADS>(block_sums, gridDim.x);
+    scan_rows<THREADS, ROW_ITEMS>(
+        rows, block_sums, ticket, [&](i64 row) { return pages_of(shape, indptr[row + 1] - indptr[row]); },
+        [&](i64 row, i64 begin, i64) { page_at[row] = begin; });
 }
 
 // Launch      one thread a row

@@ -2,7 +2,6 @@
 //
 // Caller      gpu_core/cuda/queries/queries.py
 // Host twin   gpu_core/host/queries/queries.py
-#include "block.cuh"
 #include "find_entry.cuh"
 
 // Vertex index of each id where ids are the indices.

@@ -3,7 +3,10 @@
 CUDA twin: ``cuda/queries/rows.py``. What rows are: `gpu_core/rows.py`.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from ...image.fields import PRESENT_BIT, Field
 from ...image.view import ImageView
@@ -21,11 +24,8 @@ _PRESENT = np.uint32(PRESENT_BIT)
 
 def live_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
     """Rows where they lie in the image, of layout ``runs`` and float32 weights; see `Rows`."""
-    image, shape, count = arena.image, arena.shape(direction), arena[Field.VERTEX_COUNT]
-    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
-    present = np.empty(count, np.bool_)
-    weight_begin = np.empty(count if weighted else 0, np.int64)
-    for_ranges(locate_rows, count, image, shape, begin, degree, present, weight_begin)
+    image, shape = arena.image, arena.shape(direction)
+    begin, degree, present, weight_begin = _located(arena, direction, weighted=weighted)
     # Words of an image are in pairs; a run of an odd number of them would not be.
     in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0
     return Rows(
@@ -39,10 +39,8 @@ def live_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Ro
 
 def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
     """Copy the rows, of any layout, to memory of their own; see `Rows`."""
-    image, shape, count = arena.image, arena.shape(direction), arena[Field.VERTEX_COUNT]
-    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
-    present = np.empty(count, np.bool_)
-    for_ranges(locate_rows, count, image, shape, begin, degree, present, begin[:0])
+    image, shape = arena.image, arena.shape(direction)
+    _, degree, present, _ = _located(arena, direction)
     indptr = indptr_of(degree)
     columns = np.empty(indptr[-1], np.uint32)
     weights = np.empty(indptr[-1] if weighted else 0, weights_of_entry(shape.entry_words))
@@ -61,11 +59,8 @@ def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> 
 
 def entry_times(arena: ImageView, word: int) -> EntryTimes:
     """Copy the time that begins at a word of each entry of the out-rows; see `EntryTimes`."""
-    shape, count = arena.shape("out"), arena[Field.VERTEX_COUNT]
-    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
-    present = np.empty(count, np.bool_)
-    for_ranges(locate_rows, count, arena.image, shape, begin, degree, present, begin[:0])
-    indptr = indptr_of(degree)
+    shape = arena.shape("out")
+    indptr = indptr_of(_located(arena, "out")[1])
     times = np.empty(indptr[-1], np.int64)
     bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
     for_ranges(
@@ -73,6 +68,18 @@ def entry_times(arena: ImageView, word: int) -> EntryTimes:
         times.view(np.uint32), serial_items=2,
     )  # fmt: skip
     return EntryTimes(indptr, times)
+
+
+def _located(
+    arena: ImageView, direction: str, *, weighted: bool = False
+) -> tuple[npt.NDArray[Any], ...]:
+    """What `locate_rows` writes, of all vertices: begin, degree, present, weight_begin."""
+    shape, count = arena.shape(direction), arena[Field.VERTEX_COUNT]
+    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
+    present = np.empty(count, np.bool_)
+    weight_begin = np.empty(count if weighted else 0, np.int64)
+    for_ranges(locate_rows, count, arena.image, shape, begin, degree, present, weight_begin)
+    return begin, degree, present, weight_begin
 
 
 @compiled

@@ -54,11 +54,9 @@ __device__ __forceinline__ bool is_negative(float weight) {
 //
 // Launch      as slices.cuh says
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const Weight* __restrict__ weight, double* __restrict__ strengths) {
-    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
-    sum_rows(slices, slices.open(), {chunk_sums, tickets},
+        const Slices slices, const ChunkSums chunk_sums, const Weight* __restrict__ weight,
+        double* __restrict__ strengths) {
+    sum_rows(slices, slices.open(), chunk_sums,
              [&](i64 entry) { return __ldcs(&weight[entry]); },
              [&](Weight own) {
                  return is_negative(own) ? nan("") : static_cast<double>(own);
@@ -190,15 +188,12 @@ __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums&
 }
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const u32* __restrict__ indices, const u32* __restrict__ degrees,
-        const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double threshold, const double most_radius,
-        const double entries, const i64 step, const double* __restrict__ shares,
-        double* __restrict__ next_shares, u64* words, u64* report) {
-    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
-              {degrees, nullptr},
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const u32* __restrict__ degrees, const double* __restrict__ teleport,
+        const double* __restrict__ dangling, const double uniform, const double alpha,
+        const double threshold, const double most_radius, const double entries, const i64 step,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows(slices, chunk_sums, {degrees, nullptr},
               {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
                next_shares, state_in(words), report},
               [&](i64 entry) { return __ldcs(&indices[entry]); },
@@ -211,15 +206,13 @@ struct WeightedEntry {
 };
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pull_weighted(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const u32* __restrict__ indices, const Weight* __restrict__ weight,
-        const double* __restrict__ strengths, const double* __restrict__ teleport,
-        const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double threshold, const double most_radius, const double entries, const i64 step,
-        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
-    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
-              {nullptr, strengths},
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const Weight* __restrict__ weight, const double* __restrict__ strengths,
+        const double* __restrict__ teleport, const double* __restrict__ dangling,
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows(slices, chunk_sums, {nullptr, strengths},
               {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
                next_shares, state_in(words), report},
               [&](i64 entry) {
@@ -239,16 +232,14 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pul
 // Cost        8 bytes a hub and multiprocessor, and as `pull` for entries that name no hub; 4 a row more where
 //             anything is read by vertex
 extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const u32* __restrict__ indices, const u32* __restrict__ degrees,
-        const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double threshold, const double most_radius,
-        const double entries, const i64 step_number, const double* __restrict__ shares,
-        double* __restrict__ next_shares, u64* words, u64* report,
+        Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const u32* __restrict__ degrees, const double* __restrict__ teleport,
+        const double* __restrict__ dangling, const double uniform, const double alpha,
+        const double threshold, const double most_radius, const double entries, const i64 step_number,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report,
         const u32* hub_choice, const u64* hub_groups, const u32* __restrict__ row_order) {
     const Hubs hubs(hub_choice, hub_groups, row_order);
-    const Slices slices{lengths, starts, hubs.rows(), chunk_words, chunk_count, chunk_blocks};
+    slices.rows = hubs.rows();  // fewer than there is room for, and known on the device alone
     const Strengths strengths{degrees, nullptr};
     const Pull pull{teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step_number,
                     shares, next_shares, state_in(words), report};
@@ -264,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
 
     const auto load = [&](i64 entry) { return __ldcs(&indices[entry]); };
     const auto value = [&](u32 source) { return source < count ? held[source] : shares[source]; };
-    const bool has_degrees = degrees != lengths;
+    const bool has_degrees = degrees != slices.lengths;
     const bool is_by_vertex = has_degrees || teleport || dangling;
     struct VertexRow {
         Row row;
@@ -278,7 +269,6 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
     const auto finish = [&](i64 row, double sum, const VertexRow& own) {
         step.finish(row, own.vertex, sum, own.row);
     };
-    sum_rows_from_queue<Interleaved>(slices, work_queue, {chunk_sums, tickets}, load, value, prepare,
-                                     finish);
+    sum_rows_from_queue<Interleaved>(slices, work_queue, chunk_sums, load, value, prepare, finish);
     step.add_up<HUB_THREADS>();
 }

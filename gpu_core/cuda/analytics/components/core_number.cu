@@ -81,10 +81,8 @@ __device__ __forceinline__ void queue_peeled(bool is_peeled, u32 vertex, const B
                                              const Graph& graph, u64& entries) {
     if (!__any_sync(FULL_WARP, is_peeled)) return;
     for (u64 direction = 0; direction < graph.directions; ++direction) {
-        const u32 length = is_peeled ? rows.of(direction).degree[vertex] : 0;
-        entries += length;
-        queue_vertices(is_peeled, vertex, length, &graph.peeling->tails[direction],
-                       graph.queue(direction));
+        queue_rows(is_peeled, vertex, rows.of(direction).degree, &graph.peeling->tails[direction],
+                   graph.queue(direction), entries);
     }
 }
 
@@ -129,11 +127,8 @@ __device__ __forceinline__ void look(const BothWays& rows, const Graph& graph) {
         queue_peeled(has_vertex && degree == core, vertex, rows, graph, entries);
         queue_vertices(is_kept, vertex, 1, &peeling->kept, graph.list(side ^ 1));
     });
-    least = ~block_max<u64, SIZE>(~least);
-    entries = block_sum<u64, SIZE>(entries);
-    if (threadIdx.x > 0) return;
-    if (least < NONE_LEFT) atomicMin(&peeling->least, least);
-    if (entries) atomicAdd(&peeling->entries, entries);
+    take_least<SIZE>(least, NONE_LEFT, &peeling->least);
+    add_up<SIZE>(entries, &peeling->entries);
 }
 
 template <int SIZE>

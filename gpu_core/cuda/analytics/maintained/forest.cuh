@@ -107,8 +107,7 @@ __device__ __forceinline__ void queue_rows(const Graph& graph, u32 number, bool 
 // Add up the entries that the threads of a block have queued. All of them call.
 template <int SIZE>
 __device__ __forceinline__ void add_entries(const Graph& graph, u32 number, u64 entries) {
-    const u64 total = block_sum<u64, SIZE>(entries);
-    if (threadIdx.x == 0 && total) atomicAdd(&graph.state->queues[number].entries, total);
+    add_up<SIZE>(entries, &graph.state->queues[number].entries);
 }
 
 __device__ __forceinline__ bool is_last(const Graph& graph) {

@@ -14,7 +14,7 @@ from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.sorting.sorting import Plain, RadixSort
-from ..parts.compact_rows import THREADS, blocks_for, measure_rows
+from ..parts.compact_rows import THREADS, blocks_for, measure_rows, zeros
 from ..parts.hub_cache import choose_hubs
 from ..parts.hubs import OTHER_BYTES
 from ..parts.pairs import Pairs
@@ -66,15 +66,16 @@ def count_hub_pairs(
     keys, count = pairs.keys, int(pairs.keys.size)
     number, blocks = np.int64(count), blocks_for(count)
     changed_bits = max((_SLOTS_A_KEY * count - 1).bit_length(), _LEAST_SLOT_BITS)
-    changed = _zeros(device, 1 << changed_bits, np.uint64)
-    entries, words = _zeros(device, rows.count, np.uint64), _zeros(device, 2, np.uint64)
+    memory = Plain(device)
+    changed = zeros(memory, 1 << changed_bits, np.uint64)
+    entries, words = zeros(memory, rows.count, np.uint64), zeros(memory, 2, np.uint64)
     hub_pairs, taken = words[:1], words[1:]
     device.launch(
         _SOURCE, "weigh_hubs", blocks, THREADS, keys, number, rows.degree, entries, changed,
         np.int64(changed_bits),
     )  # fmt: skip
     bits = rows.count.bit_length()
-    sort = RadixSort(device, Plain(device), count, 32, 32 + bits, with_values=True)
+    sort = RadixSort(device, memory, count, 32, 32 + bits, with_values=True)
     device.launch(
         _SOURCE, "order_pairs", blocks, THREADS, keys, number, rows.degree, entries,
         np.uint64(LEAST_ENTRIES), np.int64(bits), sort.keys, sort.values, hub_pairs,
@@ -86,7 +87,7 @@ def count_hub_pairs(
         _SOURCE, "measure_ordered", blocks, THREADS, sides, number, hub_pairs, rows.degree, lengths,
         groups,
     )  # fmt: skip
-    starts = measure_rows(device, Plain(device), lengths)
+    starts = measure_rows(device, memory, lengths)
     walked = rows.walked
     bucket_bits, corner_bits = _shared_bits(device)
     corners = device.empty(1 << corner_bits, np.uint32)
@@ -114,9 +115,3 @@ def _shared_bits(device: Device) -> tuple[int, int]:
 
 def _shared_bytes(bucket_bits: int, corner_bits: int) -> int:
     return (_BUCKET_BYTES << bucket_bits) + (8 << corner_bits)
-
-
-def _zeros(device: Device, count: int, dtype: type[np.generic]) -> Array:
-    array = device.empty(count, dtype)
-    array.fill(0)
-    return array

@@ -21,23 +21,9 @@ constexpr int SCAN_ROWS = SCAN_THREADS * SCAN_ITEMS;
 // Cost        reads 4 bytes a row, writes 8
 extern "C" __global__ void measure_rows(const u32* __restrict__ degree, const i64 rows,
                                         i64* __restrict__ indptr, i64* block_sums, u32* ticket) {
-    const i64 first = static_cast<i64>(blockIdx.x) * SCAN_ROWS + threadIdx.x * SCAN_ITEMS;
-    i64 upto[SCAN_ITEMS];
-    i64 own = 0;
-#pragma unroll
-    for (int i = 0; i < SCAN_ITEMS; ++i) {
-        if (first + i < rows) own += degree[first + i];
-        upto[i] = own;
-    }
-    i64 total;
-    const i64 before = block_exclusive_sum<i64, SCAN_THREADS>(own, total);
-#pragma unroll
-    for (int i = 0; i < SCAN_ITEMS; ++i) {
-        if (first + i < rows) indptr[first + i + 1] = before + upto[i];
-    }
-    if (threadIdx.x == 0) block_sums[blockIdx.x] = total;
-    if (!is_last_block(ticket)) return;
-    sums_before<SCAN_THREADS>(block_sums, gridDim.x);
+    scan_rows<SCAN_THREADS, SCAN_ITEMS>(
+        rows, block_sums, ticket, [&](i64 row) { return degree[row]; },
+        [&](i64 row, i64, i64 end) { indptr[row + 1] = end; });
 }
 
 // Make the sums within blocks of measure_rows sums over all rows before.

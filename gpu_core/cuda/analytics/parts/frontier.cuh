@@ -100,17 +100,20 @@ __device__ __forceinline__ void add_up(u64 count, u64* total) {
     if (threadIdx.x == 0 && count) atomicAdd(total, count);
 }
 
+// Take the least number that the threads of a block have found, `none` where one found nothing. All of them
+// call.
+template <int SIZE>
+__device__ __forceinline__ void take_least(u64 least, u64 none, u64* of_all) {
+    least = ~block_max<u64, SIZE>(~least);
+    if (threadIdx.x == 0 && least < none) atomicMin(of_all, least);
+}
+
 // Whether a row, which increases, has its own vertex.
 __device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
     const u32 degree = rows.degree[vertex];
     const i64 begin = rows.begin[vertex];
-    u32 low = 0, high = degree;
-    while (low < high) {
-        const u32 middle = low + (high - low) / 2;
-        if (rows.columns[begin + middle * rows.step] < vertex) low = middle + 1;
-        else high = middle;
-    }
-    return low < degree && rows.columns[begin + low * rows.step] == vertex;
+    const i64 at = lower_bound(rows.columns, begin, rows.step, degree, vertex);
+    return at < degree && rows.columns[begin + at * rows.step] == vertex;
 }
 
 // Append vertices to a queue, COUNT a lane, with as many items as rows of these degrees have pieces: of
@@ -159,15 +162,14 @@ __device__ __forceinline__ void queue_rows(bool is_queued, u32 vertex, const u32
     queue_vertices(is_queued, vertex, length, tail, queue);
 }
 
-// Append vertices to a list, one a lane, in whatever order; returns how many. All lanes of the warp call.
-__device__ __forceinline__ u32 append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
+// Append vertices to a list, one a lane, in whatever order. All lanes of the warp call.
+__device__ __forceinline__ void append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
     const u32 lanes = __ballot_sync(FULL_WARP, is_listed);
-    if (!lanes) return 0;
+    if (!lanes) return;
     u64 position = 0;
     if (lane_of_thread() == 0) position = atomicAdd(tail, u64(__popc(lanes)));
     position = __shfl_sync(FULL_WARP, position, 0) + __popc(lanes & ((1u << lane_of_thread()) - 1));
     if (is_listed) list[position] = vertex;
-    return __popc(lanes);
 }
 
 // Call visit(has_vertex, at) for the numbers 0 … count - 1, by whole warps, as `for_edges` does.

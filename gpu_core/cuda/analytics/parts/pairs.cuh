@@ -1,6 +1,6 @@
 // pairs.cuh -- common neighbors of pairs: entries of the shorter row, searched for in the longer one.
 //
-// Part of     common_neighbors.cu, maintained_triangles.cu
+// Part of     common_neighbors.cu, found_triangles.cuh, pairs.cu
 // Caller      gpu_core/cuda/analytics/parts/pairs.py
 //
 // Keys        u64 of each pair: one vertex above 32 bits, the other below; in the order of the pairs, or
@@ -10,7 +10,6 @@
 // Rows        of gpu_core/rows.py, of one direction (`PairRows`) or of both (`PairRowsOfBoth`): the row of a
 //             vertex is then that of its out-neighbors and, after it, that of its in-neighbors
 #pragma once
-#include "image.cuh"
 #include "tile_items.cuh"
 
 constexpr int PAIR_THREADS = 256;

@@ -127,12 +127,6 @@ __device__ __forceinline__ void count_active(bool is_active, i64 degree, State* 
     }
 }
 
-// Sum over the lanes of a warp, in pairs, in lane 0.
-__device__ __forceinline__ f64 sum_of_lanes(f64 sum) {
-    for (u32 width = WARP / 2; width > 0; width /= 2) sum += __shfl_down_sync(FULL_WARP, sum, width);
-    return sum;
-}
-
 // Sum of the sums of blocks, in thread 0: in blocks again, until one is left. The last block calls.
 //
 // `sums` has room for twice `count`.
@@ -146,7 +140,7 @@ __device__ __forceinline__ f64 sum_of_blocks(f64* sums, u64 count) {
             for (u64 at = block * SUM_BLOCK + lane_of_thread(); at < end; at += WARP) {
                 sum += __ldcg(&sums[at]);
             }
-            sum = sum_of_lanes(sum);
+            sum = warp_sum(sum);
             if (lane_of_thread() == 0) made[block] = sum;
         }
         __syncthreads();

@@ -299,8 +299,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run r
         }
         count_active(is_active, degree, run.state);
     }
-    change = sum_of_lanes(change);
-    total = sum_of_lanes(total);
+    change = warp_sum(change);
+    total = warp_sum(total);
     if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) {
         if (run.changes) run.changes[block] = change;
         if (run.totals) run.totals[block] = total;
@@ -330,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) add_up_totals(const 
                             context.num_vertices, 0.0);
         }
     }
-    sum = sum_of_lanes(sum);
+    sum = warp_sum(sum);
     if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) run.totals[block] = sum;
     if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket))) return;
     sum = sum_of_blocks(run.totals, (run.count + SUM_BLOCK - 1) / SUM_BLOCK);

@@ -145,11 +145,8 @@ struct Added {
 
 template <int SIZE>
 __device__ __forceinline__ void add_up(const Added& added, Search* search) {
-    const u64 least = ~block_max<u64, SIZE>(~added.least);
-    const u64 entries = block_sum<u64, SIZE>(added.entries);
-    if (threadIdx.x > 0) return;
-    if (least < INFINITE) atomicMin(&search->least, least);
-    if (entries) atomicAdd(&search->entries, entries);
+    take_least<SIZE>(added.least, INFINITE, &search->least);
+    add_up<SIZE>(added.entries, &search->entries);
 }
 
 // Queue vertices that are near for the next round, COUNT a lane: those of a degree. All lanes of the warp call.

@@ -18,8 +18,8 @@
 //             more                 a block for every 512 targets v and   4096 slots (directed: 2048)
 //                                  every 2048 (1024) targets w
 //
-// A directed graph counts the triangles of both directions together. Each adds to every corner the
-// directed edges between the other two; in the form PRODUCTS the product of the directed edges on its
+// A directed graph, in the form DIRECTED, counts the triangles of both directions together. Each adds to
+// every corner the directed edges between the other two; where PRODUCTS is said too, the product of the directed edges on its
 // three sides, which is in how many ways one edge of each side makes a directed triangle.
 //
 // Source: Pandey et al., "TRUST: Triangle Counting Reloaded on GPUs", TPDS 2021 (hash tables in shared
@@ -37,18 +37,21 @@ constexpr u32 MEDIUM_LENGTH = 4 * WARP;
 #ifndef TASK_BITS
 #define TASK_BITS 12
 #endif
-__device__ constexpr int task_bits(bool directed) { return directed ? TASK_BITS - 1 : TASK_BITS; }
-__device__ constexpr u32 task_table(bool directed) { return (1u << task_bits(directed)) / 2; }
+#ifndef DIRECTED
+#define DIRECTED 0
+#endif
 #ifndef PRODUCTS
 #define PRODUCTS 0
 #endif
+constexpr int TABLE_BITS = DIRECTED ? TASK_BITS - 1 : TASK_BITS;
+constexpr u32 TASK_TABLE = (1u << TABLE_BITS) / 2;
 constexpr int COUNT_THREADS = 256;
 constexpr int COUNT_WARPS = COUNT_THREADS / WARP;
 constexpr u32 VERTICES_A_WARP = 8;
 // Fewest entries of a target list that one warp reads alone; shorter lists share a warp.
 constexpr u32 WARP_LENGTH = 24;
 
-// Counts of a whole launch; `edges` of a directed graph alone.
+// Counts of a whole launch; `edges` of a directed graph alone, else null.
 struct Counts {
     const u64* rows;
     const u32* targets;
@@ -57,7 +60,7 @@ struct Counts {
 };
 
 // Targets of one vertex, and what was found at each of them.
-template <int BITS, bool DIRECTED>
+template <int BITS>
 struct Table {
     static constexpr u32 SLOTS = 1u << BITS;
     u32 keys[SLOTS];
@@ -107,7 +110,7 @@ struct Own {
 // One target w of v, looked up: counted at w, and for u and v by the caller.
 //
 // Returns whether it closes a triangle; `weight` is then what it adds to `edges` of v.
-template <bool DIRECTED, class Lookup>
+template <class Lookup>
 __device__ __forceinline__ bool look_up(Lookup& table, u32 word, u32 uv_word, Own& own,
                                         u32& weight) {
     u32 key;
@@ -128,7 +131,7 @@ __device__ __forceinline__ bool look_up(Lookup& table, u32 word, u32 uv_word, Ow
 // Count the triangles of u with up to 32 of its targets v, for a warp: lane i has target i.
 //
 // `uv_word` is the target (EMPTY: none). What is found at v is added in the table, where v is there.
-template <bool DIRECTED, class Lookup>
+template <class Lookup>
 __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& table, u32 uv_word,
                                               Own& own) {
     const u32 lane = lane_of_thread();
@@ -157,7 +160,7 @@ __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& tabl
             const u32 word = next;
             if (i + WARP < entries) next = counts.targets[from + i + WARP];
             u32 weight = 0;
-            here += look_up<DIRECTED>(table, word, uv, own, weight);
+            here += look_up(table, word, uv, own, weight);
             edges_here += weight;
         }
         own.triangles += here;
@@ -188,7 +191,7 @@ __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& tabl
         u32 weight = 0;
         bool is_found = false;
         if (at < all) {
-            is_found = look_up<DIRECTED>(table, counts.targets[from + at], uv, own, weight);
+            is_found = look_up(table, counts.targets[from + at], uv, own, weight);
         }
         own.triangles += is_found;
         // Lanes of one target are neighbors: target `lane` has those from its first entry here on.
@@ -224,7 +227,6 @@ __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& tabl
 }
 
 // Add what the lanes of a warp found for u.
-template <bool DIRECTED>
 __device__ __forceinline__ void write_own(const Counts& counts, i64 vertex, Own own) {
     const u32 triangles = warp_sum(own.triangles);
     const u32 edges = DIRECTED ? warp_sum(own.edges) : 0;
@@ -235,7 +237,7 @@ __device__ __forceinline__ void write_own(const Counts& counts, i64 vertex, Own 
 
 // Count the triangles whose lowest corner is `vertex`, for a warp with a table of its own that is
 // empty before and after.
-template <int BATCHES, bool DIRECTED, class Lookup>
+template <int BATCHES, class Lookup>
 __device__ __forceinline__ void count_vertex(const Counts& counts, Lookup& table, i64 vertex,
                                              u64 row) {
     const u32 length = length_of(row);
@@ -252,9 +254,9 @@ __device__ __forceinline__ void count_vertex(const Counts& counts, Lookup& table
     Own own = {0, 0};
 #pragma unroll
     for (int batch = 0; batch < BATCHES; ++batch) {
-        if (batch * WARP < length) count_targets<DIRECTED>(counts, table, words[batch], own);
+        if (batch * WARP < length) count_targets(counts, table, words[batch], own);
     }
-    write_own<DIRECTED>(counts, vertex, own);
+    write_own(counts, vertex, own);
     __syncwarp();
 #pragma unroll
     for (int batch = 0; batch < BATCHES; ++batch) {
@@ -275,10 +277,11 @@ __device__ __forceinline__ void clear_table(Lookup& table, u32 first, u32 step) 
 // Launch      COUNT_THREADS threads, VERTICES_A_WARP vertices a warp
 // Writes      medium, large  vertices to count by a warp; tasks of a block (vertex << 32 | task)
 //             sizes          u32[4], 0 before: how many of either are listed; then how many are taken
-template <bool DIRECTED>
-__device__ __forceinline__ void count_small_rows(const Counts& counts, i64 vertices, u32* medium,
-                                                 u64* large, u32* sizes) {
-    __shared__ Table<7, DIRECTED> tables[COUNT_WARPS];
+extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_small(
+        const u64* __restrict__ rows, const u32* __restrict__ targets, const i64 vertices,
+        u64* triangles, u64* edges, u32* medium, u64* large, u32* sizes) {
+    const Counts counts{rows, targets, triangles, edges};
+    __shared__ Table<7> tables[COUNT_WARPS];
     auto& table = tables[warp_of_thread()];
     clear_table(table, lane_of_thread(), WARP);
     __syncwarp();
@@ -289,7 +292,6 @@ __device__ __forceinline__ void count_small_rows(const Counts& counts, i64 verti
     const u32 length = length_of(row);
     if (length > MEDIUM_LENGTH) {
         const u32 strips = (length + TASK_TARGETS - 1) / TASK_TARGETS;
-        constexpr u32 TASK_TABLE = task_table(DIRECTED);
         const u32 parts = (length + TASK_TABLE - 1) / TASK_TABLE;
         const u32 position = atomicAdd(&sizes[1], strips * parts);
         for (u32 task = 0; task < strips * parts; ++task) {
@@ -303,17 +305,18 @@ __device__ __forceinline__ void count_small_rows(const Counts& counts, i64 verti
         const int source_lane = __ffs(small) - 1;
         small &= small - 1;
         const u64 row_of_lane = __shfl_sync(FULL_WARP, row, source_lane);
-        count_vertex<1, DIRECTED>(counts, table, first + source_lane, row_of_lane);
+        count_vertex<1>(counts, table, first + source_lane, row_of_lane);
     }
 }
 
-// Vertices that count_small_rows has listed for a warp.
+// Vertices that count_small has listed for a warp.
 //
 // Launch      COUNT_THREADS threads, as many blocks as the device holds: each block takes the next when it is free
-template <bool DIRECTED>
-__device__ __forceinline__ void count_medium_rows(const Counts& counts, const u32* medium,
-                                                  u32* sizes) {
-    __shared__ Table<9, DIRECTED> tables[COUNT_WARPS];
+extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_medium(
+        const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles, u64* edges,
+        const u32* medium, u32* sizes) {
+    const Counts counts{rows, targets, triangles, edges};
+    __shared__ Table<9> tables[COUNT_WARPS];
     auto& table = tables[warp_of_thread()];
     clear_table(table, lane_of_thread(), WARP);
     __syncwarp();
@@ -323,18 +326,18 @@ __device__ __forceinline__ void count_medium_rows(const Counts& counts, const u3
         next = __shfl_sync(FULL_WARP, next, 0);
         if (next >= sizes[0]) return;
         const i64 vertex = medium[next];
-        count_vertex<MEDIUM_LENGTH / WARP, DIRECTED>(counts, table, vertex, counts.rows[vertex]);
+        count_vertex<MEDIUM_LENGTH / WARP>(counts, table, vertex, counts.rows[vertex]);
     }
 }
 
-// Tasks that count_small_rows has listed for a block: some targets v of a vertex, and some w.
+// Tasks that count_small has listed for a block: some targets v of a vertex, and some w.
 //
 // Launch      COUNT_THREADS threads, as many blocks as the device holds: each block takes the next when it is free
-template <bool DIRECTED>
-__device__ __forceinline__ void count_large_rows(const Counts& counts, const u64* large,
-                                                 u32* sizes) {
-    __shared__ Table<task_bits(DIRECTED), DIRECTED> table;
-    constexpr u32 TASK_TABLE = task_table(DIRECTED);
+extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large(
+        const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles, u64* edges,
+        const u64* large, u32* sizes) {
+    const Counts counts{rows, targets, triangles, edges};
+    __shared__ Table<TABLE_BITS> table;
     __shared__ u32 next_task;
     __shared__ u32 next_target;
     // A warp takes a few targets at a time, so that those with long lists are spread.
@@ -369,43 +372,12 @@ __device__ __forceinline__ void count_large_rows(const Counts& counts, const u64
             if (from >= here) break;
             const u32 i = from + lane_of_thread();
             const bool is_mine = lane_of_thread() < STEP && i < here;
-            count_targets<DIRECTED>(counts, table, is_mine ? targets[first + i] : EMPTY, own);
+            count_targets(counts, table, is_mine ? targets[first + i] : EMPTY, own);
         }
-        write_own<DIRECTED>(counts, vertex, own);
+        write_own(counts, vertex, own);
         __syncthreads();
         for (u32 slot = threadIdx.x; slot < table.SLOTS; slot += COUNT_THREADS) {
             if (table.keys[slot] != EMPTY) table.write(counts, slot);
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_small(
-        const u64* __restrict__ rows, const u32* __restrict__ targets, const i64 vertices,
-        u64* triangles, u32* medium, u64* large, u32* sizes) {
-    count_small_rows<false>({rows, targets, triangles, nullptr}, vertices, medium, large, sizes);
-}
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_small_directed(
-        const u64* __restrict__ rows, const u32* __restrict__ targets, const i64 vertices,
-        u64* triangles, u64* edges, u32* medium, u64* large, u32* sizes) {
-    count_small_rows<true>({rows, targets, triangles, edges}, vertices, medium, large, sizes);
-}
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_medium(
-        const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles,
-        const u32* medium, u32* sizes) {
-    count_medium_rows<false>({rows, targets, triangles, nullptr}, medium, sizes);
-}
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_medium_directed(
-        const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles, u64* edges,
-        const u32* medium, u32* sizes) {
-    count_medium_rows<true>({rows, targets, triangles, edges}, medium, sizes);
-}
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large(
-        const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles,
-        const u64* large, u32* sizes) {
-    count_large_rows<false>({rows, targets, triangles, nullptr}, large, sizes);
-}
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large_directed(
-        const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles, u64* edges,
-        const u64* large, u32* sizes) {
-    count_large_rows<true>({rows, targets, triangles, edges}, large, sizes);
 }

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Adjacencies
-from ...device.compile import PRODUCTS
+from ...device.compile import DIRECTED, PRODUCTS
 from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...memory.workspace import Workspace
@@ -121,19 +121,16 @@ def _count(
 ) -> None:
     medium, large = lists
     count = int(counts.degree.size)
-    found: tuple[Array, ...] = (counts.triangles,)
-    form, defines = "", {}
+    found, defines = (counts.triangles, counts.links), {}
     if counts.links is not None:
-        found, form = (*found, counts.links), "_directed"
-    if counts.both_ways is not None:
-        defines = PRODUCTS
+        defines = DIRECTED if counts.both_ways is None else PRODUCTS
     device.launch(
-        _SOURCE, f"count_small{form}", blocks_for(count, _VERTICES_A_BLOCK), THREADS, *targets,
+        _SOURCE, "count_small", blocks_for(count, _VERTICES_A_BLOCK), THREADS, *targets,
         np.int64(count), *found, medium, large, sizes, defines=defines,
     )  # fmt: skip
     blocks = _BLOCKS * device.multiprocessors
     for size, listed in (("medium", medium), ("large", large)):
         device.launch(
-            _SOURCE, f"count_{size}{form}", blocks, THREADS, *targets, *found, listed, sizes,
+            _SOURCE, f"count_{size}", blocks, THREADS, *targets, *found, listed, sizes,
             defines=defines,
         )  # fmt: skip

@@ -4,6 +4,7 @@
 // Needs       keys in the order of their uppermost bits, by which they are partitioned
 // Host side   gpu_core/cuda/device/sorting/key_buckets.py
 #pragma once
+#include "search.cuh"
 #include "sort_tiles.cuh"
 
 // Keys a thread holds of the largest bucket; two blocks a multiprocessor, so that 256 run at once.
@@ -28,19 +29,9 @@ struct Partition {
     u64 mask;
     __device__ __forceinline__ u64 bucket_of(u64 key) const { return key >> shift & mask; }
 
-    // Keys of the buckets before, for a whole warp: 32 keys are asked at a time.
+    // Keys of the buckets before, for a whole warp.
     __device__ __forceinline__ i64 keys_before(const u64* keys, i64 count, u64 bucket) const {
-        i64 low = 0, high = count;
-        while (low < high) {
-            const i64 step = (high - low + WARP - 1) / WARP;
-            const i64 probe = low + lane_of_thread() * step;
-            const bool is_before = probe < high && bucket_of(keys[probe]) < bucket;
-            const i64 before = __popc(__ballot_sync(FULL_WARP, is_before));
-            if (before == 0) break;
-            high = min(low + before * step, high);
-            low += (before - 1) * step + 1;
-        }
-        return low;
+        return warp_first_not_before(count, [&](i64 at) { return bucket_of(keys[at]) < bucket; });
     }
 };
 

@@ -1,6 +1,6 @@
 // sort_tiles.cuh -- keys in the registers of a block, ranked by a digit.
 //
-// Part of     sorting.cu, and edge_buckets.cu, whose blocks sort a bucket and go on with it
+// Part of     sorting.cu; key_buckets.cuh
 // Keeps       the order of keys whose digits agree
 #pragma once
 #include "sorting.cuh"
@@ -15,13 +15,12 @@ __device__ __forceinline__ u32 same_digit(u32 digit, bool valid, u32 mask) {
     return same;
 }
 
-// A tile of THREADS * ITEMS keys, for blocks of THREADS threads. Thread t holds, as item i, the key at
-// position (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
-template <int ITEMS, int THREADS = SORT_THREADS>
+// A tile of SORT_THREADS * ITEMS keys, for blocks of SORT_THREADS threads, one a digit. Thread t holds, as
+// item i, the key at position (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
+template <int ITEMS>
 struct SortTile {
-    static_assert(THREADS >= DIGITS, "a thread a digit");
-    static constexpr int KEYS = THREADS * ITEMS;
-    static constexpr int WARPS = THREADS / WARP;
+    static constexpr int KEYS = SORT_THREADS * ITEMS;
+    static constexpr int WARPS = SORT_THREADS / WARP;
     // How often each warp has met each digit.
     typedef u32 Counters[WARPS][DIGITS];
 
@@ -35,8 +34,7 @@ struct SortTile {
     static __device__ __forceinline__ u32 rank(
             const u64 (&keys)[ITEMS], u32 (&positions)[ITEMS], int count, Digit digit, u32& start,
             Counters& counters, int items = ITEMS) {
-        const bool has_digit = THREADS == DIGITS || threadIdx.x < DIGITS;
-        for (u32 i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&counters[0][0])[i] = 0;
+        for (u32 i = threadIdx.x; i < WARPS * DIGITS; i += SORT_THREADS) (&counters[0][0])[i] = 0;
         __syncthreads();
         u32* own = counters[warp_of_thread()];
         const u32 below = (1u << lane_of_thread()) - 1;
@@ -54,18 +52,14 @@ struct SortTile {
         }
         __syncthreads();
         u32 sum = 0;
-        if (has_digit) {
-            for (int warp = 0; warp < WARPS; ++warp) {
-                const u32 found = counters[warp][threadIdx.x];
-                counters[warp][threadIdx.x] = sum;
-                sum += found;
-            }
+        for (int warp = 0; warp < WARPS; ++warp) {
+            const u32 found = counters[warp][threadIdx.x];
+            counters[warp][threadIdx.x] = sum;
+            sum += found;
         }
         u32 total;
-        start = block_exclusive_sum<u32, THREADS>(sum, total);
-        if (has_digit) {
-            for (int warp = 0; warp < WARPS; ++warp) counters[warp][threadIdx.x] += start;
-        }
+        start = block_exclusive_sum<u32, SORT_THREADS>(sum, total);
+        for (int warp = 0; warp < WARPS; ++warp) counters[warp][threadIdx.x] += start;
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) positions[i] += own[digit.of(keys[i])];

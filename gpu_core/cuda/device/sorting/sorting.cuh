@@ -1,7 +1,7 @@
 // sorting.cuh -- digit counts of a radix pass, to be fused into other kernels.
 //
-// Part of     sorting.cu, and kernels that write the keys of a sort and count their first digit on
-//             the way (deltas.cu)
+// Part of     sort_tiles.cuh, and kernels that write the keys of a sort and count their first digit on
+//             the way (deltas.cu, raw_edges.cu)
 // Launch      SORT_THREADS threads a block; block b owns keys [b * portion, (b + 1) * portion)
 // Scratch     counts   u32[blocks * DIGITS]     groups  u32[groups of GROUP_BLOCKS blocks * DIGITS]
 //             tickets  u32[1 + groups], 0 before and after
@@ -39,22 +39,6 @@ __device__ __forceinline__ void begin_counting() {
 }
 
 __device__ __forceinline__ void count_digit(u32 digit) { atomicAdd(&digit_counters()[digit], 1u); }
-
-// True in every thread of the block that asks last of `blocks` blocks; resets the ticket.
-__device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd(ticket, 1u) == blocks - 1;
-        if (last) *ticket = 0;
-    }
-    __syncthreads();
-    const bool answer = last;
-    if (answer) __threadfence();
-    __syncthreads();
-    return answer;
-}
 
 // Turn the counts of all blocks into positions, once the last block is through.
 //

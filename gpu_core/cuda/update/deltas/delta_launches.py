@@ -91,7 +91,7 @@ _HAS_PUTS: Final = 1 + DELTA.at("puts")
 _HAS_DELETES: Final = 1 + DELTA.at("deletes")
 ENTRIES: Final = 1 + DELTA_WORDS
 
-#: How `pack_lists` arranges entries and transposed entries.
+#: How `pack_lists` arranges entries and transposed entries: bits of ``orientation``.
 _FORWARD, _TRANSPOSED, _TRANSPOSED_FIRST = 0, 1, 3
 
 _DANGLING: Final = int(KIND_DANGLING)

@@ -6,11 +6,12 @@
 // Order       positions come from prefix sums: results do not depend on scheduling
 // Cost        8 bytes written an entry to pack; 8 read and 4 to 9 written to group
 #include "deltas.cuh"
+#include "search.cuh"
 #include "sorting.cuh"
 #include "tiles.cuh"
 
-// Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes,
-// as they are (`orientation` 0), transposed (1), as they are and then transposed (2), the reverse (3).
+// Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes, as they are,
+// transposed (bit 0 of `orientation`), or both, one after the other (bit 1).
 // Where `lists` names no rows, the number of an entry's row stands for its vertex. Also counts the
 // first digit of the sort (sorting.cuh) unless `counts` is null, and clears `published`, u64[buckets].
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
@@ -21,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
     for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) published[i] = 0;
     const i64 puts = lists.puts;
     const i64 listed = puts + lists.deletes;
-    const i64 total = dangling + (orientation >= 2 ? 2 * listed : listed);
+    const i64 total = dangling + (orientation & 2 ? 2 * listed : listed);
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, total);
 #pragma unroll 2
@@ -34,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
             what = KIND_DANGLING;
         } else {
             number -= dangling;
-            bool transposed = orientation == 1 || orientation == 3;
+            bool transposed = orientation & 1;
             if (number >= listed) {
                 number -= listed;
                 transposed = !transposed;
@@ -68,22 +69,10 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
 // How many entries of a list whose rows increase come before (row, column), which is not among them.
 __device__ __forceinline__ i64 entries_before(
         const u32* rows, const u32* indptr, i64 row_count, const u32* columns, u32 row, u32 column) {
-    i64 low = 0;
-    i64 high = row_count;
-    while (low < high) {
-        const i64 middle = (low + high) >> 1;
-        if (rows[middle] < row) low = middle + 1;
-        else high = middle;
-    }
-    i64 at = indptr[low];
-    if (low == row_count || rows[low] != row) return at;
-    high = indptr[low + 1];
-    while (at < high) {
-        const i64 middle = (at + high) >> 1;
-        if (columns[middle] < column) at = middle + 1;
-        else high = middle;
-    }
-    return at;
+    const i64 number = first_not_before(0, row_count, [&](i64 at) { return rows[at] < row; });
+    const i64 begin = indptr[number];
+    if (number == row_count || rows[number] != row) return begin;
+    return first_not_before(begin, indptr[number + 1], [&](i64 at) { return columns[at] < column; });
 }
 
 // Merge the puts and deletes of a batch whose indices are in order, a thread an entry: keys go to their
@@ -133,13 +122,7 @@ __device__ __forceinline__ u32 row_starts(
     }
     if (lane_of_thread() == 0) of_warp[warp_of_thread()] = found;
     __syncthreads();
-    u32 before = 0;
-    total = 0;
-    for (u32 warp = 0; warp < TILE_THREADS / WARP; ++warp) {
-        if (warp < warp_of_thread()) before += of_warp[warp];
-        total += of_warp[warp];
-    }
-    return before;
+    return sum_of_warps_below<u32, TILE_THREADS / WARP>(of_warp, total);
 }
 
 // tiles[t] = rows that begin before tile t of the sorted keys; *row_count = all of them.
@@ -151,15 +134,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
     row_starts(keys, count, layout.row_shift(), starts, total);
     if (threadIdx.x == 0) tiles[blockIdx.x] = total;
     if (!is_last_block(ticket)) return;
-    u32 before = 0;
-    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
-        const u32 at = first + threadIdx.x;
-        const u32 found = at < gridDim.x ? __ldcg(&tiles[at]) : 0;
-        const u32 position = before + block_exclusive_sum<u32, TILE_THREADS>(found, total);
-        if (at < gridDim.x) tiles[at] = position;
-        before += total;
-    }
-    if (threadIdx.x == 0) *row_count = before;
+    total = sums_before<TILE_THREADS>(tiles, gridDim.x);
+    if (threadIdx.x == 0) *row_count = total;
 }
 
 // Undo the packing and group by row, a tile a block. `tiles` is null where one block is all; then
@@ -246,16 +222,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_references(
     count = block_sum<i64, TILE_THREADS>(count);
     if (threadIdx.x == 0) tiles[blockIdx.x] = count;
     if (!is_last_block(ticket)) return;
-    i64 before = 0;
-    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
-        const u32 at = first + threadIdx.x;
-        i64 total;
-        const i64 position = before + block_exclusive_sum<i64, TILE_THREADS>(
-                                           at < gridDim.x ? __ldcg(&tiles[at]) : 0, total);
-        if (at < gridDim.x) tiles[at] = position;
-        before += total;
-    }
-    if (threadIdx.x == 0) *found = before;
+    count = sums_before<TILE_THREADS>(tiles, gridDim.x);
+    if (threadIdx.x == 0) *found = count;
 }
 
 // Write what count_references counts, in order: (vertex, neighbor) to `first` and `second`.

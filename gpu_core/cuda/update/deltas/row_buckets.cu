@@ -10,20 +10,12 @@
 //             begin, so all of these have begun, and none waits before it has published its own number
 // Cost        8 bytes read and 4 to 9 written an entry; positions within a bucket in shared memory
 #include "deltas.cuh"
-#include "image.cuh"
 #include "key_buckets.cuh"
-
-constexpr u64 SAID = u64(1) << 63;
 
 // Rows that begin in the buckets before. All threads.
 __device__ __forceinline__ u32 rows_before(const u64* published, u32 bucket) {
     u32 rows = 0;
-    for (u32 i = threadIdx.x; i < bucket; i += SORT_THREADS) {
-        const volatile u64* word = &published[i];
-        u64 number = 0;
-        while (number == 0) number = *word;
-        rows += static_cast<u32>(number & ~SAID);
-    }
+    for_published<SORT_THREADS>(published, 0, bucket, [&](u64 found) { rows += static_cast<u32>(found); });
     return block_sum<u32, SORT_THREADS>(rows);
 }
 
@@ -66,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
     __syncthreads();
     u32 own_rows;
     u32 row = sum_of_warps_below<u32, Bucket::WARPS>(warps, own_rows);
-    if (threadIdx.x == 0) *static_cast<volatile u64*>(&published[bucket]) = SAID | own_rows;
+    if (threadIdx.x == 0) *static_cast<volatile u64*>(&published[bucket]) = PUBLISHED<u64> | own_rows;
     const u32 before = rows_before(published, bucket);
     row += before;
 

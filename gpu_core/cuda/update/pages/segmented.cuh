@@ -32,29 +32,11 @@ __device__ __forceinline__ bool keeps_page(const Shape& shape, const Delta& delt
     return !row.clear && low >= 1 && high <= page_entries(shape) && !is_long(row.degree, row.count);
 }
 
-// Exclusive sums of `count` numbers, by one block, some of a thread at once; returns the sum of all.
+// Numbers become the sums of those before, which the block may read then; returns the sum of all.
 __device__ __forceinline__ i64 scan_sums(i64* sums, i64 count) {
-    constexpr int OWN = 4;
-    i64 running = 0;
-    for (i64 start = 0; start < count; start += OWN * BLOCK) {
-        const i64 first = start + OWN * threadIdx.x;
-        i64 own[OWN];
-        i64 sum = 0;
-        #pragma unroll
-        for (int i = 0; i < OWN; ++i) own[i] = first + i < count ? __ldcg(&sums[first + i]) : 0;
-        #pragma unroll
-        for (int i = 0; i < OWN; ++i) sum += own[i];
-        i64 all;
-        i64 before = running + block_exclusive_sum<i64, BLOCK>(sum, all);
-        running += all;
-        #pragma unroll
-        for (int i = 0; i < OWN; ++i) {
-            if (first + i < count) sums[first + i] = before;
-            before += own[i];
-        }
-    }
+    const i64 all = sums_before<BLOCK, 4>(sums, count);
     __syncthreads();
-    return running;
+    return all;
 }
 
 // Sum of changes over all entries of the delta's listed rows before entry e.

@@ -8,6 +8,7 @@
 //             LONG_ROWS, LONG_TILES and SCRATCH_BYTES say how many then, the most of a delta.
 //             NEEDS_HOST where the page queue may become too small
 // Keeps       pages are taken and given back in the order of the rows: the host's order
+#include "search.cuh"
 #include "segmented.cuh"
 #include "tile_items.cuh"
 
@@ -117,20 +118,12 @@ __device__ __forceinline__ u32 position_on_pages(
         const u32* image, const Shape& shape, const ListedPlan& plan, const ListedRow& item, u32 column) {
     const u32* pages = plan.pages + item.page_at;
     const u32 entries = static_cast<u32>(page_entries(shape));
-    // Pages that begin below it.
-    u32 low = 0;
-    for (u32 left = static_cast<u32>(pages_of(shape, item.degree)); left > 0;) {
-        const u32 step = left >> 1;
-        if (image[page_base(shape, pages[low + step])] < column) {
-            low += step + 1;
-            left -= step + 1;
-        } else {
-            left = step;
-        }
-    }
-    if (low == 0) return 0;
-    const u32 before = (low - 1) * entries;
-    return before + static_cast<u32>(lower_bound(image, page_base(shape, pages[low - 1]),
+    const u32 below = static_cast<u32>(first_not_before(0, pages_of(shape, item.degree), [&](i64 number) {
+        return image[page_base(shape, pages[number])] < column;
+    }));
+    if (below == 0) return 0;
+    const u32 before = (below - 1) * entries;
+    return before + static_cast<u32>(lower_bound(image, page_base(shape, pages[below - 1]),
                                                  entry_step(shape),
                                                  min(entries, item.degree - before), column));
 }
@@ -168,11 +161,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
                     const i64 page = plan.pages[item.page_at + position / own];
                     there = image[page_base(shape, page) + position % own * entry_step(shape)] == column;
                 }
-                const bool gone = is_gone(delta, item.begin, entry, column, kind, there);
-                u32 code = code_of(kind, there, item.clear || gone);
-                if (ENTRY_WORDS > FIRST_WORD && reset != nullptr && code == CODE_FOUND) {
-                    if (reset[put_of(delta, entry)]) code = CODE_RESET;
-                }
+                bool gone;
+                const u32 code =
+                    code_of_entry(delta, reset, item.begin, entry, column, kind, there, item.clear, gone);
                 plan.marks[e] = (item.clear ? 0 : position + gone) << CODE_BITS | code;
                 change = change_of(code);
                 count_code(tally, code);

@@ -7,6 +7,7 @@
 // Writes      the rows. Their records are left to `commit_rows`, but for the degree of rows that a
 //             block merges, which is known when it has done so
 #include "large_rows.cuh"
+#include "search.cuh"
 
 // Where a long row lies before and after; its old entries are read from `staging` if they are there.
 __device__ __forceinline__ Move move_of_long(
@@ -80,22 +81,6 @@ __device__ __forceinline__ void open_large(
     __syncthreads();
 }
 
-// Entries of a long row with a position below `limit`: a warp searches, 32 entries at a time.
-__device__ __forceinline__ u32 entries_below(const u32* positions, u32 count, u32 limit) {
-    u32 low = 0;
-    u32 high = count;
-    while (low < high) {
-        const u32 stride = (high - low + WARP - 1) / WARP;
-        const u32 probe = low + lane_of_thread() * stride;
-        const bool below = probe < high && positions[probe] < limit;
-        const u32 probes = __popc(__ballot_sync(FULL_WARP, below));
-        if (probes == 0) return low;
-        high = min(high, low + probes * stride);
-        low += (probes - 1) * stride + 1;
-    }
-    return low;
-}
-
 // Sum of changes over the entries of a long row up to entry `number`, which is included.
 __device__ __forceinline__ i32 sum_with(const Plan& plan, const LongRow& item, u32 number) {
     const u32 entry = item.begin + number;
@@ -154,7 +139,8 @@ __device__ __forceinline__ void commit_tile(
     load(0);
     if (warp_of_thread() < 2) {
         const bool is_first = warp_of_thread() == 0;
-        const u32 below = entries_below(positions, item.count, is_first ? tile.begin : tile.end);
+        const u32 limit = is_first ? tile.begin : tile.end;
+        const u32 below = warp_first_not_before(item.count, [&](u32 at) { return positions[at] < limit; });
         if (lane_of_thread() == 0) {
             if (is_first) {
                 range.begin = below;

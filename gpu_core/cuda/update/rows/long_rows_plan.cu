@@ -101,32 +101,6 @@ __device__ __forceinline__ u32 position_of(
     return low;
 }
 
-// Numbers of the tiles of a row: each becomes the sum of those before it. A block; returns the sum.
-__device__ __forceinline__ i32 sum_over_row(i32* sums, u32 tiles) {
-    constexpr u32 LOADS = 8;
-    i32 sum = 0;
-    for (u32 begin = 0; begin < tiles; begin += BLOCK * LOADS) {
-        const u32 first = begin + threadIdx.x * LOADS;
-        i32 own[LOADS];
-        i32 total = 0;
-        #pragma unroll
-        for (u32 load = 0; load < LOADS; ++load) {
-            own[load] = first + load < tiles ? __ldcg(sums + first + load) : 0;
-        }
-        #pragma unroll
-        for (u32 load = 0; load < LOADS; ++load) total += own[load];
-        i32 all;
-        i32 below = sum + block_exclusive_sum<i32, BLOCK>(total, all);
-        #pragma unroll
-        for (u32 load = 0; load < LOADS; ++load) {
-            if (first + load < tiles) sums[first + load] = below;
-            below += own[load];
-        }
-        sum += all;
-    }
-    return sum;
-}
-
 // Look up an entry of a long row, and leave what it meets. Returns its change.
 __device__ __forceinline__ i32 search_entry(
         const u32* image, const Shape& shape, const Delta& delta, const Plan& plan, const u8* reset,
@@ -137,11 +111,8 @@ __device__ __forceinline__ i32 search_entry(
     const u32 kind = kind_of(delta, entry);
     const u32 position = position_of(image, base, step, row.degree, column);
     const bool there = position < row.degree && image[base + position * step] == column;
-    const bool gone = is_gone(delta, row.begin, entry, column, kind, there);
-    u32 code = code_of(kind, there, row.clear || gone);
-    if (reset != nullptr && code == CODE_FOUND) {
-        if (reset[delta.source != nullptr ? delta.source[entry] : entry]) code = CODE_RESET;
-    }
+    bool gone;
+    const u32 code = code_of_entry(delta, reset, row.begin, entry, column, kind, there, row.clear, gone);
     plan.positions[entry] = row.clear ? 0 : position + gone;
     plan.codes[entry] = static_cast<u8>(code);
     return change_of(code);
@@ -244,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
             __syncthreads();
             if (!last) continue;
             __threadfence();
-            const i32 sum = sum_over_row(plan.tile_sums + item.tile_at, item.tiles);
+            const i32 sum = sums_before<BLOCK, 8>(plan.tile_sums + item.tile_at, item.tiles);
             if (threadIdx.x == 0) plan_long(shape, plan, row, item.row, sum);
         }
         __syncthreads();

@@ -208,6 +208,19 @@ __device__ __forceinline__ u32 code_of(u32 kind, bool there, bool lost) {
     return kind == KIND_DELETE ? CODE_DELETED : CODE_DANGLED;
 }
 
+// Code of an entry of the batch that has been looked up, in a row that is cleared or not: its column is
+// `there`, or not. `gone`: as `is_gone`. `reset` null: no first time is reset.
+__device__ __forceinline__ u32 code_of_entry(
+        const Delta& delta, const u8* reset, u32 begin, u32 entry, u32 column, u32 kind, bool there,
+        bool clear, bool& gone) {
+    gone = is_gone(delta, begin, entry, column, kind, there);
+    const u32 code = code_of(kind, there, clear || gone);
+    if (ENTRY_WORDS > FIRST_WORD && reset != nullptr && code == CODE_FOUND) {
+        if (reset[put_of(delta, entry)]) return CODE_RESET;
+    }
+    return code;
+}
+
 // Lane of the thread within its group, of LANES lanes that have one row.
 template <int LANES>
 __device__ __forceinline__ u32 lane_of_group() {

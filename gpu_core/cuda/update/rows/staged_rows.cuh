@@ -75,11 +75,8 @@ __device__ __forceinline__ u32 mark_of_entry(
     const u32 kind = kind_of(delta, entry);
     const u32 position = position_in(stage, degree, column);
     const bool there = position < degree && stage[position] == column;
-    const bool gone = is_gone(delta, begin, entry, column, kind, there);
-    u32 code = code_of(kind, there, clear || gone);
-    if (reset != nullptr && code == CODE_FOUND) {
-        if (reset[delta.source != nullptr ? delta.source[entry] : entry]) code = CODE_RESET;
-    }
+    bool gone;
+    const u32 code = code_of_entry(delta, reset, begin, entry, column, kind, there, clear, gone);
     return (clear ? 0 : position + gone) << CODE_BITS | code;
 }
 
