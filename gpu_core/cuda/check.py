@@ -2,9 +2,11 @@
 
 ``python -m graphtide.gpu_core.cuda.check`` prints a table of registers and memory by kernel. It
 fails where a kernel does not compile, where the compiler warns, where a kernel *spills*, that is,
-keeps in memory what does not fit into registers, and where it takes more registers than a large
+keeps in memory what does not fit into registers, where it takes more registers than a large
 block has and does not say by ``__launch_bounds__`` how large its blocks are: such a kernel may
-not start at all. Needs CuPy and NVRTC, no driver. Files named after it are the only ones checked.
+not start at all; and where it *flushes*, that is, takes the smallest numbers of float32 for 0, as
+CuPy asks the compiler to. Needs CuPy and NVRTC, no driver. Files named after it are the only ones
+checked.
 
 ``instantiations`` in `compile.py` says what is compiled, `ARCHITECTURES` for which devices: the
 oldest that is supported and the one that the engine was tuned on.
@@ -30,6 +32,12 @@ UNBOUND_REGISTERS: Final = 64
 
 #: Say what kernels take; say nothing of constants of a header that a kernel does not use.
 _REPORTING = ("--ptxas-options=-v", "-diag-suppress=177")
+#: What CuPy adds behind all options that it is given.
+_BY_CUPY = ("-ftz=true",)
+
+#: In PTX: where a kernel begins, and what marks an instruction that flushes.
+_ENTRY = re.compile(r"\.entry (\w+)\(")
+_FLUSHING = ".ftz"
 
 _PROPERTIES = re.compile(
     r"Function properties for (?P<kernel>\w+)\n"
@@ -53,6 +61,8 @@ class CompiledKernel(NamedTuple):
     spill_bytes: int
     #: What stands in its ``__launch_bounds__``.
     bounds: str | None = None
+    #: Whether it takes the smallest numbers of float32 for 0.
+    flushes: bool = False
 
     @property
     def fault(self) -> str | None:
@@ -61,6 +71,8 @@ class CompiledKernel(NamedTuple):
             return f"{self.kernel} spills {self.spill_bytes} bytes"
         if self.bounds is None and self.registers > UNBOUND_REGISTERS:
             return f"{self.kernel} takes {self.registers} registers and has no __launch_bounds__"
+        if self.flushes:
+            return f"{self.kernel} takes small numbers of float32 for 0; floats.cuh does without"
         return None
 
 
@@ -75,7 +87,7 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
     nvrtc = _nvrtc()
     program = nvrtc.createProgram(source, name, (), ())
     try:
-        options = (f"-arch={architecture}", *OPTIONS, *_REPORTING)
+        options = (f"-arch={architecture}", *OPTIONS, *_REPORTING, *_BY_CUPY)
         try:
             nvrtc.compileProgram(program, options)
         except nvrtc.NVRTCError as error:
@@ -83,6 +95,7 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
             msg = f"{name} does not compile for {architecture}:\n{_without_sizes(log)}"
             raise EngineError(msg) from error
         log = nvrtc.getProgramLog(program)
+        _, *bodies = _ENTRY.split(nvrtc.getPTX(program).decode())
     finally:
         nvrtc.destroyProgram(program)
     if "warning" in log:
@@ -95,7 +108,11 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
     if missing:
         msg = f"{name}: the compiler says nothing of {', '.join(sorted(missing))}:\n{log}"
         raise EngineError(msg)
-    return [found[kernel]._replace(bounds=bounds) for kernel, bounds in kernels.items()]
+    flushing = {name: _FLUSHING in body for name, body in zip(*[iter(bodies)] * 2, strict=True)}
+    return [
+        found[kernel]._replace(bounds=bounds, flushes=flushing[kernel])
+        for kernel, bounds in kernels.items()
+    ]
 
 
 def _nvrtc() -> ModuleType:

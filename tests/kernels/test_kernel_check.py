@@ -107,6 +107,19 @@ def test_the_compiler_says_what_kernels_take(architecture: str) -> None:
     assert spilling.spill_bytes > 0
 
 
+def test_a_kernel_that_takes_small_floats_for_0_is_at_fault() -> None:
+    """As CuPy compiles it."""
+    pytest.importorskip("cupy")
+    body = "{ a[0] += a[1]; }"
+    text = f'extern "C" __global__ void narrow(float* a) {body}\n'
+    text += f'extern "C" __global__ void wide(double* a) {body}'
+    narrow, wide = check.compile_kernels(text, "floats.cu", "sm_90")
+    assert narrow.flushes
+    assert narrow.fault is not None
+    assert "narrow takes small numbers of float32 for 0" in narrow.fault
+    assert not wide.flushes
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

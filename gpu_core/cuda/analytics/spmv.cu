@@ -3,6 +3,7 @@
 // Caller      gpu_core/cuda/analytics/spmv.py
 // Host twin   gpu_core/host/analytics/spmv.py
 #include "block.cuh"
+#include "floats.cuh"
 
 constexpr int SPMV_THREADS = 256;
 
@@ -26,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(SPMV_THREADS) multiply_rows(
         if (wide_weights) {
             sum += wide_weights[weight_begin[row] + i * step] * value;
         } else if (weights) {
-            sum += static_cast<double>(weights[weight_begin[row] + i * step]) * value;
+            sum += widened(weights[weight_begin[row] + i * step]) * value;
         } else {
             sum += value;
         }

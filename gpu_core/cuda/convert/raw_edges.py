@@ -28,6 +28,7 @@ from ..device.packed_arguments import DeviceList, address, as_array
 from ..device.pending_read import PendingReport
 from ..device.sorting.key_buckets import Skew
 from ..memory.scratch import Pieces
+from ..structs import BLOCK
 from ..update.batch import DeviceBatch, Items
 from .edge_buckets import buckets_for, start_buckets
 from .edge_order import (
@@ -53,6 +54,12 @@ from .output_lists import (
 )
 
 _FLAG = np.dtype(np.uint8)
+_WEIGHTS = "weights.cu"
+#: By the types of weights before and after; CuPy takes the smallest of float32 for 0.
+_KERNELS = {
+    (np.dtype(np.float64), np.dtype(np.float32)): "narrow_weights",
+    (np.dtype(np.float32), np.dtype(np.float64)): "widen_weights",
+}
 _PUT_ROWS, _DELETE_ROWS = COUNTS.index("put_rows"), COUNTS.index("delete_rows")
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
@@ -174,7 +181,7 @@ class Conversion:
             values = as_array(columns[name])
             if values is None:
                 return xp.full(edges, absent, dtype)
-            return values[positions].astype(dtype, copy=False)
+            return _of_type(self.device, values[positions], dtype)
 
         if record.has_weight:
             fields["put_weight"] = column("weight", 1, np.dtype(record.weights))
@@ -273,7 +280,7 @@ def begin_edges(
     if not is_checked:
         if not (_fit(columns, record) and _is_finite(device, weight, record)):
             _refuse(device, columns, meaning)
-        rounded = _rounded(weight, op, record)
+        rounded = _rounded(device, weight, op, record)
     count = src.size
     if not (src.dtype == NARROW and dst.dtype == NARROW):
         src, dst = _widened(src), _widened(dst)
@@ -338,6 +345,24 @@ def _fit(columns: dict[str, Any], record: Record) -> bool:
     )
 
 
+def _of_type(device: Device, values: Array, dtype: Any) -> Array:
+    """The values as another type, the smallest weights too."""
+    kernel = _KERNELS.get((values.dtype, np.dtype(dtype)))
+    if kernel is None:
+        return values.astype(dtype, copy=False)
+    return _each(device, kernel, values, dtype)
+
+
+def _each(device: Device, kernel: str, weights: Array, dtype: Any) -> Array:
+    """What a kernel of ``weights.cu`` makes of each weight."""
+    made = device.empty(weights.size, dtype)
+    device.launch(
+        _WEIGHTS, kernel, -(-weights.size // BLOCK), BLOCK,
+        device.xp.ascontiguousarray(weights), np.int64(weights.size), made,
+    )  # fmt: skip
+    return made
+
+
 def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
     """Whether all weights are good, also those of rows that do not need one."""
     if weight is None or not record.has_weight:
@@ -345,11 +370,14 @@ def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
     return all_set(device.xp.isfinite(weight.astype(record.weights, copy=False)))
 
 
-def _rounded(weight: Array | None, op: Array | None, record: Record) -> int:
+def _rounded(device: Device, weight: Array | None, op: Array | None, record: Record) -> int:
     """Rows that insert an edge with a weight that the records round."""
-    if weight is None or not record.has_weight or weight.dtype == record.weights:
+    if weight is None or not record.has_weight or weight.dtype in (record.weights, np.float32):
         return 0
-    changed = weight.astype(record.weights).astype(weight.dtype) != weight
+    if weight.dtype == np.float64:
+        changed = _each(device, "find_rounded", weight, np.bool_)
+    else:
+        changed = weight.astype(record.weights).astype(weight.dtype) != weight
     return int((changed if op is None else changed & (op > 0)).sum())
 
 

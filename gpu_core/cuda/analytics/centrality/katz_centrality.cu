@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values
     sum_rows(slices, slices.open(), {chunk_sums, tickets},
              [&](i64 entry) {
                  const double weight =
-                     wide_weights ? __ldcs(&wide_weights[entry]) : static_cast<double>(__ldcs(&weights[entry]));
+                     wide_weights ? __ldcs(&wide_weights[entry]) : widened(__ldcs(&weights[entry]));
                  return WeightedEntry{__ldcs(&indices[entry]), weight};
              },
              [&](const WeightedEntry& entry) { return x[entry.source] * entry.weight; },

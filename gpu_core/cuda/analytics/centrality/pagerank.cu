@@ -34,7 +34,7 @@ constexpr int WEIGHTED_BLOCKS = 3;
 constexpr int HUB_THREADS = 1024;
 constexpr double ABSENT = -1.0;
 
-// Weights of edges; whether one is below 0, by its bits: a comparison takes the smallest numbers for 0.
+// Weights of edges; whether one is below 0, by its bits: see floats.cuh.
 #ifndef WIDE_WEIGHTS
 #define WIDE_WEIGHTS 0
 #endif
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
     sum_rows(slices, slices.open(), chunk_sums,
              [&](i64 entry) { return __ldcs(&weight[entry]); },
              [&](Weight own) {
-                 return is_negative(own) ? nan("") : static_cast<double>(own);
+                 return is_negative(own) ? nan("") : widened(own);
              },
              [](i64) { return 0; },
              [&](i64 row, double sum, int) { strengths[row] = sum; });
@@ -219,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pul
                   return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};
               },
               [&](const WeightedEntry& entry) {
-                  return shares[entry.source] * static_cast<double>(entry.weight);
+                  return shares[entry.source] * widened(entry.weight);
               });
 }
 

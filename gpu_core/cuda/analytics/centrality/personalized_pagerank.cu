@@ -11,6 +11,7 @@
 // Totals      f64[SUMS][LANES], of a step: L1 norm of the change; rank on dangling vertices; entries that were added
 //             up times rank, which bounds the rounding
 #include "block.cuh"
+#include "floats.cuh"
 
 constexpr int LANES = 8;
 constexpr int PULL_THREADS = 256;
@@ -39,7 +40,7 @@ struct InRows {
             if (wide_weights) {
                 sum += share * wide_weights[weight_begin[row] + i * step];
             } else if (weights) {
-                sum += share * static_cast<double>(weights[weight_begin[row] + i * step]);
+                sum += share * widened(weights[weight_begin[row] + i * step]);
             } else {
                 sum += share;
             }

@@ -23,6 +23,7 @@
 // "Krylov Subspace Methods on Supercomputers", 1989 (jagged diagonals, which need no padding).
 #pragma once
 #include "block.cuh"
+#include "floats.cuh"
 
 constexpr int SLICE_THREADS = 256;
 constexpr int BLOCK_SLICES = SLICE_THREADS / WARP;

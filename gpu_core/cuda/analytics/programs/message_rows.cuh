@@ -3,6 +3,7 @@
 // Part of     messages.cuh, program_run.cuh, for_vertices.cuh
 // Twin        `_MESSAGE_ROWS` in gpu_core/cuda/analytics/programs/message_rows.py
 #pragma once
+#include "floats.cuh"
 #include "frontier.cuh"
 
 // Rows of one direction, and the weights of their entries: float32, float64, or neither: 1.
@@ -18,7 +19,7 @@ struct MessageRows {
 
     __device__ __forceinline__ f64 weight(i64 position) const {
         if (wide) return wide[position];
-        return narrow ? static_cast<f64>(narrow[position]) : 1.0;
+        return narrow ? widened(narrow[position]) : 1.0;
     }
 
     __device__ __forceinline__ f64 weight_of(const Entry& entry) const {

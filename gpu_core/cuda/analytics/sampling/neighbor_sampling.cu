@@ -6,6 +6,7 @@
 // Slots       i64[vertices + 1]: where what is sampled of each expanded vertex goes
 #include "block.cuh"
 #include "draws.cuh"
+#include "floats.cuh"
 
 constexpr i64 NEGATIVE_WEIGHT = -1;
 
@@ -65,7 +66,7 @@ struct Entries {
     __device__ __forceinline__ u32 neighbor(i64 i) const { return columns[begin + i * step]; }
     __device__ __forceinline__ double weight(i64 i) const {
         if (wide_weights) return wide_weights[weight_begin + i * step];
-        return weights ? static_cast<double>(weights[weight_begin + i * step]) : 1.0;
+        return weights ? widened(weights[weight_begin + i * step]) : 1.0;
     }
     __device__ __forceinline__ bool was_seen(i64 i) const {
         if (!times) return true;

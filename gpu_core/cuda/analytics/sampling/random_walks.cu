@@ -6,6 +6,7 @@
 // Walks       i64[walks][length + 1], what the vertices are called: ids[vertex], or the vertex where ids is null;
 //             -1 after the end
 #include "draws.cuh"
+#include "floats.cuh"
 #include "search.cuh"
 
 constexpr i64 NO_VERTEX_KEY = -1;
@@ -98,7 +99,7 @@ extern "C" __global__ void add_up_rows(const i64* __restrict__ indptr, const i64
     if (row >= rows) return;
     double total = 0;
     for (i64 i = indptr[row + 1] - 1; i >= indptr[row]; --i) {
-        total += wide_weights ? wide_weights[i] : static_cast<double>(weights[i]);
+        total += wide_weights ? wide_weights[i] : widened(weights[i]);
         sums[i] = total;
     }
 }

@@ -15,6 +15,7 @@
 //
 // Source      Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source
 //             Shortest Paths", IPDPS 2014 (near-far)
+#include "floats.cuh"
 #include "frontier.cuh"
 
 constexpr u64 INFINITE = 0x7FF0000000000000ull;
@@ -103,7 +104,7 @@ struct Weights {
             for (int k = 0; k < COUNT; ++k) weights[k] = wide[positions[k]];
         } else {
             #pragma unroll
-            for (int k = 0; k < COUNT; ++k) weights[k] = narrow[positions[k]];
+            for (int k = 0; k < COUNT; ++k) weights[k] = widened(narrow[positions[k]]);
         }
     }
 };

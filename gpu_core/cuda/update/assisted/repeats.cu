@@ -3,6 +3,7 @@
 // Part of     what precedes the apply path where a graph's on_repeat is not "last"
 // Caller      gpu_core/cuda/update/assisted/repeats.py
 // Host twin   gpu_core/batch/net_effect/repeats.py: combined, combine_weights
+#include "floats.cuh"
 #include "search.cuh"
 
 // Weights of a type: their largest finite number, and the largest count that one can be added to.
@@ -23,12 +24,15 @@ struct Most<double> {
 template <class Weight>
 __device__ __forceinline__ Weight combined(i64 rule, Weight old, Weight fresh) {
     if (rule == ON_REPEAT_SUM || rule == ON_REPEAT_COUNT) {
-        const Weight most = rule == ON_REPEAT_SUM ? Most<Weight>::finite : Most<Weight>::count;
-        const Weight sum = old + fresh;
-        return sum > most ? most : sum < -most ? -most : sum;
+        const bool is_sum = rule == ON_REPEAT_SUM;
+        const Weight most = is_sum ? Most<Weight>::finite : Most<Weight>::count;
+        const Weight least = is_sum ? -Most<Weight>::finite : -Most<Weight>::count;
+        const Weight sum = sum_of(old, fresh);
+        return widened(sum) > widened(most) ? most : widened(sum) < widened(least) ? least : sum;
     }
-    if (rule == ON_REPEAT_MIN) return fresh < old ? fresh : old;
-    if (rule == ON_REPEAT_MAX) return fresh > old ? fresh : old;
+    const bool is_less = widened(fresh) < widened(old), is_more = widened(fresh) > widened(old);
+    if (rule == ON_REPEAT_MIN) return is_less ? fresh : old;
+    if (rule == ON_REPEAT_MAX) return is_more ? fresh : old;
     return rule == ON_REPEAT_FIRST ? old : fresh;
 }
 

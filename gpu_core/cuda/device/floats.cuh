@@ -1,0 +1,32 @@
+// floats.cuh -- arithmetic with float32 that keeps the smallest numbers.
+//
+// Part of     what reads weights as float32, rounds to them, or adds them up
+//
+// CuPy has NVRTC take floats below 2^-126 for 0 (-ftz=true, behind whatever options it is given), and edges
+// may have such weights. What is written in assembler is compiled as it stands.
+#pragma once
+
+#ifdef __CUDA_ARCH__
+__device__ __forceinline__ double widened(float value) {
+    double wide;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(value));
+    return wide;
+}
+__device__ __forceinline__ float narrowed(double value) {
+    float narrow;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(narrow) : "d"(value));
+    return narrow;
+}
+__device__ __forceinline__ float sum_of(float a, float b) {
+    float sum;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+}
+#else
+__device__ __forceinline__ double widened(float value) { return value; }
+__device__ __forceinline__ float narrowed(double value) { return static_cast<float>(value); }
+__device__ __forceinline__ float sum_of(float a, float b) { return a + b; }
+#endif
+// So that what is compiled for either type of weights reads alike.
+__device__ __forceinline__ double widened(double value) { return value; }
+__device__ __forceinline__ double sum_of(double a, double b) { return a + b; }
