@@ -152,19 +152,24 @@ class WarmPageRank(MaintainedRanks):
         Those that it would have started from, where it was closed before that, or where too many
         steps were needed.
         """
-        left, self._left_to = self._left_to, None
-        if left is None:
-            return
-        if not left._is_decided:
-            assert left._epoch is not None
-            epoch = left._epoch()
-            with suppress(EpochClosedError, ConvergenceError):
-                if epoch is not None:
-                    with epoch.lock:
-                        left.settle(epoch)
-        left._take_over()
-        self._found = left._found
-        self._is_stale |= left._is_stale
+        if self._left_to is not None:
+            found, is_stale = self._left_to._outcome()
+            self._found, self._left_to = found, None
+            self._is_stale |= is_stale
+
+    def _outcome(self) -> tuple[Ranks | None, bool]:
+        """What has become of it, an epoch's, and whether it is stale; decides it.
+
+        Others ask at the same time: what belongs to an epoch is changed under its lock alone.
+        """
+        epoch = self._epoch() if self._epoch is not None else None
+        if self._is_stale and epoch is not None:
+            with suppress(EpochClosedError, ConvergenceError), epoch.lock:
+                self.settle(epoch)
+        if self._left_to is None:
+            return self._found, self._is_stale
+        found, is_stale = self._left_to._outcome()
+        return found, self._is_stale or is_stale
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         """Ranks by vertex index, stale or not, the degrees then, and how exact they are."""
