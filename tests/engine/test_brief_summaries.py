@@ -13,8 +13,8 @@ from graphtide.gpu_core import table
 from graphtide.gpu_core.algorithms.analytic import Analytic
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
-from graphtide.gpu_core.cuda.analytics.parts import sums
-from graphtide.gpu_core.cuda.analytics.parts.largest import largest
+from graphtide.gpu_core.cuda.analytics.parts.reductions import sums
+from graphtide.gpu_core.cuda.analytics.parts.reductions.largest import largest
 from graphtide.pipeline.graph_worker.findings import Asked, finding
 
 analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))

@@ -10,7 +10,7 @@ import pytest
 from emulated_device import EmulatedDevice
 from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.centrality.katz_centrality import katz_centrality
-from graphtide.gpu_core.cuda.analytics.parts import hub_cache
+from graphtide.gpu_core.cuda.analytics.parts.hubs import hub_cache
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.memory.workspace import Workspace
 from image_engine import ImageEngine

@@ -8,7 +8,8 @@ import pytest
 
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
-from graphtide.gpu_core.cuda.analytics.parts import hubs, slices
+from graphtide.gpu_core.cuda.analytics.parts import slices
+from graphtide.gpu_core.cuda.analytics.parts.hubs import hubs
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.host.analytics.parts import compact_rows as host_rows
 from graphtide.gpu_core.rows import Rows

@@ -5,7 +5,7 @@ the upper half is added to the lower one, item by item, until one item is left: 
 that on its own arrays, and no item takes part in more than ``ceil(log2(n))`` additions, so the
 rounding stays small.
 
-On a GPU: `cuda/analytics/parts/sums.py`.
+On a GPU: `cuda/analytics/parts/reductions/sums.py`.
 
 Source: pairwise summation: Higham, "The accuracy of floating point summation", SIAM Journal on
 Scientific Computing 1993.

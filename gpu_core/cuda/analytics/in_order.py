@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
-from .parts.largest import largest
+from .parts.reductions.largest import largest
 
 
 def ids_to_host(device: Device, vertices: Array | None, count: int) -> npt.NDArray[np.int64]:

@@ -22,7 +22,7 @@ from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
-from ..parts.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
+from ..parts.hubs.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import in_slices, in_slices_bytes
 from ..parts.steps_ahead import steps_to
 

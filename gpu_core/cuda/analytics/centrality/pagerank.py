@@ -40,8 +40,8 @@ from ...device.pending_read import PendingReport
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes
-from ..parts.hubs import NO_HUBS, Hubs, hubs_bytes
-from ..parts.largest import largest
+from ..parts.hubs.hubs import NO_HUBS, Hubs, hubs_bytes
+from ..parts.reductions.largest import largest
 from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 from ..parts.steps_ahead import steps_to
 from .pagerank_start import start_of, start_of_same

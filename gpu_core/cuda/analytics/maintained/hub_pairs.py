@@ -15,8 +15,8 @@ from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.sorting.sorting import Plain, RadixSort
 from ..parts.compact_rows import THREADS, blocks_for, measure_rows, zeros
-from ..parts.hub_cache import choose_hubs
-from ..parts.hubs import OTHER_BYTES
+from ..parts.hubs.hub_cache import choose_hubs
+from ..parts.hubs.hubs import OTHER_BYTES
 from ..parts.pairs import Pairs
 
 _SOURCE: Final = "hub_pairs.cu"

@@ -21,7 +21,7 @@ from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
 from ...memory.scratch import DeviceScratch
 from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
-from .hubs import NO_HUBS, Hubs
+from .hubs.hubs import NO_HUBS, Hubs
 
 _SOURCE: Final = "slices.cu"
 THREADS: Final = constant(_SOURCE, "SLICE_THREADS")

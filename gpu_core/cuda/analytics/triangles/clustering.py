@@ -21,7 +21,7 @@ from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..in_order import ids_to_host
 from ..parts.compact_rows import THREADS, blocks_for
-from ..parts.sums import sum_by_halves
+from ..parts.reductions.sums import sum_by_halves
 from .triangles import DeviceCounts
 
 Int64s = npt.NDArray[np.int64]

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ...device.declarations import constant
-from ...device.device import Array, Device
-from ...device.stream_words import ticket_of
-from .compact_rows import blocks_for
+from ....device.declarations import constant
+from ....device.device import Array, Device
+from ....device.stream_words import ticket_of
+from ..compact_rows import blocks_for
 
 _SOURCE: Final = "largest.cu"
 

@@ -1,6 +1,6 @@
 // largest.cu -- the vertices of the largest values, one a launch.
 //
-// Caller      gpu_core/cuda/analytics/parts/largest.py
+// Caller      gpu_core/cuda/analytics/parts/reductions/largest.py
 // Host twin   gpu_core/table.py: largest()
 #include "block.cuh"
 

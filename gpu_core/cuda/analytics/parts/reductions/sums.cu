@@ -1,6 +1,6 @@
 // sums.cu -- sums of f64 in the one order that every engine keeps: by halves.
 //
-// Caller      gpu_core/cuda/analytics/parts/sums.py
+// Caller      gpu_core/cuda/analytics/parts/reductions/sums.py
 // Host twin   gpu_core/algorithms/shared/sums.py: the same bits
 //
 // Order       the upper half is added to the lower one, item by item, until one item is left. Several of

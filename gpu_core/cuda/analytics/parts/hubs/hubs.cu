@@ -1,6 +1,6 @@
 // hubs.cu -- choose the hubs and the warm vertices of a graph, and give vertices their rows (hubs.cuh).
 //
-// Caller      gpu_core/cuda/analytics/parts/hubs.py
+// Caller      gpu_core/cuda/analytics/parts/hubs/hubs.py
 //
 // Launches    choose_hubs -> order_rows; nothing is read back
 // Order       which vertex has which row of its class depends on scheduling, its class does not.

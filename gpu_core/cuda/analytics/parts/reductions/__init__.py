@@ -1,0 +1,1 @@
+"""One number, or a few, out of a value for every vertex."""

@@ -1,0 +1,1 @@
+"""Headers that kernels of any folder include."""
