@@ -265,7 +265,9 @@ class DynamicGraph(ChangingGraph):
             have had without the epoch. With ``"later"`` ranks on a GPU, whose steps take as long
             as a batch or longer, are left to the epoch: made when it is first asked for them,
             beside batches that go on, and what the graph maintains goes on from there. If the
-            epoch is closed before, it goes on from the ranks before.
+            epoch is closed before, it goes on from the ranks before. A question to the graph for
+            its ranks has open epochs find theirs first, so ask the graph nothing while an epoch's
+            ``lock`` is held.
 
         Raises
         ------

@@ -197,6 +197,8 @@ class CudaEngine(UpdatableGraph):
         try:
             return apply_batch(self, batch)
         except BaseException:
+            # It may have been applied before Ctrl-C came.
+            self.forget_order()
             with self.lock:
                 self._forget_batch()
             raise

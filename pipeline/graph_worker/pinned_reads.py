@@ -11,7 +11,8 @@ writes the files, because it alone holds the lock of the state.
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 from ...gpu_core.errors import CorruptImageError, EngineError, EpochClosedError
@@ -63,6 +64,8 @@ class PinnedReads:
         self._copied: dict[int, SharedArrays] = {}
         #: Boundary -> findings with columns that are shared, and their memory, likewise.
         self._found: dict[int, tuple[Findings, list[SharedArrays]]] = {}
+        #: Held while columns come to the host: results of one boundary at a time wait for that.
+        self._fetching = Lock()
 
     def analyse(
         self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
@@ -82,26 +85,29 @@ class PinnedReads:
         found: dict[str, Finding] = {}
         failed: dict[str, str] = {}
         results: dict[str, Any] = {}
-        with ends_with_its_device(), self._graphs.reading(boundary, checkpoint=False) as pinned:
-            graph = pinned.graph
-            assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
-            lock = graph.lock
-            for name, each in asked.items():
-                # One lock for both: on a GPU, on the stream of epochs, beside batches.
+        with ExitStack() as fetching, ends_with_its_device():
+            with self._graphs.reading(boundary, checkpoint=False) as pinned:
+                graph = pinned.graph
+                assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
+                lock = graph.lock
+                for name, each in asked.items():
+                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
+                    with _failures_of(name, failed), lock:
+                        result = graph.compute(each.kind, **each.arguments)
+                        found[name] = brief_finding(each, result)
+                        if each.written is not None:
+                            results[name] = result
+                    # Before the next one takes memory.
+                    result = None
+                if results:
+                    fetching.enter_context(self._fetching)
+            # Results remain when the graph is let go of: the next one is read while columns, of
+            # which there are a value for each vertex, come to the host.
+            while results:
+                name, result = results.popitem()
                 with _failures_of(name, failed), lock:
-                    result = graph.compute(each.kind, **each.arguments)
-                    found[name] = brief_finding(each, result)
-                    if each.written is not None:
-                        results[name] = result
-                # Before the next one takes memory.
+                    found[name] = with_columns(found[name], asked[name], result)
                 result = None
-        # Results remain when the graph is let go of: the next one is read while columns, of which
-        # there are a value for each vertex, come to the host.
-        while results:
-            name, result = results.popitem()
-            with ends_with_its_device(), _failures_of(name, failed), lock:
-                found[name] = with_columns(found[name], asked[name], result)
-            result = None
         for name in failed:
             found.pop(name, None)
         findings = Findings(found, pinned.source, time.perf_counter() - start, failed)

@@ -55,8 +55,17 @@ class PinQueue:
     @property
     def is_full(self) -> bool:
         """Whether no other graph may be pinned."""
-        answered = (pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
-        return len(self._pins) - sum(answered) >= self.most
+        return len(self._pins) - self._let_go_already >= self.most
+
+    @property
+    def kept(self) -> int:
+        """Graphs that are known to be pinned still."""
+        return self.made - self._let_go_already
+
+    @property
+    def _let_go_already(self) -> int:
+        """Pins whose answer is here before one that is older; their graphs were let go of."""
+        return sum(pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
 
     @property
     def is_reading(self) -> bool:

@@ -1,5 +1,6 @@
 """PageRank that is left to epochs: found beside later batches, with the same bits."""
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from exact_ranks import exact_ranks
-from graphtide import DynamicGraph
+from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.epoch import Epoch
+from graphtide.testing import engine_of
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -119,6 +121,52 @@ def test_epochs_may_be_closed_in_any_order(kind: dict[str, Any]) -> None:
         again = first.pagerank()
     expected = ranks_at_once(kind, lambda batch: batch == 2)
     assert again.pagerank.tobytes() == expected[2]
+
+
+def test_epochs_that_nobody_asks_are_passed_over_however_many() -> None:
+    """Each is pinned while the one before is open, as in a run that is asked for other results."""
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges([0, 1, 2], [1, 2, 3])
+    graph.maintain("pagerank")
+    before = None
+    for batch in range(30):
+        graph.insert_edges([batch], [batch + 5])
+        epoch = graph.pin(settles="later")
+        if before is not None:
+            before.close()
+        before = epoch
+    kept: Any = engine_of(graph).maintained["pagerank"]
+    links, link = 0, getattr(kept, "_ranks", None)
+    while link is not None and not link.is_there:
+        links, link = links + 1, link._before
+    assert links <= 3
+    assert before is not None
+    with before:
+        assert before.pagerank().pagerank.tobytes() == graph.pagerank().pagerank.tobytes()
+
+
+@pytest.mark.parametrize("is_collected", [False, True])
+def test_ranks_of_a_graph_that_has_gone_are_no_start(
+    engine: str, kind: dict[str, Any], is_collected: bool
+) -> None:
+    def ranks(**settles: Any) -> bytes:
+        graph = DynamicGraph(**kind)
+        graph.insert_edges([0, 1, 2, 0], [1, 2, 3, 3])
+        graph.maintain("pagerank")
+        graph.delete_vertices([0, 1, 2, 3])
+        graph.pin(**settles).close()
+        if is_collected:
+            gc.collect()
+        graph.insert_edges([0, 1, 2, 4, 5], [1, 2, 4, 5, 0])
+        return graph.pagerank().pagerank.tobytes()
+
+    assert ranks(settles="later") == ranks(settles=True)
+
+
+def test_other_words_are_refused() -> None:
+    graph = DynamicGraph()
+    with pytest.raises(SettingsError, match="settles='Later' is unknown"):
+        graph.pin(settles="Later")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("is_read", [False, True])

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from emulated_device import EmulatedDevice
+from graphtide.gpu_core.cuda import engine as engine_module
+from graphtide.gpu_core.cuda.update.apply import apply_batch
 from graphtide.gpu_core.graph import DynamicGraph
 
 
@@ -55,3 +57,22 @@ def test_the_order_is_found_once_for_the_same_vertices(
     assert launched()
     assert graph.weakly_connected_components().vertices.tolist() == [3, 9]
     assert before.tolist() == [3, 7, 9]
+
+
+def test_a_batch_that_was_applied_before_it_was_cut_off_counts(
+    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = DynamicGraph(directed=False, ids="dense", engine="cuda")
+    graph.insert_edges([0, 2], [2, 4])
+    assert graph.weakly_connected_components().vertices.tolist() == [0, 2, 4]
+
+    def cut_off(*arguments: Any) -> Any:
+        apply_batch(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine_module, "apply_batch", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            graph.insert_edges([6], [7])
+    assert graph.vertices().tolist() == [0, 2, 4, 6, 7]
+    assert graph.weakly_connected_components().vertices.tolist() == [0, 2, 4, 6, 7]

@@ -171,6 +171,7 @@ def test_a_graph_whose_results_are_here_takes_no_room_while_those_before_it_are_
     here.read()
     assert here.results == [], "results are out of order"
     assert [pin.boundary for pin in here.asked_pins] == [3], "one has room beside that which waits"
+    assert here.lifecycle.pins.kept <= 2, "more are shown than may be kept"
     here.tell(late)
     assert here.lifecycle.pins.results_asked == 0
     here.run()

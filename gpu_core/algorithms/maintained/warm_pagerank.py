@@ -7,28 +7,26 @@ nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which ha
 Nothing else is kept, so an audit has nothing to compare.
 
 Steps take as long as a batch. Where they are *left* to epochs, each epoch makes those of its graph,
-beside later batches, when it is asked for its ranks, and they start from those of the epoch before.
-So ranks are a chain: of each link is known where its start comes from before it is there.
+beside later batches, when it is asked for its ranks (`left_ranks.py`).
 
 What an engine offers: `WarmTwin`, beside the steps themselves.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
-from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ConvergenceError, EpochClosedError
+from ...errors import ConvergenceError
 from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
+from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
@@ -62,13 +60,11 @@ class WarmPageRank(MaintainedRanks):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        #: Of the graph as it was when they were made. Stale ones are a start.
-        self._found: Ranks | None = None
+        #: The ranks of the graph, or, while they are stale, those that steps start from.
+        self._ranks = RankLink()
         self._is_stale = True
-        #: What an epoch has, whose ranks are these once it has found them; None: these are here.
-        self._left_to: WarmPageRank | None = None
-        #: That epoch, of what it has.
-        self._epoch: weakref.ref[Pinned] | None = None
+        #: Of what an epoch has: where it is to put its ranks.
+        self._own: RankLink | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -78,8 +74,7 @@ class WarmPageRank(MaintainedRanks):
     @property
     def nbytes(self) -> int:
         """8 bytes a vertex record, 4 of degrees, 8 of users' ids where they are not the indices."""
-        found = (self._left_to or self)._found
-        return 0 if found is None else int(found.ranks.nbytes)
+        return self._ranks.nbytes
 
     def begin(self, reader: Reader) -> None:
         """Make steps from the ranks that there were.
@@ -89,27 +84,39 @@ class WarmPageRank(MaintainedRanks):
         ConvergenceError
             Too many would be needed.
         """
-        self._take_over()
         self.forget()
-        if reader.num_vertices == 0:
-            self._found = None
-            return
         adjacencies, start = adjacencies_of(reader), None
-        out = adjacencies.out
-        if self._found is not None:
-            kept = self._found.ranks
-            start = _twin(reader).start_at(reader.workspace, out, kept, self.alpha)
-        self._found = make_steps(
-            reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
-            max_iter=self.max_iter,
-        )  # fmt: skip
+        if reader.num_vertices == 0:
+            self._ranks = RankLink()
+            return
+        out, before = adjacencies.out, self._ranks.ranks()
+        if before is not None:
+            start = _twin(reader).start_at(reader.workspace, out, before.ranks, self.alpha)
+        try:
+            found = make_steps(
+                reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
+                max_iter=self.max_iter,
+            )  # fmt: skip
+        except ConvergenceError:
+            if self._own is not None:
+                self._own.give_up()
+            raise
         if not adjacencies.directed:
-            self._found.ranks.degrees = out.degree.copy()
+            found.ranks.degrees = out.degree.copy()
+        self._ranks = RankLink(found)
+        if self._own is not None:
+            # The bound is known last: then all is there, for whoever works on another stream.
+            if callable(found.error_bound):
+                found = found._replace(error_bound=found.error_bound())
+            self._own.put(found)
+            self._ranks = self._own
         self._is_stale = False
 
     def settle(self, reader: Reader) -> None:
-        """Make steps if the graph has changed."""
-        self._take_over()
+        """Make steps if the graph has changed, or if an epoch that was to make them has not."""
+        if not (self._is_stale or self._ranks.is_there):
+            self._ranks.ranks()
+            self._is_stale = not self._ranks.is_there
         if self._is_stale:
             self.begin(reader)
 
@@ -124,69 +131,43 @@ class WarmPageRank(MaintainedRanks):
     def state(self, reader: Reader) -> Ranks:
         """The ranks of the graph as it is, which has a vertex."""
         self.settle(reader)
-        assert self._found is not None
-        return self._found
+        found = self._ranks.ranks()
+        assert found is not None
+        return found
 
     def frozen(self) -> WarmPageRank:
         """Copy it for an epoch of the graph as it is."""
-        if self._left_to is not None and self._left_to._is_decided:
-            self._take_over()
+        self._ranks.shorten()
         return copy(self)
 
     def leave_to(self, frozen: Maintained, epoch: Pinned) -> None:
         """Have an epoch make the steps, with the copy that `frozen` has just given it."""
         assert isinstance(frozen, WarmPageRank)
-        if self._is_stale:
-            frozen._epoch = weakref.ref(epoch)
-            self._found, self._left_to, self._is_stale = None, frozen, False
-
-    @property
-    def _is_decided(self) -> bool:
-        """Whether the epoch that this is of has found its ranks, or never will."""
-        epoch = self._epoch() if self._epoch is not None else None
-        return not self._is_stale or epoch is None or epoch.is_closed
-
-    def _take_over(self) -> None:
-        """Take the ranks that were left to an epoch, which makes its steps now if it has not.
-
-        Those that it would have started from, where it was closed before that, or where too many
-        steps were needed.
-        """
-        if self._left_to is not None:
-            found, is_stale = self._left_to._outcome()
-            self._found, self._left_to = found, None
-            self._is_stale |= is_stale
-
-    def _outcome(self) -> tuple[Ranks | None, bool]:
-        """What has become of it, an epoch's, and whether it is stale; decides it.
-
-        Others ask at the same time: what belongs to an epoch is changed under its lock alone.
-        """
-        epoch = self._epoch() if self._epoch is not None else None
-        if self._is_stale and epoch is not None:
-            with suppress(EpochClosedError, ConvergenceError), epoch.lock:
-                self.settle(epoch)
-        if self._left_to is None:
-            return self._found, self._is_stale
-        found, is_stale = self._left_to._outcome()
-        return found, self._is_stale or is_stale
+        if not self._is_stale:
+            return
+        if epoch.num_vertices == 0:
+            # As `begin` has it: the ranks before are of a graph that has gone.
+            self._ranks = frozen._ranks = RankLink()
+            return
+        frozen._own = RankLink.left_to(epoch, self._ranks)
+        self._ranks, self._is_stale = frozen._own, False
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         """Ranks by vertex index, stale or not, the degrees then, and how exact they are."""
-        self._take_over()
         arrays: dict[str, npt.NDArray[np.generic]] = {}
         arrays[RANKS] = ranks = np.zeros(reader.vertex_count)
         residual = bound = 0.0
-        steps = 0
-        if self._found is not None:
-            kept, steps, residual, bound_of = self._found
+        steps, before = 0, self._ranks.ranks()
+        if before is not None:
+            kept, steps, residual, bound_of = before
             found, degrees = kept.by_index(), kept.degrees_by_index()
             ranks[: found.size] = found
             bound = bound_of() if callable(bound_of) else bound_of
             if degrees is not None:
                 arrays[DEGREES] = np.zeros(ranks.size, np.uint32)
                 arrays[DEGREES][: degrees.size] = degrees
-        numbers = self._numbers((residual, bound), (int(self._is_stale), 0, steps))
+        is_stale = self._is_stale or not self._ranks.is_there
+        numbers = self._numbers((residual, bound), (int(is_stale), 0, steps))
         return arrays | {NUMBERS: numbers}
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
@@ -207,7 +188,7 @@ class WarmPageRank(MaintainedRanks):
             residual, bound, is_stale, steps = 0.0, 0.0, 1, 0
         if ranks.any():
             kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks, degrees)
-            self._found = Ranks(kept, steps, residual, bound)
+            self._ranks = RankLink(Ranks(kept, steps, residual, bound))
             self._is_stale = bool(is_stale)
         return True
 

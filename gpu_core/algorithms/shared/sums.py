@@ -21,7 +21,7 @@ def sum_by_halves(values: npt.NDArray[np.float64]) -> float:
     """Sum of float64[n], which is not changed; of none 0."""
     size = values.size
     if size < 2:
-        return float(values.sum())
+        return float(values[0]) if size else 0.0
     # The largest power of two below the size: from the second step on both halves are full.
     half = 1 << ((size - 1).bit_length() - 1)
     sums = values[:half].copy()

@@ -45,7 +45,7 @@ Array = Any
 #: Most bytes of a result that is copied to page-locked memory.
 _MOST_LOCKED_BYTES = 8 << 20
 
-#: Most bytes that the driver takes from any memory of the host at once, and copies later.
+#: Most bytes that the driver takes from pageable memory of the host at once, and copies later.
 _MOST_TAKEN_BYTES = 64 << 10
 
 #: Most bytes that come to the host through the page-locked memory of a thread.
@@ -143,10 +143,12 @@ class Device:
 
         CuPy's way, through page-locked memory with an event each time, takes 40 to 80 us, as long
         as a small search. Few bytes are therefore given to the driver as they are, which takes
-        them before it returns.
+        them before it returns: from pageable memory, so they are copied there first.
         """
         self._enter()
         array = np.asarray(array, order="C")
+        if array.nbytes <= _MOST_TAKEN_BYTES:
+            array = array.copy()
         with self.errors_named("copying to the device", asked=array.nbytes):
             if not 0 < array.nbytes <= _MOST_TAKEN_BYTES:
                 return self.xp.asarray(array)
@@ -159,6 +161,8 @@ class Device:
     def fill_bytes(self, address: int, size: int, value: int) -> None:
         """Give so many bytes at an address of the device the same value, after all work before."""
         self._enter()
+        if size == 0:
+            return
         try:
             stream = self.xp.cuda.get_current_stream().ptr
             self._runtime.memsetAsync(address, value, size, stream)

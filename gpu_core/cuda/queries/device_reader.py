@@ -8,7 +8,8 @@ host memory, made when it is first needed and kept until the next batch.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,11 +45,17 @@ def _are_present(states: Array) -> Array:
     return states & np.uint32(PRESENT_BIT) != 0
 
 
-class _Order(NamedTuple):
+class _Order:
     """Vertices in increasing order of users' ids, and these; see `vertex_order.py`."""
 
-    indices: Array | None
-    ids: Array | None
+    def __init__(self, device: Device, arena: DeviceArena) -> None:
+        self._device, self._arena = device, arena
+        self.indices: Array | None = order_by_id(device, arena)
+
+    @cached_property
+    def ids(self) -> Array | None:
+        """As `DeviceReader.ids_in_order`."""
+        return ids_in_order(self._device, self._arena, self.indices)
 
 
 class DeviceReader(DeviceGraph):
@@ -153,8 +160,7 @@ class DeviceReader(DeviceGraph):
     def _vertices_in_order(self) -> _Order:
         """The order, which most batches leave as it is; nobody writes to its arrays."""
         if self._order is None:
-            indices = order_by_id(self.device, self.arena)
-            self._order = _Order(indices, ids_in_order(self.device, self.arena, indices))
+            self._order = _Order(self.device, self.arena)
         return self._order
 
     def id_table(self) -> Array | None:

@@ -102,6 +102,7 @@ class PinnedDeviceGraph(DeviceReader):
             self._is_closed = True
             self.forget_copies()
             self.forget_order()
+            self.maintained.clear()
             self.arena.image = self.arena.image[:0].copy()
         self._release()
         # Each copy is as large as the graph was: the pool finds few that serve the next one.
