@@ -155,9 +155,7 @@ def test_batches_behind_a_pin_are_asked_for_with_it() -> None:
     assert here.results == [2, 4, 6, 8, 10]
 
 
-def test_a_graph_whose_results_are_here_takes_no_room_while_those_before_it_are_on_their_way() -> (
-    None
-):
+def test_a_graph_takes_no_room_once_its_results_are_here_before_older_ones() -> None:
     here = world(20, analytics_every=1, window=20, epochs=2)
     here.has_columns = False
     here.tell(RunStarted())

@@ -1,4 +1,4 @@
-"""Ranks that may be left to an epoch: a chain, of which each link knows where its start comes from.
+"""Ranks that may be left to an epoch: each knows the ranks before, from which its steps start.
 
 An epoch makes the steps of its graph when it is asked for ranks, from those of the link before.
 Where it is closed unasked, or its steps do not converge, what comes after it starts from the ranks
@@ -62,9 +62,9 @@ class RankLink:
         return None if epoch is None or epoch.is_closed or self._has_failed else epoch
 
     def ranks(self) -> Ranks | None:
-        """The ranks, which their epoch finds now if it is open; else the newest before that are.
+        """The ranks, which their epoch finds now if it is open; else the newest that are there.
 
-        No epoch's lock is held but that of a newer link.
+        Takes the locks of open epochs, of newer ones before those of older ones.
         """
         link = self
         while not link.is_there:
@@ -73,13 +73,13 @@ class RankLink:
                 with suppress(ConvergenceError), epoch.lock:
                     if not epoch.is_closed:
                         epoch.maintained["pagerank"].settle(epoch)
-            # Either is what it was when it was looked at: ranks that are there stay.
+            # No longer open, or its steps did not converge.
             if not link.is_there and before is not None:
                 link = before
         return link._found
 
     def shorten(self) -> None:
-        """Pass over epochs that will find nothing any more, so that the chain is as long as few."""
+        """Leave out epochs that can find nothing any more, so that chains stay short."""
         link: RankLink | None = self
         while link is not None and not link.is_there:
             before = link._before

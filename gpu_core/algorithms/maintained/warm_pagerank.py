@@ -103,8 +103,9 @@ class WarmPageRank(MaintainedRanks):
             raise
         if not adjacencies.directed:
             found.ranks.degrees = out.degree.copy()
-        self._ranks = RankLink(found)
-        if self._own is not None:
+        if self._own is None:
+            self._ranks = RankLink(found)
+        else:
             # The bound is known last: then all is there, for whoever works on another stream.
             if callable(found.error_bound):
                 found = found._replace(error_bound=found.error_bound())
@@ -141,7 +142,7 @@ class WarmPageRank(MaintainedRanks):
         return copy(self)
 
     def leave_to(self, frozen: Maintained, epoch: Pinned) -> None:
-        """Have an epoch make the steps, with the copy that `frozen` has just given it."""
+        """Have the epoch make the steps; ``frozen`` is the copy that it was given."""
         assert isinstance(frozen, WarmPageRank)
         if not self._is_stale:
             return
