@@ -31,7 +31,7 @@ from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
 from .graph_worker.findings import Findings, SharedFindings
 from .graph_worker.notice import GraphStoppedError, Notice
-from .graph_worker.pinned import Arrays, Copy, PinAsked
+from .graph_worker.pinned import Arrays, Copy, PinAnswer, PinAsked
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .graph_worker.shared_arrays import ArraysAddress, open_arrays
 from .log_watch import Follow, LogWatch
@@ -44,7 +44,6 @@ from .state_machine.applies import Applies
 from .state_machine.events import Event
 from .state_machine.in_flight import TasksInFlight, span_of_run
 from .state_machine.instructions import (
-    Analyse,
     Apply,
     Capture,
     Discard,
@@ -99,7 +98,7 @@ class RunLoop:
         self._tasks: TasksInFlight | None = None
         self._loads = Loads(self._report)
         self._applies = Applies(machine.applied)
-        #: What Analyse brought, by boundary, and Capture, until it is given to the writer.
+        #: What Pin brought, by boundary, and Capture, until it is given to the writer.
         self._findings: dict[int, Findings] = {}
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
@@ -212,16 +211,20 @@ class RunLoop:
         match instruction:
             case StartGraph(generation):
                 self._report(self._start_graph(generation))
-            case Pin(_, boundary):
+            case Pin(_, boundary, results):
                 asked = _pin_asked(instruction)
-                self._ask("pin", tasks.pin_graph, boundary, asked, executor="default")
-            case Analyse(_, boundary, results):
+                if not results:
+                    self._ask("pin", tasks.pin_graph, boundary, asked, executor="default")
+                    return
+                if not instruction.epoch:
+                    self._progress("analytics")
                 wanted = self._files.asked(results, boundary)
-                analyse = partial(tasks.analyse_pinned, share=self._shares)
-                self._read("analytics", analyse, boundary, wanted)
+                analyse = partial(tasks.pin_and_analyse, share=self._shares)
+                self._ask("analytics", analyse, boundary, asked, wanted, executor="default")
             case Capture(_, boundary):
+                self._progress("checkpoint")
                 copy = partial(tasks.copy_pinned, share=self._shares)
-                self._read("checkpoint", copy, boundary)
+                self._ask("checkpoint", copy, boundary, executor="default")
             case WriteResults(boundary):
                 write = self._files.write_results
                 self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
@@ -335,11 +338,6 @@ class RunLoop:
 
     # -- what the graph is asked for
 
-    def _read(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
-        """Have a task read the oldest pinned graph beside the actor, and fetch what it brings."""
-        self._progress(kind)
-        self._ask(kind, task, boundary, *arguments, executor="default")
-
     def _ask(
         self,
         kind: str,
@@ -385,18 +383,11 @@ class RunLoop:
             case "apply":
                 self._hear(answer)
                 return self._taken(generation, number)
-            case "analytics" if isinstance(answer, SharedFindings):
-                return self._opened(generation, number, answer)
-            case "analytics":
-                return self._analysed(generation, number, answer)
+            case "pin" | "analytics":
+                self._pinned(generation, number, answer)
+                return None
             case "findings":
                 return self._analysed(generation, number, answer, is_shared=True)
-            case "pin" if answer.kept == "missed":
-                return None
-            case "pin":
-                is_epoch = answer.kept == "epoch"
-                self._report(events.Pinned(generation, number, is_epoch, answer.room))
-                return self._applied(generation, self._applies.reach(number))
             case "checkpoint":
                 self._copy = answer
                 if answer.notice is not None:
@@ -420,6 +411,25 @@ class RunLoop:
             return events.GraphFailed(generation, notice.error)
         self._report(events.BatchFailed(generation, notice.failed_batch, notice.error))
         return events.BatchesApplied(generation, notice.boundary)
+
+    def _pinned(self, generation: int, boundary: int, answer: PinAnswer) -> None:
+        """A graph was pinned, unless it never stood there, and results were computed of it."""
+        if answer.kept == "missed":
+            return
+        self._report(self._applied(generation, self._applies.reach(boundary)))
+        is_epoch = answer.kept == "epoch"
+        self._report(events.Pinned(generation, boundary, is_epoch, answer.room))
+        if (findings := answer.findings) is not None:
+            self._ended.put(partial(self._computed, generation, boundary, findings))
+
+    def _computed(
+        self, generation: int, boundary: int, findings: Findings | SharedFindings
+    ) -> Event | None:
+        if self._tasks is None or self._tasks.generation.number != generation:
+            return None
+        if isinstance(findings, SharedFindings):
+            return self._opened(generation, boundary, findings)
+        return self._analysed(generation, boundary, findings)
 
     def _opened(self, generation: int, boundary: int, shared: SharedFindings) -> Event | None:
         """Take columns to us; None where they have to be sent."""

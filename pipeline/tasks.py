@@ -33,7 +33,7 @@ from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor
 from .graph_worker.batches import LoadedBatch
-from .graph_worker.findings import Asked, Findings, SharedFindings
+from .graph_worker.findings import Asked, Findings
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.kept_graph import KeptGraph
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
@@ -119,12 +119,21 @@ def pin_graph(actor_key: str, boundary: int, asked: PinAsked) -> PinAnswer:
         return _actor_beside(actor_key).pin(asked)
 
 
-def analyse_pinned(
-    actor_key: str, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
-) -> Findings | SharedFindings:
-    """Compute results of the oldest graph that is pinned, beside the actor."""
+def pin_and_analyse(
+    actor_key: str,
+    boundary: int,
+    asked: PinAsked,
+    results: Mapping[str, Asked],
+    *,
+    share: bool = False,
+) -> PinAnswer:
+    """Keep the graph when it stands at a boundary, and compute results of it, beside the actor."""
     with _errors_forget_the_graph():
-        return _actor_beside(actor_key).reads.analyse(boundary, asked, share=share)
+        actor = _actor_beside(actor_key)
+        answer = actor.pin(asked)
+        if answer.kept == "missed":
+            return answer
+        return replace(answer, findings=actor.reads.analyse(boundary, results, share=share))
 
 
 def send_findings(actor_key: str, boundary: int) -> Findings:

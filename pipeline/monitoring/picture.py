@@ -152,7 +152,7 @@ class Painter:
             arena_edges=memory.num_edges if memory else 0,
             limit_bytes=memory.limit_bytes if memory else 0,
             adjacency_bytes=memory.adjacency_bytes if memory else (),
-            epochs=machine.pins.kept,
+            epochs=machine.pinned,
             most_epochs=machine.pins.most,
             waits=self.waits,
             wait_seconds=self.wait_seconds,

@@ -81,7 +81,10 @@ class GraphFailed:
 
 @dataclass(frozen=True)
 class Analysed:
-    """Results of a boundary are computed, and at hand for WriteResults; may come out of order."""
+    """Results of a boundary are computed, and at hand for WriteResults; may come out of order.
+
+    Behind the Pinned of that boundary.
+    """
 
     generation: int
     boundary: int
@@ -91,7 +94,10 @@ class Analysed:
 
 @dataclass(frozen=True)
 class Pinned:
-    """The graph of a boundary is kept as it is, at hand for Analyse and Capture."""
+    """The graph of a boundary was kept as it was, and is at hand for Capture if it is to be copied.
+
+    If results are due, it is not told before these are computed.
+    """
 
     generation: int
     boundary: int

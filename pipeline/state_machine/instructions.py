@@ -23,16 +23,17 @@ class Load:
 
 @dataclass(frozen=True)
 class Pin:
-    """Keep the graph as it is when it stands at a boundary; answered by Pinned.
+    """Keep the graph as it is when it stands at a boundary, and compute the results due there.
 
-    Where a batch before it cannot be applied it is not answered. What it is for says until when.
+    Answered by Pinned, and by Analysed behind it if there are results; by neither where a batch
+    before the boundary cannot be applied. What the graph is kept for says until when.
     """
 
     generation: int
     boundary: int
-    #: Names of the results that are due: they are computed first.
+    #: Names of the results that are due.
     results: tuple[str, ...]
-    #: Whether a checkpoint is due.
+    #: Whether a checkpoint is due: the graph is copied when the results are there.
     checkpoint: bool
     #: Whether batches follow, or may, so that an epoch is wanted.
     epoch: bool
@@ -46,16 +47,6 @@ class Apply:
     batch_id: int
     #: Pin of the boundary before it that was asked for and not answered: it comes first.
     behind: Pin | None = None
-
-
-@dataclass(frozen=True)
-class Analyse:
-    """Compute results of the oldest graph that is pinned; answered by Analysed."""
-
-    generation: int
-    boundary: int
-    #: Their names.
-    results: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -96,14 +87,5 @@ class Finish:
 
 
 Instruction = (
-    StartGraph
-    | Load
-    | Pin
-    | Apply
-    | Analyse
-    | Capture
-    | WriteResults
-    | WriteCheckpoint
-    | Discard
-    | Finish
+    StartGraph | Load | Pin | Apply | Capture | WriteResults | WriteCheckpoint | Discard | Finish
 )

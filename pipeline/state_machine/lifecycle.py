@@ -7,9 +7,9 @@ reports what became of them::
     event                             instruction
     RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
     GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
-    BatchLoaded                       Pin               keep the graph of a boundary as it is
-    BatchesApplied  BatchFailed       Apply             hand a batch to the graph
-    Pinned          GraphFailed       Analyse, Capture  compute results of a pinned graph, copy it
+    BatchLoaded                       Apply             hand a batch to the graph
+    BatchesApplied  BatchFailed       Pin               keep the graph of a boundary for its results
+    Pinned          GraphFailed       Capture           copy a pinned graph
     Analysed        Captured          WriteResults, WriteCheckpoint
     Written         WriteFailed       Discard           forget what a lost generation was asked for
                                       Finish            the run is over, with or without an error
@@ -25,17 +25,19 @@ At such a boundary the graph is *pinned*: an epoch (`gpu_core.epoch`) keeps it a
 go on. A question and its answer take longer than a batch, so none is waited for: a pin is asked for
 together with the last batch before it, and the batches behind it, which name it, at once. The graph
 worker makes it when the graph stands there, before it goes on. Epochs are read one after the other,
-in the order of their boundaries: results are computed from each, then it is copied for the
-checkpoint, whichever of them are due, and then it is let go of. There are at most ``epochs`` of
-them, made or about to be. While there are so many, batches wait at the next boundary where
-something is due. They also wait while the graph itself is pinned, which it is at the end of the
-log, or if there is no room for any epoch. Where there is room for fewer epochs than are allowed,
-the graph worker waits until one is let go of, and that is how many there are from then on.
+in the order of their boundaries: results are computed from each, as the pin says, then it is copied
+for the checkpoint, whichever of them are due, and then it is let go of. There are at most
+``epochs`` of them, made or about to be. While there are so many, batches wait at the next boundary
+where something is due. They also wait while the graph itself is pinned, which it is at the end of
+the log, or if there is no room for any epoch; after that they are not asked for beyond the next
+pin before that is answered. Where there is room for fewer epochs than are allowed, the graph worker
+waits until one is let go of, and that is how many there are from then on.
 
 Writes happen in the order in which they were asked for, which is that of the boundaries. So a
 checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
 it owes nothing for the past. Columns of results and copies of the graph are arrays in memory until
-they are written: no epoch is read while `MOST_WRITES` of them wait for the disk. Results of which
+they are written. So nothing is copied while `MOST_WRITES` of them wait for the disk, and no other
+graph is pinned while those that wait, and the pinned ones, are ``epochs`` more. Results of which
 only the values in the summary are kept may be any number.
 
 Two numbers bound the loads: the *window* those that are not applied, which is memory, and
@@ -57,9 +59,8 @@ Invariants
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
 * a Pin is asked for after all batches before its boundary, and before any behind it
-* at most one Capture is being performed, of the oldest pin, or `pin_queue.MOST_ASKED` Analyse, of
-  the oldest that are not answered; batches are applied only beside these, if there are epochs
-* no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes of arrays wait
+* at most one Capture is being performed, of the oldest pin
+* no more than ``epochs`` graphs are pinned, and ``epochs + MOST_WRITES`` writes of arrays wait
 * after Finish nothing is asked for
 
 Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
@@ -112,7 +113,7 @@ from .pin_queue import PinQueue
 #: last writes. ``finished``.
 State = Literal["idle", "down", "starting", "applying", "holding", "ending", "finished"]
 
-#: Writes of arrays that may wait for the disk, beyond which no epoch is read.
+#: Writes of arrays that may wait for the disk, beyond which nothing is copied.
 MOST_WRITES = 4
 
 
@@ -241,8 +242,8 @@ class Lifecycle:
         None: they flow, or there is no graph that they could wait for.
         """
         is_held = self._is_held
-        if is_held and self.pins and (self.pins.is_reading or self._may_read):
-            return "analytics" if self.pins.reads_results else "disk"
+        if is_held and self.pins and not self._disk_is_behind:
+            return "analytics" if self.pins.waits_for_results else "disk"
         waits_for_writes = is_held or self.state in ("down", "ending")
         return "disk" if self.writing and waits_for_writes else None
 
@@ -253,7 +254,7 @@ class Lifecycle:
         if max(self.applied, self.pins.newest_boundary) >= self.end:
             return False
         at_barrier = self.state == "applying" and self.applied == self.barrier
-        return self.state == "holding" or (at_barrier and self.pins.is_full)
+        return self.state == "holding" or (at_barrier and not self._may_pin)
 
     @property
     def _is_held(self) -> bool:
@@ -263,9 +264,19 @@ class Lifecycle:
         return at_barrier or (held is not None and self.applied >= held)
 
     @property
-    def _may_read(self) -> bool:
-        """Whether there is room for what is read of another epoch until it is written."""
-        return sum(self._writes) + self.pins.results_asked < MOST_WRITES
+    def pinned(self) -> int:
+        """Graphs that are pinned."""
+        return self.pins.kept(self.applied)
+
+    @property
+    def _disk_is_behind(self) -> bool:
+        """Whether what waits to be written, or will, takes as much memory as it may."""
+        return len(self.pins) + sum(self._writes) >= self.pins.most + MOST_WRITES
+
+    @property
+    def _may_pin(self) -> bool:
+        """Whether there is room for another pinned graph, and for what is read of it."""
+        return not self.pins.is_full and not self._disk_is_behind
 
     @property
     def _caught(self) -> int:
@@ -361,19 +372,24 @@ class Lifecycle:
             case Pinned():
                 self.pins.pinned(event)
             case Analysed():
-                for each in self.pins.analysed(event):
-                    self.analysed = each.boundary
-                    self._writes.append(each.has_columns)
-                    instructions.append(WriteResults(each.boundary))
+                instructions += self._write_results(self.pins.analysed(event))
             case Captured():
-                self.pins.captured()
                 instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
                 self.checkpointed = event.boundary
                 self._lost_in_a_row = 0
                 self._writes.append(True)
+                instructions += self._write_results(self.pins.captured())
         if self.state in ("applying", "holding"):
             self.state = "applying" if self.pins.held_boundary is None else "holding"
         return instructions + self._proceed(now)
+
+    def _write_results(self, at_hand: list[Analysed]) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        for each in at_hand:
+            self.analysed = each.boundary
+            self._writes.append(each.has_columns)
+            instructions.append(WriteResults(each.boundary))
+        return instructions
 
     def _lose(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
@@ -408,8 +424,8 @@ class Lifecycle:
         if self.state not in ("applying", "holding"):
             return []
         instructions = self._loads()
-        while self._may_read and (read := self.pins.read()):
-            instructions.append(read)
+        if sum(self._writes) < MOST_WRITES and (capture := self.pins.capture()):
+            instructions.append(capture)
         if self.state == "applying":
             self._look_at_the_clock(now)
         while self.state == "applying":
@@ -438,7 +454,9 @@ class Lifecycle:
             return
         is_time = now - self._last_checkpoint_seconds >= self.rules.checkpoint_seconds
         if is_time and self.apply_next > self._caught:
-            self._clock_boundary = self.apply_next
+            # Where results are computed, it would have to wait for them.
+            is_pinned = self.pins.unanswered(self.apply_next) is not None
+            self._clock_boundary = self.apply_next + int(is_pinned)
 
     def _between_batches(self, now: float) -> list[Instruction]:
         """All before a boundary is asked for, and something is due there."""
@@ -451,7 +469,7 @@ class Lifecycle:
                 return []
             self.state = "ending"
             return self._proceed(now)
-        if self.pins.is_full or self.pins.unanswered(boundary):
+        if not self._may_pin or self.pins.unanswered(boundary):
             return []
         if checkpoint:
             self._clock_boundary = None

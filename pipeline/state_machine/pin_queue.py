@@ -1,12 +1,12 @@
 """Pinned graphs in the order in which they are read, and the purpose of each.
 
 Batches go on beside an epoch, but each takes memory, so there is a most of them. They are asked for
-ahead, as many as there may be, and made in the order of their boundaries. They are read one after
-the other, the oldest first: its results are computed, then it is copied, and then let go of.
-Results of the next few are asked for while those of the first are computed, so that the graph
-worker need not wait for the next question; it computes them in that order. Answers of either kind
-may overtake one another on their way here, and those without columns overtake those with some. A
-graph whose answer is here takes no room any more, even where one before it is waited for.
+ahead, as many as there may be, together with the results that are due of each, so that the graph
+worker need not wait for a question between pinning a graph and reading it. It pins and reads them
+in the order of their boundaries: results are computed, then the graph is copied if a checkpoint is
+due, which is asked for when the results are here, and then it is let go of. Answers may overtake
+one another on their way here, those without columns those with some. A graph whose answer is here
+takes no room any more, even where one before it is waited for.
 
 Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 """
@@ -15,11 +15,7 @@ from collections import deque
 from itertools import islice
 
 from .events import Analysed, Pinned
-from .instructions import Analyse, Capture, Pin
-
-#: Boundaries whose results may be asked for at once: as many as are computed between a question
-#: and its answer, and the answer and the next question.
-MOST_ASKED = 4
+from .instructions import Capture, Pin
 
 
 class PinQueue:
@@ -38,14 +34,13 @@ class PinQueue:
         self._pins: deque[Pin] = deque()
         #: How many of them, from the oldest on, are known to be made.
         self.made = 0
-        #: Boundary of the newest that is the graph itself, for lack of room; None: there was room.
-        self._held: int | None = None
-        #: Newest boundary whose results were asked for; -1: none was of this generation.
-        self._newest_asked = -1
-        #: Boundaries whose results were asked for and are not at hand in their order, and what came
-        #: of those already.
-        self._analysing: deque[int] = deque()
+        #: Whether the newest that is known to be made is the graph itself: there was no room for an
+        #: epoch, and may be none for the next one.
+        self._has_no_room = False
+        #: Results by boundary that are here, but not those of an older one.
         self._answers: dict[int, Analysed] = {}
+        #: Newest boundary whose results are at hand; -1: none of this generation are.
+        self._analysed = -1
         #: Whether the oldest is being copied.
         self._is_capturing = False
 
@@ -57,10 +52,10 @@ class PinQueue:
         """Whether no other graph may be pinned."""
         return len(self._pins) - self._let_go_already >= self.most
 
-    @property
-    def kept(self) -> int:
-        """Graphs that are known to be pinned still."""
-        return self.made - self._let_go_already
+    def kept(self, applied: int) -> int:
+        """Graphs that are pinned, where one has got to the boundary ``applied``."""
+        made = sum(pin.boundary <= applied for pin in self._pins)
+        return max(made, self.made) - self._let_go_already
 
     @property
     def _let_go_already(self) -> int:
@@ -68,28 +63,17 @@ class PinQueue:
         return sum(pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
 
     @property
-    def is_reading(self) -> bool:
-        """Whether something is made of the oldest."""
-        return self._is_capturing or bool(self._analysing)
-
-    @property
-    def results_asked(self) -> int:
-        """Boundaries whose results were asked for and are not at hand, and may have columns."""
-        without = (not answer.has_columns for answer in self._answers.values())
-        return len(self._analysing) - sum(without)
-
-    @property
-    def reads_results(self) -> bool:
+    def waits_for_results(self) -> bool:
         """Whether results are what is to be had next."""
-        return bool(self._analysing) or (bool(self._pins) and self._needs_results(self._pins[0]))
+        return bool(self._pins) and self._needs_results(self._pins[0])
 
     def _needs_results(self, pin: Pin) -> bool:
-        return bool(pin.results) and pin.boundary > self._newest_asked
+        return bool(pin.results) and pin.boundary > self._analysed
 
     @property
     def held_boundary(self) -> int | None:
-        """Where the graph itself is pinned, or is to be, so that batches wait; None: nowhere."""
-        held = (pin.boundary for pin in self._pins if not pin.epoch or pin.boundary == self._held)
+        """Where the graph itself is pinned, or may be, so that batches wait; None: nowhere."""
+        held = (pin.boundary for pin in self._pins if not pin.epoch or self._has_no_room)
         return next(held, None)
 
     def unanswered(self, boundary: int) -> Pin | None:
@@ -123,11 +107,7 @@ class PinQueue:
             if self._pins[number].boundary == answer.boundary:
                 self.made = number + 1
                 break
-        if not answer.is_epoch:
-            self._held = answer.boundary
-        elif self._held == answer.boundary:
-            # The second of that boundary, for which there is room by now.
-            self._held = None
+        self._has_no_room = not answer.is_epoch
         if answer.room is not None:
             self.most = max(answer.room, 1)
 
@@ -141,44 +121,41 @@ class PinQueue:
         self._pins.popleft()
         self.made -= 1
 
-    def read(self) -> Analyse | Capture | None:
-        """The next request; None: there is none, or enough are pending."""
-        if self._is_capturing or len(self._analysing) - len(self._answers) >= MOST_ASKED:
-            return None
-        for pin in islice(self._pins, self.made):
-            if pin.boundary in self._analysing:
-                if pin.checkpoint:
-                    return None  # it is copied before the next one is read
-            elif self._needs_results(pin):
-                self._newest_asked = pin.boundary
-                self._analysing.append(pin.boundary)
-                return Analyse(pin.generation, pin.boundary, pin.results)
-            elif self._analysing:
-                return None
-            else:
-                self._is_capturing = True
-                return Capture(pin.generation, pin.boundary)
-        return None
-
     def analysed(self, answer: Analysed) -> list[Analysed]:
         """Results are here; gives those that are at hand by that, in the order of boundaries."""
         self._answers[answer.boundary] = answer
+        return self._at_hand()
+
+    def _at_hand(self) -> list[Analysed]:
+        """Take results that are here in their order, up to those of a graph that is copied next."""
         at_hand = []
-        while self._analysing and self._analysing[0] in self._answers:
-            at_hand.append(self._answers.pop(self._analysing.popleft()))
-            if not self._pins[0].checkpoint:
+        while self.waits_for_results and self._pins[0].boundary in self._answers:
+            pin = self._pins[0]
+            self._analysed = pin.boundary
+            at_hand.append(self._answers.pop(pin.boundary))
+            if not pin.checkpoint:
                 self._let_go()
         return at_hand
 
-    def captured(self) -> None:
-        """The copy of the oldest is at hand."""
+    def capture(self) -> Capture | None:
+        """The copy that can be asked for now; None: there is none."""
+        if self._is_capturing or not self.made:
+            return None
+        pin = self._pins[0]
+        if not pin.checkpoint or self._needs_results(pin):
+            return None
+        self._is_capturing = True
+        return Capture(pin.generation, pin.boundary)
+
+    def captured(self) -> list[Analysed]:
+        """The copy of the oldest is at hand; gives what `analysed` does."""
         self._is_capturing = False
         self._let_go()
+        return self._at_hand()
 
     def forget(self) -> None:
         """The generation is lost; another may have room again."""
         self._pins.clear()
-        self._analysing.clear()
         self._answers.clear()
-        self._is_capturing, self._held = False, None
-        self.most, self.made, self._newest_asked = self._asked_most, 0, -1
+        self._is_capturing = self._has_no_room = False
+        self.most, self.made, self._analysed = self._asked_most, 0, -1

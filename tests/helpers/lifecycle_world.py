@@ -13,7 +13,6 @@ from graphtide.pipeline.state_machine.events import (
     Written,
 )
 from graphtide.pipeline.state_machine.instructions import (
-    Analyse,
     Apply,
     Capture,
     Discard,
@@ -25,7 +24,6 @@ from graphtide.pipeline.state_machine.instructions import (
     WriteResults,
 )
 from graphtide.pipeline.state_machine.lifecycle import Lifecycle, RunRules
-from graphtide.pipeline.state_machine.pin_queue import MOST_ASKED
 
 
 class World:
@@ -68,9 +66,11 @@ class World:
         #: What is pinned, the oldest first, and the one that is the graph itself.
         self.pinned: list[Pin] = []
         self.held: Pin | None = None
-        #: What reads the oldest ones, in this order, and an answer that the next one overtakes.
-        self.reads: list[Analyse | Capture] = []
-        self.late: Analysed | None = None
+        #: Those of them whose results are not computed, with what is told of them then; the copy
+        #: that is made of the oldest; and the answer that the next one overtakes.
+        self.computing: list[Pinned] = []
+        self.copying: Capture | None = None
+        self.late: Pinned | Captured | None = None
         #: Whether results have columns that are written.
         self.has_columns = True
         #: Most graphs that were pinned at once.
@@ -119,18 +119,12 @@ class World:
                 if instruction.results:
                     self.due[boundary] = instruction.results
                 self.asked_pins.append(instruction)
-            case Analyse(_, boundary, _) | Capture(_, boundary):
-                behind = [pin.boundary for pin in self.pinned][len(self.reads)]
-                assert behind == boundary, "read out of order"
-                if self.reads:
-                    both = isinstance(self.reads[0], Analyse), isinstance(instruction, Analyse)
-                    assert all(both), "a copy and another thing are made at once"
-                    before = self.pinned[: len(self.reads)]
-                    assert not any(pin.checkpoint for pin in before), (
-                        "it is not copied before the next one"
-                    )
-                    assert len(self.reads) < MOST_ASKED, "too much is asked for ahead"
-                self.reads.append(instruction)
+            case Capture(_, boundary):
+                assert self.copying is None, "two copies are made at once"
+                assert self.pinned[0].boundary == boundary, "read out of order"
+                computing = [each.boundary for each in self.computing]
+                assert boundary not in computing, "it is copied before its results are there"
+                self.copying = instruction
             case WriteResults() | WriteCheckpoint():
                 self.writes.append(instruction)
                 arrays = [
@@ -139,8 +133,8 @@ class World:
                 self.most_writes = max(self.most_writes, len(arrays))
             case Discard():
                 self._forget()
-                self.starting = self.late = self.held = self.room = None
-                self.reads, self.pinned, self.asked_pins, self.made = [], [], [], []
+                self.starting = self.late = self.held = self.room = self.copying = None
+                self.computing, self.pinned, self.asked_pins, self.made = [], [], [], []
             case Finish():
                 self.finish = instruction
 
@@ -153,9 +147,12 @@ class World:
         return self.starting or (self.asked_pins[0] if self.asked_pins else None)
 
     @property
-    def reading(self) -> Analyse | Capture | None:
-        """What reads the oldest pinned graph."""
-        return self.reads[0] if self.reads else None
+    def reading(self) -> Pin | Capture | None:
+        """What is made of the oldest pinned graph: its results, or a copy."""
+        results = [each.boundary for each in self.computing]
+        if self.pinned and self.pinned[0].boundary in results:
+            return self.pinned[0]
+        return self.copying
 
     @property
     def loading(self) -> list[int]:
@@ -221,7 +218,8 @@ class World:
         is_epoch = pin.epoch and self.has_room
         if not is_epoch:
             self.held = pin
-        self.made.append(Pinned(pin.generation, pin.boundary, is_epoch, self.room))
+        answers = self.computing if pin.results else self.made
+        answers.append(Pinned(pin.generation, pin.boundary, is_epoch, self.room))
         self.room = None
         return True
 
@@ -241,22 +239,31 @@ class World:
 
     def read(self, *, is_late: bool = False) -> None:
         """What is made of the oldest pinned graph is there; ``is_late``: told behind the next."""
-        done = self.reads.pop(0) if self.reads else None
         late, self.late = self.late, None
-        match done:
-            case Analyse(generation, boundary):
-                if not self.pinned[0].checkpoint:
+        done: Pinned | Captured | None = None
+        match self.reading:
+            case Pin(_, _, _, checkpoint):
+                done = self.computing.pop(0)
+                if not checkpoint:
                     self._let_go()
-                answer = Analysed(generation, boundary, self.has_columns)
-                if is_late and self.reads and late is None:
-                    self.late = answer
-                else:
-                    self.tell(answer)
             case Capture(generation, boundary):
+                self.copying = None
                 self._let_go()
-                self.tell(Captured(generation, boundary))
-        if late is not None and self.finish is None:
-            self.tell(late)
+                done = Captured(generation, boundary)
+        if is_late and self.computing and late is None:
+            self.late = done
+        else:
+            self._tell_read(done)
+        if self.finish is None:
+            self._tell_read(late)
+
+    def _tell_read(self, done: Pinned | Captured | None) -> None:
+        if isinstance(done, Pinned):
+            self.tell(BatchesApplied(done.generation, done.boundary))
+            self.tell(done)
+            self.tell(Analysed(done.generation, done.boundary, self.has_columns))
+        elif done is not None:
+            self.tell(done)
 
     def _let_go(self) -> None:
         del self.pinned[0]

@@ -189,10 +189,10 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     kept: Any
     if what == "analysed":
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
-        tasks.pin_graph("graph", 0, PinAsked(0, results=True, checkpoint=False, epoch=True))
-        asked = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
-        kept = tasks.analyse_pinned("graph", 0, asked)
-        assert "max_iter" in kept.failed["pagerank"]
+        asked = PinAsked(0, results=True, checkpoint=False, epoch=True)
+        results = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
+        kept = tasks.pin_and_analyse("graph", 0, asked, results)
+        assert "max_iter" in kept.findings.failed["pagerank"]
     else:
         if what == "broken":
             monkeypatch.setattr(DynamicGraph, "apply", broken_apply)

@@ -84,7 +84,7 @@ def test_a_run_gives_the_graph_of_the_log(
     assert {each.stage for each in progress} >= {"start", "apply", "analytics", "checkpoint"}
 
 
-def test_a_boundary_of_results_that_becomes_one_of_a_checkpoint_by_the_clock_is_pinned_again(
+def test_checkpoints_that_fall_due_by_the_clock_come_beside_results_of_each_batch(
     log: Path,
     tmp_path: Path,
     run_settings: Callable[..., RunSettings],
@@ -93,16 +93,19 @@ def test_a_boundary_of_results_that_becomes_one_of_a_checkpoint_by_the_clock_is_
     """The client of a busy machine releases its task long after the run has dropped it."""
     monkeypatch.setattr(Future, "__del__", lambda _: None)
     made = run_settings(
-        batch_rows=ROWS // 2, analytics=["pagerank"], analytics_every=1, checkpoint_every="1ms",
+        batch_rows=ROWS // 4, analytics=["pagerank"], analytics_every=1, checkpoint_every="1ms",
         keep_checkpoints="all", window=1,
     )  # fmt: skip
     summary = run(str(log / "0000.parquet"), str(tmp_path / "state"), made)
 
     assert summary.state_hash == expected_hash(files=1)
     state = StateDirectory(tmp_path / "state")
-    assert state.result_ids() == state.checkpoint_ids() == [0, 1]
-    first = graphtide.open(state.path, 0)
-    assert first.graph.num_edges == summary.reports[0].num_edges
+    assert state.result_ids() == [0, 1, 2, 3]
+    kept = state.checkpoint_ids()
+    assert len(kept) > 1
+    for batch_id in kept:
+        then = graphtide.open(state.path, batch_id)
+        assert then.graph.num_edges == summary.reports[batch_id].num_edges
 
 
 @pytest.mark.parametrize("ids", ["any", "dense"])

@@ -9,13 +9,14 @@ from graphtide.pipeline.state_machine.events import (
     Analysed,
     Captured,
     ClockTicked,
+    Pinned,
     RunStarted,
 )
 from graphtide.pipeline.state_machine.instructions import (
-    Analyse,
     Capture,
     Finish,
     Pin,
+    WriteCheckpoint,
     WriteResults,
 )
 from graphtide.pipeline.state_machine.lifecycle import MOST_WRITES
@@ -147,10 +148,9 @@ def test_batches_behind_a_pin_are_asked_for_with_it() -> None:
     assert named == {2: 2, 4: 4, 6: 6}
     here.apply_ready()
     assert len(here.graph) == 8, "batches wait for an answer"
+    assert [each.boundary for each in here.computing] == [2, 4, 6], "results wait for a question"
     assert here.lifecycle.pins.made == 0, "they are only asked for, as far as is known"
-    here.answer(is_late=True)
-    assert here.lifecycle.pins.made == 3
-    assert here.reads == [Analyse(0, boundary, ("ranks",)) for boundary in (2, 4, 6)]
+    assert here.lifecycle.pinned == 3, "they stand before what is applied"
     here.run()
     assert here.results == [2, 4, 6, 8, 10]
 
@@ -161,17 +161,16 @@ def test_a_graph_takes_no_room_once_its_results_are_here_before_older_ones() -> 
     here.tell(RunStarted())
     here.answer()
     here.apply_ready()
-    here.answer(is_late=True)
-    assert [read.boundary for read in here.reads] == [1, 2]
+    here.answer()
+    assert [each.boundary for each in here.computing] == [1, 2]
     here.read(is_late=True)  # of boundary 1: columns, say, which come later
     here.late, late = None, here.late
-    assert late == Analysed(0, 1, has_columns=False)
+    assert late == Pinned(0, 1, is_epoch=True)
     here.read()
     assert here.results == [], "results are out of order"
     assert [pin.boundary for pin in here.asked_pins] == [3], "one has room beside that which waits"
-    assert here.lifecycle.pins.kept <= 2, "more are shown than may be kept"
-    here.tell(late)
-    assert here.lifecycle.pins.results_asked == 0
+    assert here.lifecycle.pinned <= 2, "more are shown than may be kept"
+    here.late = late
     here.run()
     assert here.results == list(range(1, 21))
     assert here.most_pinned <= 2
@@ -191,7 +190,7 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     here.apply_ready(3)
     assert here.asked == Pin(0, 3, results=("ranks",), checkpoint=True, epoch=True)
     here.answer()
-    assert here.reading == Analyse(0, 3, ("ranks",))
+    assert here.reading == here.pinned[0]
     here.apply_ready(2)
     assert len(here.graph) == 5, "batches wait for results"
     here.read()
@@ -207,43 +206,62 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     assert here.results == [3, 6, 9]
 
 
-@pytest.mark.parametrize("every", [2, 4])
-def test_batches_wait_for_results_where_there_is_no_epoch(every: int) -> None:
-    """There is no room for one, or no batch follows."""
-    here = world(4, analytics_every=every)
+def test_batches_wait_for_results_at_the_end() -> None:
+    here = world(4)
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready()
+    assert here.asked == Pin(0, 4, results=("ranks",), checkpoint=True, epoch=False)
+    assert here.lifecycle.state == "holding"
+    assert not here.lifecycle.waits_for_pins, "no batch is left that could wait"
+    here.run()
+    assert here.results == [4]
+
+
+def test_batches_wait_for_results_where_there_is_no_room_for_an_epoch() -> None:
+    here = world(8, analytics_every=2)
     here.has_room = False
     here.tell(RunStarted())
     here.answer()
-    here.apply_ready(every)
-    assert here.asked == Pin(0, every, results=("ranks",), checkpoint=every == 4, epoch=every < 4)
+    here.apply_ready(2)
     here.answer()
-    assert here.lifecycle.state == "holding"
+    assert here.held is here.pinned[0]
     here.apply_ready()
-    assert len(here.graph) == every, "a batch was applied while the graph is read"
-    assert here.lifecycle.waits_for_pins == (every < 4)
+    assert len(here.graph) == 2, "a batch was applied while the graph is read"
+    here.read()
+    here.write()
+    here.apply_ready()
+    here.answer()
+    here.apply_ready()
+    assert len(here.graph) == 4
+    assert here.lifecycle.state == "holding", "more is asked for than there is room for"
+    assert here.lifecycle.waits_for_pins
+    assert here.lifecycle.held_by == "analytics"
     here.run()
-    assert here.results == sorted({every, 4})
+    assert here.results == [2, 4, 6, 8]
 
 
 def test_a_second_pin_of_a_boundary_that_had_no_room_for_the_first_holds_up_no_batch() -> None:
-    here = world(6, analytics_every=2, checkpoint_seconds=60.0, window=1)
+    here = world(8, analytics_every=2, checkpoint_seconds=60.0, window=1)
     here.has_room = False
     here.tell(RunStarted())
     here.answer()
-    here.apply_ready()
-    here.now = 60.0
-    here.apply_ready()
-    here.answer()
+    while len(here.graph) < 4:
+        here.read()
+        here.write()
+        here.apply_ready()
+        here.answer()
     assert here.lifecycle.state == "holding"
     here.has_room = True
+    here.now = 60.0
     here.read()
-    assert here.asked == Pin(0, 2, results=(), checkpoint=True, epoch=True)
+    assert here.asked == Pin(0, 4, results=(), checkpoint=True, epoch=True)
     here.answer()
     here.apply_ready()
     here.apply_ready()
-    assert len(here.graph) == 4, "batches wait for the copy of an epoch"
+    assert len(here.graph) == 6, "batches wait for the copy of an epoch"
     here.run()
-    assert here.checkpoints == [2, 6]
+    assert here.checkpoints == [4, 8]
 
 
 def apply_all(here: World) -> None:
@@ -263,7 +281,7 @@ def test_batches_go_on_until_so_many_graphs_are_pinned_and_then_wait_for_the_old
         apply_all(here)
         painter.look()
         assert [pin.boundary for pin in here.pinned] == [oldest, oldest + 1, oldest + 2]
-        assert here.reading == Analyse(0, oldest, ("ranks",)), "they are read out of order"
+        assert here.reading == here.pinned[0], "they are read out of order"
         assert len(here.graph) == oldest + 3, "batches wait before there are so many"
         assert here.lifecycle.waits_for_pins
         here.read()
@@ -313,27 +331,41 @@ def test_where_there_is_no_room_for_another_epoch_one_less_is_kept() -> None:
     assert len(here.graph) == 2, "batches went on past a boundary that is not pinned"
     here.has_room = True
     here.read()
-    assert here.lifecycle.pins.most == 3, "how many there is room for is not known yet"
     apply_all(here)
+    assert here.lifecycle.pins.most == 3, "how many there is room for is not known yet"
+    here.read()
     assert here.lifecycle.pins.most == 1, "as many as there was no room for"
     here.run()
     assert here.results == [1, 2, 3, 4, 5, 6]
 
 
-def test_nothing_is_read_while_many_results_wait_for_the_disk() -> None:
+def test_no_graph_is_pinned_while_many_results_wait_for_the_disk() -> None:
     here = world(20, analytics_every=1, window=2, epochs=2)
     here.tell(RunStarted())
     here.answer()
     for _ in range(10):
         apply_all(here)
         here.read()
-    assert len(here.writes) == MOST_WRITES
-    assert here.reading is None
-    assert len(here.pinned) == 2
+    assert len(here.writes) == 2 + MOST_WRITES
+    assert here.reading is here.asked is None
     assert here.lifecycle.held_by == "disk"
+    assert here.lifecycle.waits_for_pins
     here.write()
-    assert isinstance(here.reading, Analyse), "the disk has room again"
-    assert here.lifecycle.held_by == "analytics"
+    assert isinstance(here.asked, Pin), "the disk has room again"
+    here.run()
+    assert here.results == list(range(1, 21))
+
+
+def test_nothing_is_copied_while_many_results_wait_for_the_disk() -> None:
+    here = world(20, analytics_every=1, window=2, epochs=2, checkpoint_batches=MOST_WRITES)
+    here.tell(RunStarted())
+    here.answer()
+    for _ in range(10):
+        apply_all(here)
+        here.read()
+    assert here.writes == [WriteResults(1 + each) for each in range(MOST_WRITES)]
+    here.write()
+    assert here.reading == Capture(0, MOST_WRITES)
     here.run()
     assert here.results == list(range(1, 21))
 
@@ -345,26 +377,39 @@ def test_results_that_are_values_alone_do_not_wait_for_the_disk() -> None:
     here.answer()
     for boundary in range(1, 11):
         apply_all(here)
-        assert here.reading == Analyse(0, boundary, ("ranks",)), "it waits for what is written"
+        assert here.pinned[0].boundary == boundary, "it waits for what is written"
         here.read()
     assert len(here.writes) == 10
     here.run()
     assert here.results == list(range(1, 21))
 
 
-def test_results_of_the_next_graph_are_asked_for_before_those_of_the_oldest_are_there() -> None:
+def test_results_that_overtake_others_are_written_in_their_order() -> None:
     here = world(6, analytics_every=1, epochs=3, window=6)
     here.tell(RunStarted())
     here.answer()
     apply_all(here)
-    assert here.reads == [Analyse(0, 1, ("ranks",)), Analyse(0, 2, ("ranks",))]
     here.read(is_late=True)
-    assert here.reads == [Analyse(0, 2, ("ranks",))], "more is asked for than is at hand"
     assert not here.writes
     here.read()
     assert here.writes == [WriteResults(1), WriteResults(2)], "written as answers came"
     here.run()
     assert here.results == [1, 2, 3, 4, 5, 6]
+
+
+def test_results_behind_a_graph_that_is_copied_wait_for_the_copy() -> None:
+    here = world(9, analytics_every=1, epochs=3, checkpoint_batches=2, window=9)
+    here.tell(RunStarted())
+    here.answer()
+    apply_all(here)
+    here.read()
+    here.read()
+    assert here.reading == Capture(0, 2)
+    here.read(is_late=True)
+    here.read()
+    assert here.writes[-2:] == [WriteCheckpoint(0, 2), WriteResults(3)], "as answers came"
+    here.run()
+    assert here.results == list(range(1, 10))
 
 
 @pytest.mark.parametrize("reads", [0, 1])
@@ -488,7 +533,8 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
     if every != 0 and end == batches and end > checkpointed:
         due.append(end)
     assert here.results == sorted(set(due)), "each result that is due is there, once, in order"
-    assert here.most_writes <= MOST_WRITES, "arrays pile up before the disk"
+    most = here.epochs + MOST_WRITES
+    assert here.most_writes <= most, "arrays pile up before the disk"
     assert (here.finish.error is None) == (end == batches)
 
 

@@ -12,7 +12,6 @@ from graphtide.pipeline.state_machine.events import (
     WriteFailed,
 )
 from graphtide.pipeline.state_machine.instructions import (
-    Analyse,
     Finish,
     StartGraph,
 )
@@ -56,7 +55,7 @@ def test_a_broken_graph_is_not_checkpointed() -> None:
 def test_failed_results_leave_no_checkpoint_that_would_claim_them() -> None:
     here = world(10, checkpoint_batches=3, analytics_every=5)
     here.tell(RunStarted())
-    while not isinstance(here.reading, Analyse):
+    while not here.computing:
         here.read()
         here.answer()
         here.apply_ready()
