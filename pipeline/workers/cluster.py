@@ -22,6 +22,7 @@ from ...config.settings import RunSettings
 from ...gpu_core.errors import ClusterError
 from .in_thread import Made, in_thread
 from .local_cluster import dashboard_link, local_cluster
+from .own_cluster import OwnCluster
 from .roles import Roles, choose_roles
 from .scheduler_probe import CONNECT_SECONDS, check_scheduler
 from .steady_clock import use_steady_clock
@@ -58,13 +59,15 @@ class Cluster:
         hurry: Callable[[], None] = lambda: None,
         dashboard: str | None = None,
         again_seconds: float | None = None,
+        address: str | None = None,
     ) -> None:
         self.client = client
         #: Address of Dask's dashboard, of a cluster on this machine where it is on.
         self.dashboard = dashboard
         self._hurry = hurry
         self._is_silent = False
-        self._address = client.scheduler.address
+        #: Address of the scheduler, for clients of any process.
+        self.address = address or client.scheduler.address
         self._graph_worker = graph_worker
         self._timeout_seconds = timeout_seconds
         #: … and for those that were there once.
@@ -199,7 +202,7 @@ class Cluster:
         except TimeoutError:
             self._is_silent = True
             msg = (
-                f"the Dask scheduler at {self._address} has been silent for {SILENT_SECONDS:g} s; "
+                f"the Dask scheduler at {self.address} has been silent for {SILENT_SECONDS:g} s; "
                 f"if it is stopped, end it, start it and its workers, and run again: what has a "
                 f"checkpoint is kept"
             )
@@ -214,7 +217,7 @@ class Cluster:
         # A client without its scheduler would answer with what it knew last.
         if self.client.status != "running":
             msg = (
-                f"the Dask scheduler at {self._address} went away; start it and its workers, and "
+                f"the Dask scheduler at {self.address} went away; start it and its workers, and "
                 f"run again: what has a checkpoint is kept"
             )
             raise ClusterError(msg)
@@ -227,7 +230,7 @@ class Cluster:
             return dict(self.asked(run, seconds=_SAY_SECONDS))
         except TimeoutError:
             msg = (
-                f"a worker of the cluster at {self._address} has not said which graphtide it has, "
+                f"a worker of the cluster at {self.address} has not said which graphtide it has, "
                 f"within {_SAY_SECONDS:g} s; if it is stopped, end it, and run again"
             )
             raise ClusterError(msg) from None
@@ -248,8 +251,14 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             local, watch = stack.enter_context(local_cluster(settings))
             client = stack.enter_context(_client(local, timeout_seconds))
             stack.callback(watch.hurry)
-            link = dashboard_link(local, settings)
-            yield Cluster(client, settings.graph_worker, timeout_seconds, watch.hurry, link)
+            yield Cluster(
+                client,
+                settings.graph_worker,
+                timeout_seconds,
+                watch.hurry,
+                dashboard_link(local, settings),
+                address=local.scheduler_address,
+            )
         else:
             client = stack.enter_context(_client(settings.scheduler, CONNECT_SECONDS))
             again_seconds = _OF_OTHERS_AGAIN * timeout_seconds
@@ -263,13 +272,16 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
 
 
 @contextmanager
-def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
+def _client(target: str | OwnCluster, timeout_seconds: float) -> Iterator[Client]:
     try:
         if isinstance(target, str):
             check_scheduler(target)
+            reached: dict[str, Any] = {"address": target}
+        else:
+            reached = {"address": target.address_here(), "loop": target.loop}
         # Results of the graph worker come straight from it, not through the scheduler.
         client = Client(
-            target, direct_to_workers=True, set_as_default=False, timeout=timeout_seconds
+            **reached, direct_to_workers=True, set_as_default=False, timeout=timeout_seconds
         )
     except TypeError as error:
         # Dask says so where it has an address of TLS, and no certificates.

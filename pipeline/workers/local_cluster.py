@@ -73,7 +73,7 @@ def default_cpu_workers(handover: str) -> int:
 
 
 @contextmanager
-def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
+def local_cluster(settings: RunSettings) -> Iterator[tuple[OwnCluster, Watch]]:
     """Start a scheduler and workers, and watch their processes."""
     with fit_for_clusters():
         _fork_without_imports_here()
@@ -98,7 +98,7 @@ def _is_shown(settings: RunSettings) -> bool:
     return settings.dashboard and has_dashboard()
 
 
-def _start(settings: RunSettings) -> SpecCluster:
+def _start(settings: RunSettings) -> OwnCluster:
     count = settings.workers or default_cpu_workers(settings.handover)
     workers = {"graph-0": _graph_worker(settings)}
     workers |= {f"cpu-{number}": _cpu_worker(number) for number in range(count)}
@@ -121,7 +121,7 @@ def _start(settings: RunSettings) -> SpecCluster:
     return cluster
 
 
-def _tried_twice(make: Callable[[], SpecCluster]) -> SpecCluster:
+def _tried_twice(make: Callable[[], OwnCluster]) -> OwnCluster:
     """Start a cluster; where a worker was lost meanwhile, Dask has closed it, start another one."""
     others = {*SpecCluster._instances}
     try:

@@ -89,6 +89,14 @@ def test_the_environment_is_afterwards_what_it_was(
     assert dict(os.environ) == {**before, "GRAPHTIDE_TEST_WORD": "meanwhile"}
 
 
+def test_the_client_of_a_local_cluster_needs_no_socket_and_others_find_its_scheduler() -> None:
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        assert cluster.client.scheduler.address.startswith("inproc://")
+        with Client(cluster.address, set_as_default=False) as other:
+            workers = other.scheduler_info(n_workers=-1)["workers"]
+        assert {worker["name"] for worker in workers.values()} == {"graph-0", "cpu-0"}
+
+
 def test_clusters_that_overlap_leave_the_process_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

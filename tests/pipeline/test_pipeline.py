@@ -296,7 +296,7 @@ def test_a_graph_is_made_for_the_rows_to_come(
 def test_a_graph_is_let_go_whoever_still_refers_to_its_actor(log: Path, tmp_path: Path) -> None:
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         cluster.client.run(hold_actors)
-        address = cluster.client.scheduler.address
+        address = cluster.address
         wanted = load_settings({"scheduler": address, "batch_rows": BATCH_ROWS})
         summary = run(str(log), str(tmp_path / "state"), wanted)
         assert summary.state_hash == expected_hash()

@@ -43,7 +43,7 @@ def s3() -> Iterator[S3]:
 def scheduler(s3: S3) -> Iterator[str]:
     """A cluster whose workers find the server."""
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
-        yield cluster.client.scheduler.address
+        yield cluster.address
 
 
 def write_all_formats(folder: Path) -> None:

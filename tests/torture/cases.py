@@ -100,7 +100,7 @@ class Bench:
         if not self._address:
             settings = load_settings({"workers": 1, "dashboard": False, "engine": self.engine})
             cluster = self._cluster.enter_context(open_cluster(settings))
-            self._address = cluster.client.scheduler.address
+            self._address = cluster.address
         return self._address
 
     def drop_cluster(self) -> None:
