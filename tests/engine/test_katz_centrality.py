@@ -137,6 +137,18 @@ def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str)
         graph_of(KARATE, engine="host").katz_centrality(**arguments)
 
 
+@pytest.mark.parametrize("beta", [1.0, 1e-150, 1e-165, 0.0])
+def test_values_whose_squares_are_no_floats_are_normalized(engine: str, beta: float) -> None:
+    graph = DynamicGraph(records="weighted64", engine=engine)
+    graph.insert_edges([1, 2, 3], [2, 3, 4], weight=[1.0, 1.0, 1.0])
+    found = graph.katz_centrality(beta=beta, tol=1e-320).katz_centrality
+    assert np.linalg.norm(found) == pytest.approx(1 if beta else 0, rel=1e-14)
+    graph.insert_edges([1], [2], weight=[1e308])
+    found = graph.katz_centrality(alpha=0.01, beta=beta, weight="weight", tol=1e-320)
+    assert np.linalg.norm(found.katz_centrality) == pytest.approx(1 if beta else 0, rel=1e-14)
+    assert found.katz_centrality.argmax() == (1 if beta else 0)
+
+
 def test_an_epoch_and_what_is_told() -> None:
     graph = graph_of([(1, 2), (3, 2)], engine="host")
     with graph.pin() as epoch:

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from copied_graphs import COPIES
 from exact_ranks import exact_ranks
 from followed import apply_drawn, apply_rows, draw_kind, random_rows
-from graphtide import ArenaFullError, CorruptImageError, DynamicGraph, SettingsError
+from graphtide import (
+    ArenaFullError,
+    ConvergenceError,
+    CorruptImageError,
+    DynamicGraph,
+    SettingsError,
+)
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
@@ -195,6 +201,20 @@ def test_it_answers_what_is_no_more_exact_than_it_is() -> None:
     computed = graph.compute("pagerank", alpha=0.8, tol=1e-6)
     assert computed.pagerank.tobytes() == kept.pagerank.tobytes()
     assert computed.error_bound == kept.error_bound
+
+
+def test_a_call_may_ask_for_more_steps_than_ranks_are_maintained_with(engine: str) -> None:
+    ring = np.arange(60)
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges(ring, (ring + 1) % 60)
+    graph.maintain("pagerank", alpha=0.99)
+    graph.insert_edges([5, 100], [17, 5])
+    with pytest.raises(ConvergenceError, match=r"maintain\('pagerank', max_iter=…\) allows more"):
+        graph.pagerank(alpha=0.99)
+    found = graph.pagerank(alpha=0.99, max_iter=100_000)
+    assert found.iterations > 500
+    apart = float(np.abs(found.pagerank - exact_ranks(graph, alpha=0.99)).sum())
+    assert apart <= found.error_bound
 
 
 @host_only

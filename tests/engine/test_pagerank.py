@@ -280,3 +280,25 @@ def test_weights_below_0_are_refused(weight: float, layout: str) -> None:
     with pytest.raises(SettingsError, match="an edge from vertex 6 has a negative one"):
         graph.pagerank(weight="weight")
     assert graph.pagerank().pagerank.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_weights_that_cannot_be_added_up_or_shared_are_refused(engine: str, weight: float) -> None:
+    """Their vertex would be taken for a dangling one, or its neighbors drawn too coarsely."""
+    graph = DynamicGraph(records="weighted64", engine=engine)
+    graph.insert_edges([5, 6, 6], [6, 5, 7], weight=[1.0, weight, weight])
+    calls = (
+        lambda: graph.pagerank(weight="weight"),
+        lambda: graph.personalized_pagerank([5], weight="weight"),
+        lambda: graph.random_walks([5], 2, weight="weight"),
+        lambda: graph.sample_neighbors([6], [1], weight="weight", direction="out"),
+    )
+    for call in calls:
+        with pytest.raises(
+            SettingsError, match=r"from vertex 6 has a .* add up to more than 1\.8e"
+        ):
+            call()
+    every = graph.sample_neighbors([6], [-1], weight="weight", direction="out")
+    assert every.edge_index.shape == (2, 2), "none is drawn where all are taken"
+    graph.insert_edges([6, 6], [5, 7], weight=[0.0, 0.0])
+    assert graph.pagerank(weight="weight").pagerank.sum() == pytest.approx(1)

@@ -134,7 +134,7 @@ def test_negative_weights_are_refused(device: Any, weight: float) -> None:
     graph = make_graph(star_edges(5_000), records="weighted", **KINDS[0])
     graph.insert_edges([7, 4000], [11, 17], weight=[weight, weight])
     engine = ImageEngine(device, graph)
-    with pytest.raises(SettingsError, match=r"an edge from vertex 7 has a negative one \(2 such"):
+    with pytest.raises(SettingsError, match=r"edge from vertex 7 has a negative one.* \(2 such"):
         neutral_pagerank.pagerank(engine, weight="weight")
     assert neutral_pagerank.pagerank(engine).pagerank.sum() == pytest.approx(1)
 

@@ -134,6 +134,20 @@ def katz_centrality(
 #: Squares of what comes of it are finite.
 _MOST_BETA = 1e100
 
+#: Norms between these are the roots of sums of squares that float64 holds, with all their bits.
+LEAST_NORM, MOST_NORM = 1e-140, 1e150
+
+
+def normalize(values: Any) -> None:
+    """Divide values by their Euclidean norm in place, where that is not between those two.
+
+    ``values``: float64 in the memory of an engine, of which all or none are numbers.
+    """
+    if not values.size or not 0 < (most := float(abs(values).max())) < math.inf:
+        return
+    values /= most
+    values /= math.sqrt(float((values * values).sum()))
+
 
 def _check_settings(
     reader: Reader, alpha: float, beta: float, max_iter: int, tol: float, weight: str | None

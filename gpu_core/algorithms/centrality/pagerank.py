@@ -19,7 +19,7 @@ ranks (`host/analytics/centrality/pagerank_start.py`). networkx compares with ``
 so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too,
 by plain steps from even ranks.
 
-What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
+What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``refused_sources``,
 ``warm_start`` and ``iterate``, of rows alone. Vectors are by vertex index, 0 for absent vertices;
 `None` is the vector that is the same for all present ones, but of starts one that the engine makes.
 Nothing else here depends on the engine.
@@ -37,12 +37,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import SettingsError
+from ...errors import ConvergenceError, SettingsError
 from ...printable import counted, printable
 from ...table import VertexTable, largest
 from ..analytic import (
@@ -221,7 +221,8 @@ def pagerank(
     VertexNotFoundError
         ``personalization``, ``nstart`` or ``dangling`` names a vertex that is not in the graph.
     SettingsError
-        An argument is out of range, values are negative or sum to 0, or a weight is negative.
+        An argument is out of range, values are negative or sum to 0, a weight is negative, or those
+        of a vertex add up to too much for float64, or to less than `LEAST_STRENGTH`.
     """
     check_settings(alpha, max_iter, tol)
     if unknown not in ("error", "skip"):
@@ -238,7 +239,16 @@ def pagerank(
         # A start makes no difference to what is asked for.
         asked_again = nstart is None or isinstance(nstart, PageRankResult)
         if asked_again and kept.answers(alpha=alpha, tol=tol):
-            return _result(reader, *kept.state(reader))
+            try:
+                return _result(reader, *kept.state(reader))
+            except ConvergenceError as error:
+                # More steps than they are maintained with may be enough, from the beginning.
+                if max_iter <= kept.max_iter:
+                    msg = (
+                        f"{error}; these ranks are maintained with max_iter={kept.max_iter}: "
+                        f"maintain('pagerank', max_iter=…) allows more steps"
+                    )
+                    raise ConvergenceError(msg) from error
 
     positions = Positions(reader, skips_unknown=unknown == "skip")
     teleport = positions.distribution(personalization, "personalization")
@@ -259,7 +269,7 @@ def pagerank(
     strengths = None
     if weighted:
         strengths = twin.out_strengths(workspace, adjacencies.out, weighted=True)
-        check_weights(reader.ids_of(twin.negative_sources(workspace, strengths)))
+        check_weights(reader.ids_of(twin.refused_sources(workspace, strengths)))
     ranks = make_steps(
         reader,
         adjacencies,
@@ -317,14 +327,19 @@ def is_weighted(reader: Reader, weight: str | None) -> bool:
 
 
 def check_weights(sources: Int64s, what: str = "PageRank") -> None:
-    """Refuse the vertices that have an edge of negative weight, if there are any."""
+    """Refuse vertices with an edge of negative weight, or with weights that cannot be added up."""
     if sources.size:
         msg = (
-            f"{what} needs weights >= 0, but an edge from vertex {{vertex}} has a "
-            f"negative one ({sources.size} such vertices); change the weights or use weight=None"
+            f"{what} needs weights >= 0, but an edge from vertex {{vertex}} has a negative one, or "
+            f"its weights add up to more than 1.8e308 or less than {LEAST_STRENGTH:g} "
+            f"({sources.size} such vertices); change the weights or use weight=None"
         )
         raise SettingsError.of_vertex(msg, sources.min())
 
+
+#: Weights of a vertex that add up to less, but not to 0, are refused: shares would be no numbers,
+#: and draws too coarse.
+LEAST_STRENGTH: Final = 1e-280
 
 #: Vertices of largest rank that a summary has, and that its sentence names.
 _TOP, _NAMED = 5, 3

@@ -149,8 +149,8 @@ def personalized_pagerank(
     pagerank = reader.algorithms.pagerank
     strengths = pagerank.out_strengths(reader.workspace, adjacencies.out, weighted=weighted)
     if weighted:
-        negative = pagerank.negative_sources(reader.workspace, strengths)
-        check_weights(reader.ids_of(negative))
+        refused = pagerank.refused_sources(reader.workspace, strengths)
+        check_weights(reader.ids_of(refused))
     count = adjacencies.out.num_vertices
     each = count if k is None else min(k, count)
     found = Found(

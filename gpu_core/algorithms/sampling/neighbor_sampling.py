@@ -52,8 +52,9 @@ _STREAM: Final = 0x73616D70
 
 #: A fanout: all neighbors.
 ALL: Final = -1
-#: What a twin notes of a row with a negative weight, in place of a number of entries.
-NEGATIVE: Final = -1
+#: What a twin notes of a row in place of a number of entries, where a weight is negative, or those
+#: that count cannot be drawn by.
+REFUSED: Final = -1
 
 
 class SeenBefore(NamedTuple):
@@ -120,7 +121,7 @@ def sample_neighbors(
     Raises
     ------
     SettingsError
-        A weight that is looked at is negative.
+        A weight that is looked at is negative, or those of a vertex cannot be drawn by.
     """
     is_transposed = reader.kind.directed and direction == "in"
     rows = reader.rows(direction, weighted=weighted)
@@ -132,9 +133,9 @@ def sample_neighbors(
         reader.workspace, rows, given, Manner(replace, weighted, disjoint, seen)
     )
     for hop, fanout in enumerate(fanouts):
-        negative = sampler.expand(fanout, stream_start(seed, _STREAM + hop))
+        refused = sampler.expand(fanout, stream_start(seed, _STREAM + hop))
         if weighted:
-            check_weights(reader.ids_of(negative), "a sample by weight")
+            check_weights(reader.ids_of(refused), "a sample by weight")
     sampled: Sampled = sampler.sampled(reader.id_table())
     if direction == "out":
         return sampled._replace(edge_index=sampled.edge_index[::-1].copy())

@@ -85,8 +85,8 @@ def random_walks(
     if weighted:
         pagerank = reader.algorithms.pagerank
         strengths = pagerank.out_strengths(reader.workspace, rows, weighted=True)
-        negative = pagerank.negative_sources(reader.workspace, strengths)
-        check_weights(reader.ids_of(negative), "a walk by weight")
+        refused = pagerank.refused_sources(reader.workspace, strengths)
+        check_weights(reader.ids_of(refused), "a walk by weight")
     times = None if time is None else reader.entry_times(time).values
     walks, lengths = reader.algorithms.random_walks.walk(
         reader.workspace, rows, reader.id_table(), starts, length,

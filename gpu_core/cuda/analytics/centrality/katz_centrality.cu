@@ -181,18 +181,19 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
     end_step(change, squares, {threshold, sums, state, ticket});
 }
 
-// Values after the last step, divided by their norm where that is asked for and a number above 0.
+// Values after the last step, divided by their norm where that is asked for and between the two.
 //
 // Launch      one thread a vertex; where steps have not ended, and more are allowed, it changes nothing
 // Reads       even, odd  f64[rows], after steps of these numbers
 extern "C" __global__ void end_values(
         const double* __restrict__ even, const double* __restrict__ odd, const i64 rows,
-        const i64 was_last, const i64 normalized, const u64* state_words, double* __restrict__ values) {
+        const i64 was_last, const i64 normalized, const double least_norm, const double most_norm,
+        const u64* state_words, double* __restrict__ values) {
     const State* const state = reinterpret_cast<const State*>(state_words);
     if (!state->ended && !was_last) return;
     const i64 vertex = thread_of_grid();
     if (vertex >= rows) return;
-    const bool divides = normalized && state->norm > 0 && state->norm < 1.7e308;
+    const bool divides = normalized && state->norm > least_norm && state->norm < most_norm;
     const double value = state->steps % 2 ? odd[vertex] : even[vertex];
     values[vertex] = divides ? value / state->norm : value;
 }

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from ....algorithms.centrality.katz_centrality import LEAST_NORM, MOST_NORM, normalize
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
@@ -121,13 +122,15 @@ def iterate(
             device.launch_packed(
                 _SOURCE, "end_values", blocks_for(count), THREADS,
                 pack(
-                    *vectors, count, launched == max_iter, normalized, address(state),
-                    address(values),
+                    *vectors, count, launched == max_iter, normalized, LEAST_NORM, MOST_NORM,
+                    address(state), address(values),
                 ),
             )  # fmt: skip
             [read] = device.read_words(state).view(_STATE)
             residual = float(read["residual"])
             if read["ended"] or launched == max_iter:
+                if normalized and not LEAST_NORM < float(read["norm"]) < MOST_NORM:
+                    normalize(values)
                 return values, int(read["steps"]), residual
             steps = steps_to(threshold, residual, float(read["previous"]), unknown=_UNKNOWN_STEPS)
             last = min(launched + _at_most(steps), max_iter)

@@ -50,7 +50,7 @@ __device__ __forceinline__ bool is_negative(float weight) {
 }
 #endif
 
-// Sum of the weights of each row; NaN where one is negative.
+// Sum of the weights of each row; NaN where one is negative, or the sum cannot be shared.
 //
 // Launch      as slices.cuh says
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
@@ -62,7 +62,9 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
                  return is_negative(own) ? nan("") : widened(own);
              },
              [](i64) { return 0; },
-             [&](i64 row, double sum, int) { strengths[row] = sum; });
+             [&](i64 row, double sum, int) {
+                 strengths[row] = can_be_shared(sum) ? sum : nan("");
+             });
 }
 
 // Start of the iteration.

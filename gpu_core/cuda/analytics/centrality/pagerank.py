@@ -127,7 +127,8 @@ def out_strengths(workspace: Workspace, out: Rows, *, weighted: bool) -> Array:
     Returns
     -------
     strengths : uint32[vertex_count] or, ``weighted``, float64[vertex_count], on the device
-        NaN where a weight is negative. (A batch takes finite weights only.) 0 of absent vertices.
+        NaN where a weight is negative, and where they add up to infinity or, unless to 0, to less
+        than `LEAST_STRENGTH`. (A batch takes finite weights only.) 0 of absent vertices.
     """
     if not weighted:
         return out.degree
@@ -145,8 +146,8 @@ def out_strengths(workspace: Workspace, out: Rows, *, weighted: bool) -> Array:
     return strengths
 
 
-def negative_sources(workspace: Workspace, strengths: Array) -> Int64s:
-    """Vertex indices whose strength is NaN, because a weight is negative; waits for the device."""
+def refused_sources(workspace: Workspace, strengths: Array) -> Int64s:
+    """Vertex indices whose strength is NaN; waits for the device."""
     xp = workspace.device.xp
     return workspace.device.to_host(xp.flatnonzero(xp.isnan(strengths)))
 

@@ -14,4 +14,4 @@ def steps_to(threshold: float, residual: float, previous: float, *, unknown: int
         return unknown
     # The quotient may round to 1.
     fall = max(math.log(previous / residual), 1e-9)
-    return math.ceil(math.log(residual / threshold) / fall)
+    return math.ceil((math.log(residual) - math.log(threshold)) / fall)

@@ -8,7 +8,7 @@
 #include "draws.cuh"
 #include "floats.cuh"
 
-constexpr i64 NEGATIVE_WEIGHT = -1;
+constexpr i64 REFUSED = -1;
 
 // Of all entries alike.
 //
@@ -87,8 +87,8 @@ struct Entries {
 //             rows of out-neighbors where those that are read are of in-neighbors, or null
 // Writes      keys    f64[slots[vertices]]
 //             found, as `sample_alike`
-//             counts  i64[1 + vertices], from 0 on: slots of each that are filled; NEGATIVE_WEIGHT of a vertex
-//                     with such an edge
+//             counts  i64[1 + vertices], from 0 on: slots of each that are filled; REFUSED of a vertex with a
+//                     negative weight, or where those that count cannot be drawn by
 extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
         const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
@@ -154,5 +154,6 @@ extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
             }
         }
     }
-    counts[1 + owner] = is_negative ? NEGATIVE_WEIGHT : count;
+    const bool is_drawn = takes_all || can_be_shared(total);
+    counts[1 + owner] = is_negative || !is_drawn ? REFUSED : count;
 }

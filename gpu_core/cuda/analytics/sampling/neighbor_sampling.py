@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.sampling.neighbor_sampling import ALL, NEGATIVE, Manner, Sampled
+from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Manner, Sampled
 from ....rows import Rows
 from ...device.device import Array
 from ...memory.workspace import Workspace
@@ -74,13 +74,13 @@ class Sampler:
             return np.empty(0, np.uint32)
         filled = device.empty(count + 1, np.int64)
         self._choose(drawn, bounds, found, filled, takes_all=fanout == ALL)
-        negative = np.empty(0, np.uint32)
+        refused = np.empty(0, np.uint32)
         if weighted:
-            is_negative = filled[1:] == NEGATIVE
-            negative = device.to_host(frontier[is_negative])
-        if not negative.size:
+            is_refused = filled[1:] == REFUSED
+            refused = device.to_host(frontier[is_refused])
+        if not refused.size:
             self._number(found, slots, self._summed(device.xp.maximum(filled, 0)), size)
-        return negative
+        return refused
 
     def sampled(self, ids: Array | None) -> Sampled:
         """The sample, as of the host twin."""

@@ -27,6 +27,11 @@ __device__ __forceinline__ double widened(float value) { return value; }
 __device__ __forceinline__ float narrowed(double value) { return static_cast<float>(value); }
 __device__ __forceinline__ float sum_of(float a, float b) { return a + b; }
 #endif
+// Whether weights that add up to this can be divided by it, or drawn by: LEAST_STRENGTH of
+// gpu_core/algorithms/centrality/pagerank.py.
+__device__ __forceinline__ bool can_be_shared(double strength) {
+    return strength == 0 || (strength >= 1e-280 && strength <= 1.7976931348623157e308);
+}
 // So that what is compiled for either type of weights reads alike.
 __device__ __forceinline__ double widened(double value) { return value; }
 __device__ __forceinline__ double sum_of(double a, double b) { return a + b; }

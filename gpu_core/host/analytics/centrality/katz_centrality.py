@@ -13,6 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ....algorithms.centrality.katz_centrality import LEAST_NORM, MOST_NORM, normalize
 from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
 from ....rows import Adjacencies
@@ -71,8 +72,10 @@ def iterate(
             residual, norm = float(residuals.sum()), math.sqrt(squares.sum())
         if not math.isfinite(residual):
             break
-    if normalized and 0 < norm < math.inf:
+    if normalized and LEAST_NORM < norm < MOST_NORM:
         x /= norm
+    elif normalized:
+        normalize(x)
     return x, iterations, residual
 
 

@@ -39,6 +39,7 @@ from ....jit.parallel import for_ranges
 from ....jit.prefetch import FAR_AHEAD, prefetch_words
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
+from ..parts.strengths import can_be_shared
 from .chebyshev import Chebyshev
 from .pagerank_start import start_of
 
@@ -53,7 +54,8 @@ def out_strengths(workspace: None, out: Rows, *, weighted: bool) -> Vector:
     Returns
     -------
     strengths : float64[vertex_count]
-        NaN where a weight is negative. (A batch takes finite weights only.)
+        NaN where a weight is negative, and where they add up to infinity or, unless to 0, to less
+        than `LEAST_STRENGTH`. (A batch takes finite weights only.)
     """
     if not weighted:
         return out.degree.astype(np.float64)
@@ -64,8 +66,8 @@ def out_strengths(workspace: None, out: Rows, *, weighted: bool) -> Vector:
     return strengths
 
 
-def negative_sources(workspace: None, strengths: Vector) -> npt.NDArray[np.int64]:
-    """Vertex indices whose strength is NaN, because a weight is negative."""
+def refused_sources(workspace: None, strengths: Vector) -> npt.NDArray[np.int64]:
+    """Vertex indices whose strength is NaN."""
     return np.flatnonzero(np.isnan(strengths))
 
 
@@ -225,7 +227,7 @@ def sum_weights(low, high, begin, degree, step, weights, strengths):
         for i in range(base, base + np.int64(degree[vertex]) * step, step):
             weight = np.float64(weights[i])
             total += weight if weight >= 0.0 else np.nan
-        strengths[vertex] = total
+        strengths[vertex] = total if can_be_shared(total) else np.nan
 
 
 @compiled

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.sampling.neighbor_sampling import ALL, NEGATIVE, Manner, Sampled
+from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Manner, Sampled
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
+from ..parts.strengths import can_be_shared
 from ..parts.weighted_rows import weighted_rows
 from .draws import below, exponential, random_word, unit_float
 from .vertex_numbers import VertexNumbers
@@ -75,8 +76,9 @@ class Sampler:
 
         Returns
         -------
-        negative : uint32[k]
-            Indices of expanded vertices one of whose weights was seen to be negative.
+        refused : uint32[k]
+            Indices of expanded vertices one of whose weights was seen to be negative, or whose
+            weights cannot be drawn by.
         """
         numbers, first = self._numbers, self._first
         frontier, trees = numbers.indices[first:], numbers.trees[first:]
@@ -90,8 +92,8 @@ class Sampler:
         self._edges.append(
             np.stack([numbers.of(_packed(found, slots, filled), of_trees), expanded])
         )
-        negative: UInt32s = frontier[counts == NEGATIVE]
-        return negative
+        refused: UInt32s = frontier[counts == REFUSED]
+        return refused
 
     def sampled(self, ids: Int64s | None) -> Sampled:
         """The sample; ``ids``: int64 by vertex index, in place of indices; None: the indices."""
@@ -265,4 +267,5 @@ def sample_chosen(low, high, rows, seen, drawn, keys, found, counts):
                     found[slot + j] = neighbor
                     if upto > target:
                         break
-        counts[owner] = NEGATIVE if is_negative else count
+        is_drawn = takes_all or can_be_shared(total)
+        counts[owner] = REFUSED if is_negative or not is_drawn else count
