@@ -66,6 +66,7 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
         if adjacencies.into is not None and adjacencies.directed:
             link_rest(adjacencies.into, 0, state[2:])
         device.start_prepared(compress, blocks, THREADS)
-        vertices = out.num_vertices if order is None else int(order.size)
-        name_components(device, scratch, order, vertices, parent)
+        # A root is the smallest index of its component: its first vertex, where ids are indices.
+        if order is not None:
+            name_components(device, scratch, order, int(order.size), parent)
     return parent
