@@ -76,8 +76,6 @@ class Pins:
         self._lock = threading.Lock()
         #: Bytes held now.
         self.nbytes = 0
-        #: Bytes of closed epochs that an allocator may have kept.
-        self.left_bytes = 0
 
     def take(self, need_bytes: int, have_bytes: int, spare_bytes: int = 0) -> None:
         """Enter a copy of ``need_bytes`` bytes, if so many are free, and others to spare.

@@ -54,6 +54,8 @@ _IMAGE = packer("image", *Shape._fields)
 #: Share of the device's memory that a replaced image may leave in CuPy's pool. What the pool keeps
 #: serves the batches to come; to give 700 MB back takes the driver 1.7 ms, then it is asked again.
 _KEPT_SHARE = 1 / 64
+#: The same while there are epochs, of memory that closed ones have left to the next.
+_KEPT_BESIDE_EPOCHS = 1 / 16
 #: A number of vertices that no image has, and nothing.
 _NO_ARGUMENT = (-1, b"")
 
@@ -381,12 +383,20 @@ def free_bytes(device: "Device") -> int:
     return int(free) + int(device.xp.get_default_memory_pool().free_bytes())
 
 
-def release_pool(device: "Device", left_bytes: int) -> bool:
-    """Give unused memory of CuPy's pool back to the device, if ``left_bytes`` are many.
-
-    Returns whether they are many enough for that.
-    """
-    is_much = hasattr(device.xp, "cuda") and left_bytes > device.memory_bytes * _KEPT_SHARE
-    if is_much:
+def release_pool(device: "Device", left_bytes: int) -> None:
+    """Give unused memory of CuPy's pool back to the device, if ``left_bytes`` are many."""
+    if hasattr(device.xp, "cuda") and left_bytes > device.memory_bytes * _KEPT_SHARE:
         device.xp.get_default_memory_pool().free_all_blocks()
-    return is_much
+
+
+def release_after_epoch(device: "Device", *, beside_others: bool) -> None:
+    """Give what CuPy's pool does not use back to the device, if that is much.
+
+    ``beside_others``: other epochs are still there, so more of them are to be expected.
+    """
+    if not hasattr(device.xp, "cuda"):
+        return
+    pool = device.xp.get_default_memory_pool()
+    share = _KEPT_BESIDE_EPOCHS if beside_others else _KEPT_SHARE
+    if pool.free_bytes() > device.memory_bytes * share:
+        pool.free_all_blocks()

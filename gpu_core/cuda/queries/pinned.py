@@ -17,11 +17,12 @@ import numpy as np
 
 from ...engine import HostTwin
 from ...errors import EpochClosedError
+from ...image.fields import WORD_BYTES
 from ...image.pinned import PinnedImage, Pins, pinned_bytes
 from ...kind import GraphKind
 from ..device.device import Device
 from ..device.stream import StreamLock
-from ..memory.arena import DeviceArena, free_bytes, release_pool
+from ..memory.arena import DeviceArena, free_bytes, release_after_epoch
 from ..memory.scratch import SLACK_BYTES, DeviceScratch
 from .device_reader import DeviceReader
 
@@ -56,7 +57,7 @@ class PinnedDeviceGraph(DeviceReader):
         spare_bytes: int = 0,
     ) -> None:
         #: Bytes of the copy.
-        self.nbytes = pinned_bytes(arena)
+        self.nbytes = _in_few_sizes(pinned_bytes(arena))
         self._pins = pins
         pins.take(self.nbytes, free_bytes(device), spare_bytes)
         # However the copy ends, by `close` or by the garbage collector.
@@ -78,10 +79,7 @@ class PinnedDeviceGraph(DeviceReader):
 
     @contextmanager
     def _scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
-        # In few sizes: an epoch needs a little more than the one before, and would else not find
-        # what that has left in CuPy's pool.
-        step = 1 << max(need_bytes.bit_length() - 4, 20)
-        memory = self.device.empty(-(-need_bytes // step) * step + SLACK_BYTES, np.uint8)
+        memory = self.device.empty(_in_few_sizes(need_bytes) + SLACK_BYTES, np.uint8)
         yield DeviceScratch(self.device.xp, memory)
 
     def check_whole(self) -> None:
@@ -105,10 +103,17 @@ class PinnedDeviceGraph(DeviceReader):
             self.maintained.clear()
             self.arena.image = self.arena.image[:0].copy()
         self._release()
-        # Each copy is as large as the graph was: the pool finds few that serve the next one.
-        self._pins.left_bytes += self.nbytes
-        if release_pool(self.device, self._pins.left_bytes):
-            self._pins.left_bytes = 0
+        release_after_epoch(self.device, beside_others=self._pins.nbytes > 0)
+
+
+def _in_few_sizes(nbytes: int) -> int:
+    """Bytes to take for so many: an eighth more at most.
+
+    An epoch needs a little more than the one before, and finds what that has left in CuPy's pool
+    only if both are of one size.
+    """
+    step = 1 << max(nbytes.bit_length() - 4, 12)
+    return -(-nbytes // step) * step
 
 
 class _PinnedArena(PinnedImage):
@@ -119,4 +124,4 @@ class _PinnedArena(PinnedImage):
         super().__init__(source, self._empty)
 
     def _empty(self, words: int) -> Any:
-        return self.device.empty(words, np.uint32)
+        return self.device.empty(_in_few_sizes(WORD_BYTES * words) // WORD_BYTES, np.uint32)[:words]
