@@ -132,8 +132,7 @@ def test_it_needs_no_lock_of_the_graph() -> None:
         assert found == [(3, 3)], "the epoch waits for the graph"
 
 
-@pytest.mark.usefixtures("engine")
-def test_its_memory_is_accounted_for_and_given_back() -> None:
+def test_its_memory_is_accounted_for_and_given_back(engine: str) -> None:
     graph = DynamicGraph(ids="dense")
     graph.insert_edges(np.arange(5000), np.arange(5000)[::-1])
     assert graph.memory().pinned_bytes == 0
@@ -141,7 +140,8 @@ def test_its_memory_is_accounted_for_and_given_back() -> None:
     assert graph.memory().pinned_bytes == first.nbytes + second.nbytes
     memory = graph.memory()
     in_use = memory.graph_bytes + memory.regions["free pages"]
-    assert in_use <= first.nbytes < in_use + 256
+    # On a GPU, where it has one of a few sizes, an eighth more at most.
+    assert in_use <= first.nbytes < in_use * (9 / 8 if engine == "cuda" else 1) + 256
     first.close()
     first.close()
     assert first.is_closed
