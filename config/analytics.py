@@ -10,6 +10,7 @@ Behind either may stand ``:N``: the result is computed after every N batches.
 
 import math
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 import yaml
@@ -177,10 +178,13 @@ def _check_ids(key: str, value: Any, ids: str) -> None:
     """Refuse vertices that no graph with such ids has: a run would find that out at its end."""
     low, high = (0, 2**64) if form_of(ids) == "uint64" else (-(2**63), 2**63)
     for each in value if isinstance(value, list) else [value]:
-        is_text = isinstance(each, str)
-        if is_text if are_names(ids) else not is_text and low <= each < high:
+        # JSON Schema takes 1.0 for an integer, too.
+        is_number = isinstance(each, Integral)
+        if isinstance(each, str) if are_names(ids) else is_number and low <= each < high:
             continue
-        these = f"texts: '{each}'" if are_names(ids) else "uint64" if low == 0 else "int64"
+        these = "uint64" if low == 0 else "int64"
+        if are_names(ids):
+            these = "texts, in quotes as the log has them: '01' and not 01, which YAML takes for 1"
         msg = f"{key}: {each!r} is no id of a graph with ids: {ids}; these are {these}"
         raise SettingsError(msg)
 

@@ -95,9 +95,15 @@ class GraphSettings:
         )  # fmt: skip
 
     def own_columns(self) -> dict[str, str]:
-        """Columns of the log that are properties -> type in which they are read."""
+        """Columns of the log that are properties -> type in which they are read.
+
+        Floats are told by the type that they are kept in: a whole number has to fit into that.
+        """
         meaning = self.row_meaning()
-        return column_kinds(meaning.properties, meaning.vertex_properties)
+        kinds = column_kinds(meaning.properties, meaning.vertex_properties)
+        given = {*meaning.properties, *meaning.vertex_properties}
+        narrow = {name for name in kinds if {"float32"} == {k for n, k in given if n == name}}
+        return kinds | dict.fromkeys(narrow, "float32")
 
     def kind(self) -> GraphKind:
         """Kind of the graph."""

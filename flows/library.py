@@ -4,6 +4,7 @@ What the commands do and show, for programs: nothing is printed unless it is ask
 is opened is only read, takes no cluster and no lock, and may be in use by a run.
 """
 
+import multiprocessing
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.algorithms.registry import ANALYTICS
-from ..gpu_core.errors import FailedResultWarning, SettingsError, StateError
+from ..gpu_core.errors import ClusterError, FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource
@@ -338,6 +339,8 @@ def run(
     from ..pipeline.ingest import run as run_pipeline
 
     checked = load_settings(settings, config_file)
+    if checked.scheduler is None:
+        _refuse_daemon()
     logs = (log,) if isinstance(log, str | Path) else log
     given = tuple(map(str, logs)), str(state)
     if progress:
@@ -351,6 +354,24 @@ def run(
     if progress:
         print(report)
     return report
+
+
+def _refuse_daemon() -> None:
+    """Refuse to start workers in a process that Python lets start none: Dask would wait for them.
+
+    Raises
+    ------
+    ClusterError
+        This is such a process.
+    """
+    if multiprocessing.current_process().daemon:
+        msg = (
+            "graphtide.run starts processes, and this one may not: it is a daemon of Python's "
+            "multiprocessing, as workers of Dask are by default; call graphtide.run where the "
+            "client of their cluster is, or start them with distributed.worker.daemon: false in "
+            "Dask's configuration"
+        )
+        raise ClusterError(msg)
 
 
 def _failed(directory: StateDirectory, name: str, batch: int) -> str:

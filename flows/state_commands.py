@@ -73,7 +73,7 @@ def query(state: str, question: tuple[str, ...], at: int | None, as_json: bool) 
     metavar="FILE",
     help="Edges, sorted; .parquet, .csv, .tsv, .txt, .mtx or .graphml (with vertices).",
 )
-@click.option("--vertices", metavar="FILE", help="Vertices, sorted; likewise, but no .mtx.")
+@click.option("--vertices", metavar="FILE", help="Vertices, sorted; .parquet, .csv, .tsv or .txt.")
 @click.option(
     "--result",
     "results",

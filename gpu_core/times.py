@@ -15,7 +15,7 @@ Not here: when a graph's unit is decided (`graph.py`), units of a log's columns
 
 import re
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -95,12 +95,14 @@ def times_of(values: Any) -> tuple[npt.NDArray[Any], TimeUnit]:
     Raises
     ------
     BatchError
-        Times in a unit finer than nanoseconds, or outside what int64 can count.
+        Times in a unit finer than nanoseconds, or outside what int64 can count, or in a zone that
+        has no name.
     """
-    zone = _zone_of(values)
+    resolution, zone = _kind_of(values)
     if zone is not None and hasattr(values, "dtype"):
-        # pandas makes objects of times with a zone unless a type is asked for.
-        values = np.asarray(values, dtype=f"M8[{getattr(values.dtype, 'unit', 'ns')}]")
+        # pandas makes objects of times with a zone unless a type is asked for. It has to be their
+        # own: libraries convert to another without a check, and wrap around.
+        values = np.asarray(values, f"M8[{resolution}]")
     array = np.asarray(values)
     if array.dtype.kind != "M":
         return array, INTEGERS
@@ -157,33 +159,33 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     Parameters
     ----------
     time
-        An integer, which is taken to be in ``unit``; or a time of Python, NumPy or pandas, or in
-        text, as ISO 8601 has it: with a zone, which counts, or else of UTC.
+        An integer of any size, which is taken to be in ``unit``; or a time of Python, NumPy or
+        pandas, or in text, as ISO 8601 has it: with a zone, which counts, or else of UTC.
 
     Raises
     ------
     BatchError
         It is no time, or ``unit`` is plain integers and it is not.
     """
-    if getattr(time, "tzinfo", None) is not None:
-        # NumPy has no zones, and warns of them.
-        time = time.astimezone(UTC).replace(tzinfo=None)
+    if isinstance(time, int | np.integer) and not isinstance(time, bool):
+        return int(time)
     try:
         if hasattr(time, "to_datetime64"):
-            time = time.to_datetime64()  # pandas', with nanoseconds
+            time = time.to_datetime64()  # pandas', with nanoseconds, and in UTC
+        elif getattr(time, "tzinfo", None) is not None:
+            # NumPy has no zones, and warns of them; its times go on where Python's end.
+            time = np.datetime64(time.replace(tzinfo=None)) - np.timedelta64(time.utcoffset())
         elif isinstance(time, str):
             time = _time_in(time)
-        elif not isinstance(time, int | np.integer):
+        else:
             time = np.datetime64(time)
         values, given = times_of(time)
-    except (ValueError, TypeError):
-        values, given = np.empty(0), INTEGERS
-    if values.dtype.kind not in "iu" or (values == NAT).any():
+    except (ValueError, TypeError, OverflowError):
+        values, given = np.array(NAT), INTEGERS
+    count = int(values)
+    if count == NAT:
         msg = f"{time!r} is no time; give an integer, a datetime or a numpy.datetime64"
         raise BatchError(msg)
-    count = int(values)
-    if given == INTEGERS:
-        return count
     if unit.resolution is None:
         msg = f"{time} is a time, but the graph's times are plain integers; give an integer"
         raise BatchError(msg)
@@ -216,8 +218,29 @@ def shown(value: int, unit: TimeUnit) -> str:
     return str(np.int64(value).astype(unit.dtype))
 
 
-def _zone_of(values: Any) -> str | None:
-    """Zone of a column of pandas, Polars or Arrow; None: it has none."""
+def _kind_of(values: Any) -> tuple[Any, str | None]:
+    """Resolution and zone of a column of pandas, Polars or Arrow; None: it has none."""
     kind = getattr(values, "type", None) or getattr(values, "dtype", None)
+    # A column of pandas may have a type of Arrow's.
+    kind = getattr(kind, "pyarrow_dtype", kind)
+    resolution = getattr(kind, "unit", None) or getattr(kind, "time_unit", None)
     zone = getattr(kind, "tz", None) or getattr(kind, "time_zone", None)
-    return None if zone is None else str(zone)
+    return resolution, _zone_name(zone)
+
+
+def _zone_name(zone: Any) -> str | None:
+    """Name of a zone as Arrow has it; zones of Python are named, or so far ahead of UTC."""
+    if zone is None or isinstance(zone, str):
+        return zone
+    # Those of zoneinfo and of pytz.
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    if name is not None:
+        return str(name)
+    ahead = zone.utcoffset(None)
+    minutes, rest = divmod(ahead, timedelta(minutes=1)) if ahead is not None else (0, None)
+    if rest != timedelta(0):
+        msg = f"time zone {zone!r} has no name; convert the times to one as 'UTC', 'Europe/Rome'"
+        raise BatchError(msg)
+    sign = "-" if minutes < 0 else "+"
+    hours, minutes_left = divmod(abs(minutes), 60)
+    return f"{sign}{hours:02}:{minutes_left:02}" if minutes else "UTC"

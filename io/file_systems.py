@@ -31,6 +31,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import GraphtideError, StateError, UpdateLogError
+from ..gpu_core.printable import printable
 from .durable import new_file
 from .parquet.parquet_files import RESTORE, TAIL_BYTES, one_line
 
@@ -238,6 +239,12 @@ def opened(filesystem: Any, path: str, shown: str, block_bytes: int = TAIL_BYTES
         file = open_file(filesystem, path, block_bytes)
     except OSError as error:
         if error.errno == errno.ENOENT:
+            if is_local(filesystem) and os.path.islink(path):
+                msg = (
+                    f"{shown} is a symbolic link to {printable(os.readlink(path))}, which is not "
+                    f"there; put that file there, or remove the link"
+                )
+                raise UpdateLogError(msg) from None
             msg = f"{shown} is gone from the log; {RESTORE}"
             raise UpdateLogError(msg) from None
         msg = f"{shown} cannot be read: {one_line(error)}"

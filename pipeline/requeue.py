@@ -30,17 +30,19 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.id_kinds import are_names
-from ..io.log.bad_rows import ORIGIN_FIELDS, PlannedRows
+from ..gpu_core.times import INTEGERS, time_unit_named
+from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, PlannedRows
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
 from ..io.log.log_writer import write_log_file
 from ..io.log.plan import PlannedBatch
-from ..io.log.schema import check_schema
+from ..io.log.schema import check_schema, is_text
 from ..io.log.update_log import UpdateLog
 from ..io.state.checkpoint import newest_checkpoint
 from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import LeftOutFile, Quarantine
+from ..io.text.text_values import typed
 from .replay import Replay
 
 _ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)
@@ -197,8 +199,9 @@ class _Requeue:
             whole = PlannedRows(self._log, planned, self._prints[planned.file])
             table = whole.read()[0].table
         else:
-            kept = [name for name in table.column_names if name not in dict(ORIGIN_FIELDS)]
-            table = _with_kinds(table.select(kept), self._log).replace_schema_metadata()
+            origin = {*dict(ORIGIN_FIELDS), LINE_FIELD}
+            kept = [name for name in table.column_names if name not in origin]
+            table = _with_kinds(table.select(kept), self._log, str(path)).replace_schema_metadata()
         self._check(table, str(path))
         return table
 
@@ -241,18 +244,52 @@ class _Requeue:
         return renamed
 
 
-def _with_kinds(table: pa.Table, log: UpdateLog) -> pa.Table:
-    """Columns of a type that means something, where a user's tools have dropped it."""
+def _with_kinds(table: pa.Table, log: UpdateLog, shown: str) -> pa.Table:
+    """Columns of a type that means something, where a user's tools have dropped it.
+
+    Values of lines that are no rows are text. Refused with its row is one that still has no
+    meaning.
+    """
     ids = pa.string() if are_names(log.ids) else pa.uint64() if log.ids == "uint64" else pa.int64()
-    own = {name: pa.from_numpy_dtype(kind) for name, kind in log.own.items()}
+    # Floats are rounded where they are kept, and whole numbers that would be are refused.
+    own = {
+        name: pa.float64() if kind.startswith("float") else pa.from_numpy_dtype(kind)
+        for name, kind in log.own.items()
+    }
     kinds = _KINDS | {"src": ids, "dst": ids} | own
+    unit = INTEGERS if log.time_unit is None else time_unit_named(log.time_unit)
+    if unit.resolution is not None:
+        kinds["ts"] = pa.timestamp(unit.resolution, unit.zone)
     for position, name in enumerate(table.column_names):
         kind = table.schema.field(name).type
-        if name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
+        if name in kinds and is_text(kind) and not is_text(kinds[name]):
+            floats = log.own.get(name) if pa.types.is_floating(kinds[name]) else None
+            column = _of_texts(table[name].cast(pa.string()), name, kinds[name], floats, shown)
+            table = table.set_column(position, name, column)
+        elif name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
             # Where that is not exact, the check says what is wrong with the column.
             with suppress(pa.ArrowInvalid):
                 table = table.set_column(position, name, table[name].cast(kinds[name]))
     return table
+
+
+def _of_texts(
+    texts: pa.ChunkedArray, name: str, kind: pa.DataType, floats: str | None, shown: str
+) -> Any:
+    """Values of a column that was written as text."""
+    try:
+        return typed(texts, kind, floats)
+    except pa.ArrowInvalid:
+        for row, text in enumerate(texts):
+            try:
+                typed(pa.array([text.as_py()], pa.string()), kind, floats)
+            except pa.ArrowInvalid:
+                msg = (
+                    f"{shown}, row {row}: {name} is {text.as_py()!r}, which is no "
+                    f"{floats or kind}; correct it there, or remove the row"
+                )
+                raise StateError(msg) from None
+        raise
 
 
 def _name_after(last: str, ending: str) -> str:

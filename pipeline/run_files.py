@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
-from ..gpu_core.errors import StateError
+from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
@@ -197,6 +197,13 @@ class RunFiles:
         before = self._plan
         joined = self.listing.joined(listing)
         files = joined.files
+        if self.log.time_unit is None and joined.time_unit is not None:
+            # Workers have been told of none.
+            msg = (
+                f"{self.log.shown(listing.files[0].name)} is the first file of the log that has "
+                f"times, {joined.time_unit}; run the same command again, which goes on with it"
+            )
+            raise UpdateLogError(msg)
         if self._order is None and any("=" in file.name for file in listing.files):
             self.log.check_operations(file.name for file in files)
         keys = [order_key(file.name) for file in listing.files]

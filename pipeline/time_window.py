@@ -23,7 +23,7 @@ from dask.utils import parse_timedelta
 from ..gpu_core.errors import ArenaFullError, EngineError, SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
-from ..gpu_core.times import INTEGERS, time_unit_named
+from ..gpu_core.times import time_unit_named
 from ..io.log.batch_times import TimeRange
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -116,7 +116,10 @@ class TimeWindow:
 
 def _length(setting: str, time_unit: str | None) -> int:
     """A window in the unit of the graph's times."""
-    unit = INTEGERS if time_unit is None else time_unit_named(time_unit)
+    if time_unit is None:
+        # No file has a time yet, so none can be older.
+        return int(setting) if setting.isdecimal() else max(1, round(parse_timedelta(setting)))
+    unit = time_unit_named(time_unit)
     if unit.resolution is None:
         if setting.isdecimal():
             return int(setting)

@@ -15,7 +15,7 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.printable import counted
 from ...io.file_systems import size_at
 from ...io.interchange.edge_lists import export_edges, export_vertices
-from ...io.interchange.export import export_columns
+from ...io.interchange.export import EDGE_ENDINGS, VERTEX_ENDINGS, export_columns
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
 from ..library import result_after
@@ -51,7 +51,14 @@ def export_graph(
 
 
 def check_files(edges: str | None, vertices: str | None) -> None:
-    """Refuse one file for both: what is written last would be all."""
+    """Refuse one file for both: what is written last would be all; and forms of edges alone."""
+    ending = Path(vertices or "").suffix.lower()
+    if vertices is not None and ending in {*EDGE_ENDINGS} - {*VERTEX_ENDINGS}:
+        msg = (
+            f"{vertices} cannot be written of vertices alone: {ending} holds edges; give --edges "
+            f"{vertices}, or end the name in {', '.join(VERTEX_ENDINGS)}"
+        )
+        raise SettingsError(msg)
     if edges and vertices and Path(edges).resolve() == Path(vertices).resolve():
         msg = f"edges and vertices are both to be written to {edges}; name two files"
         raise SettingsError(msg)

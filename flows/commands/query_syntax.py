@@ -7,10 +7,13 @@ A question is a word, then vertices, and for ``top`` the name of a result::
 
 import difflib
 import re
+import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.id_kinds import are_names
+from ...gpu_core.id_kinds import form_of
 
 #: Word -> its form, and what it answers.
 QUESTIONS = {
@@ -49,17 +52,23 @@ class Question:
         return " ".join([self.word, *map(str, self.vertices)])
 
     def of_ids(self, ids: str) -> "Question":
-        """The question with vertices as a graph with ids of this kind has them."""
-        if are_names(ids):
+        """The question with vertices as a graph with ids of this kind shows them.
+
+        So they can be looked for among the ids of a result, however they were written.
+        """
+        form = form_of(ids)
+        if form == "string":
             return self
-        return replace(self, vertices=tuple(_id(str(each), ids) for each in self.vertices))
+        read = _uuid if form == "uuid" else partial(_number, form)
+        return replace(self, vertices=tuple(read(str(each)) for each in self.vertices))
 
 
 def read_question(*asked: str) -> Question:
     """Understand a question; `SettingsError` says what can be asked.
 
-    It is one text, with names that have spaces in double quotes, or several words, after whose
-    first one a name with spaces is a word of its own: the shell took its quotes away.
+    It is one text, with names that have spaces or commas in double quotes, or several words. After
+    the first of these, each is a name, whatever it has, if there are as many as the question needs:
+    the shell took its quotes away. Else ``5,9`` is two.
     """
     text = " ".join([*asked[:1], *map(_as_word, asked[1:])])
     words = _words(text)
@@ -79,6 +88,9 @@ def read_question(*asked: str) -> Question:
             raise SettingsError(msg)
         return Question(word, result=values[0], count=_count(values[1:], form))
     wanted = len(form.split()) - 1
+    names = [*_words(asked[0]), *_names(asked[1:])][1:]
+    if len(names) == wanted:
+        values = names
     if len(values) != wanted:
         vertices = (
             "no vertices" if wanted == 0 else f"{wanted} vert{'ex' if wanted == 1 else 'ices'}"
@@ -91,10 +103,22 @@ def read_question(*asked: str) -> Question:
 
 def _as_word(given: str) -> str:
     """An argument of the shell, in quotes where it would not be read as one."""
-    is_quoted = len(given) > 1 and given[0] == given[-1] == '"'
-    if is_quoted or not {" ", '"'} & {*given}:
+    if _is_quoted(given) or not {" ", '"'} & {*given}:
         return given
     return '"' + given.replace('"', '""') + '"'
+
+
+def _names(given: Sequence[str]) -> Iterator[str]:
+    """Arguments of the shell as a name each; a comma between two of them is none of a name."""
+    for number, each in enumerate(given, 1):
+        if _is_quoted(each):
+            yield from _words(each)
+        else:
+            yield each.removesuffix(",") if number < len(given) else each
+
+
+def _is_quoted(given: str) -> bool:
+    return len(given) > 1 and given[0] == given[-1] == '"'
 
 
 def _words(text: str) -> list[str]:
@@ -118,7 +142,15 @@ def _forms() -> str:
     return ", ".join(form for form, _ in QUESTIONS.values())
 
 
-def _id(text: str, ids: str) -> int:
+def _uuid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        msg = f"{text!r} is no vertex; ids are UUIDs"
+        raise SettingsError(msg) from None
+
+
+def _number(ids: str, text: str) -> int:
     try:
         number = int(text)
     except ValueError:

@@ -22,7 +22,7 @@ from ..kind import RowMeaning
 from ..records import record_named
 from .dense_ids import to_indices
 from .packed_batch import padded
-from .rows import Bounds, GivenRows, Ids, Rows, checked_rows, name_of_row
+from .rows import Bounds, GivenRows, Ids, Rows, are_indices, checked_rows, name_of_row
 from .serial_sort import smallest_and_largest
 from .update_batch import UpdateBatch
 
@@ -126,9 +126,9 @@ def _ids(rows: Rows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bound
             return None
         return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)
     bounds = rows.bounds
-    if bounds is None or (dense and not _are_indices(bounds)):
+    if bounds is None or (dense and not are_indices(bounds)):
         bounds = *_bounds(rows.src), *_bounds(rows.dst)
-    if dense and not _are_indices(bounds):
+    if dense and not are_indices(bounds):
         return None
     is_narrow = min(bounds) >= 0 and all(ids.dtype != np.int64 for ids in ends)
     src, dst = (
@@ -140,10 +140,6 @@ def _ids(rows: Rows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bound
 def _bounds(ids: Ids) -> tuple[int, int]:
     smallest, largest = smallest_and_largest(readonly(ids))
     return int(smallest), int(largest)
-
-
-def _are_indices(bounds: tuple[int, ...]) -> bool:
-    return min(bounds) >= 0 and max(bounds) < NONE
 
 
 def _narrowed(ids: Ids) -> tuple[npt.NDArray[np.uint32], int]:

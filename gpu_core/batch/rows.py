@@ -3,11 +3,11 @@
 The error knows all rows that break the same rule (`BadRowsError`).
 
 Checked here, so that the conversion can rely on it: lengths agree, there are fewer than 2^31 rows,
-ops are 1 or -1, ids fit int64, and on rows that insert an edge the weight is finite in the type
-that the records keep, the type an int32 and the time an int64. Weights that this type cannot hold
-are rounded, and counted. Infinite weights are refused like NaN: no algorithm has an
-answer for them, and they are mostly the overflow of a wider type. Values on other rows mean nothing
-and are not looked at. Self loops are refused here where the settings say so.
+ops are 1 or -1, ids fit int64, dense ones are vertex indices, and on rows that insert an edge the
+weight is finite in the type that the records keep, the type an int32 and the time an int64. Weights
+that this type cannot hold are rounded, and counted. Infinite weights are refused like NaN: no
+algorithm has an answer for them, and they are mostly the overflow of a wider type. Values on other
+rows mean nothing and are not looked at. Self loops are refused here where the settings say so.
 
 Arrays of the right type are used as they are, without a copy.
 
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
+from ..image.fields import NONE
 from ..kind import RowMeaning
 from ..printable import counted
 from ..properties.kinds import checked_kinds
@@ -159,6 +160,12 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> Rows:
         msg = f"{record.name} records need the column ts; give it, or use weighted records"
         raise BatchError(msg)
     bounds = bounds if bounds is not None and hold_ids(bounds) else None
+    if form_of(meaning.ids) == "dense" and src.size:
+        if bounds is None and is_vertex is None:
+            bounds = int(src.min()), int(src.max()), int(dst.min()), int(dst.max())
+        # Bounds that a file says wrongly are found where ids are narrowed, without the row.
+        if bounds is None or not are_indices(bounds):
+            _refuse_no_indices(src, dst, is_vertex, meaning, row_name)
     checked = Rows(ops, src, dst, is_vertex, None, None, None, bounds)
     if record.has_weight and weight is not None and meaning.on_repeat != "count":
         weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
@@ -181,6 +188,11 @@ def hold_ids(bounds: Bounds) -> bool:
     return src_low <= src_high and dst_low <= dst_high
 
 
+def are_indices(bounds: Bounds) -> bool:
+    """Whether all ids within are vertex indices."""
+    return min(bounds) >= 0 and max(bounds) < NONE
+
+
 def puts_edge(rows: Rows) -> npt.NDArray[np.bool_]:
     """Rows that insert an edge: those whose properties count."""
     inserts = _inserts(rows)
@@ -201,6 +213,27 @@ def _check_lengths(rows: int, **columns: Any) -> None:
             found = counted(len(column), "row")
             msg = f"{name} has {found} but src has {rows:,}; give columns of one length"
             raise BatchError(msg)
+
+
+def _refuse_no_indices(
+    src: Ids,
+    dst: Ids,
+    is_vertex: npt.NDArray[np.bool_] | None,
+    meaning: RowMeaning,
+    row_name: Callable[[int], str],
+) -> None:
+    """Refuse dense ids that are no vertex indices, but on rows that are dropped."""
+    of_src, of_dst = ((ids < 0) | (ids >= NONE) for ids in (src, dst))
+    if is_vertex is not None:
+        of_dst &= ~is_vertex
+    bad = of_src | of_dst
+    if meaning.self_loops == "drop":
+        bad &= src != dst if is_vertex is None else (src != dst) | is_vertex
+    if bad.any():
+        cure = f"cannot be a vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
+        raise BadRowsError(
+            bad, row_name, lambda at: f"id {(src if of_src[at] else dst)[at]} {cure}"
+        )
 
 
 def _refuse_loops(

@@ -7,7 +7,6 @@ needs no method: what is in the registry is there at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..algorithms.triangles import triangles as _triangles
 from ..algorithms.triangles.definitions import DIRECTED
 from ..algorithms.triangles.local_clustering import neighborhood
 from ..errors import SettingsError, VertexNotFoundError
+from ..image.fields import NONE
 from ..names.hashing import NO_KEY
 from ..names.user_ids import UserIds, is_one, listed, nth
 from ..programs import run as _programs
@@ -33,6 +33,7 @@ from ..programs.program import Program
 from ..table import Table
 from .arguments import Id, Ids, count_of, yes_or_no
 from .graph_groups import GraphGroups
+from .named_values import is_series, named_values
 
 Int64s = npt.NDArray[np.int64]
 
@@ -84,12 +85,31 @@ class GraphAlgorithms(GraphGroups):
         return keys
 
     def _keys_of_values(self, name: str, given: Any, *, strict: bool = True) -> Any:
-        """Values of vertices as an algorithm takes them, likewise."""
-        if type(self._ids) is UserIds or given is None or isinstance(given, Table):
+        """Values of vertices as an algorithm takes them, likewise; what has no ids as it is."""
+        if given is None or isinstance(given, Table):
             return given
-        pair = (list(given.keys()), list(given.values())) if isinstance(given, Mapping) else given
-        vertices, values = pair
+        named = self._named(name, given, strict=strict)
+        if named is None:
+            return given
+        vertices, values = named
         return self._keys_of_ids(name, vertices, strict=strict), values
+
+    def _named(self, name: str, given: Any, *, strict: bool = True) -> tuple[Any, Any] | None:
+        """Users' ids and values of what has both, as `named_values`; None: it is values alone.
+
+        ``strict``: a Series of unknown vertices is refused here, where it is known to be one.
+        """
+        named = named_values(name, given)
+        if strict and named is not None and is_series(given):
+            ids = self._ids.keys(f"the index of {name}", named[0])
+            unknown = np.flatnonzero(self._reader.indices_of(ids) == NONE)
+            if unknown.size:
+                more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+                msg = f"{name} is a Series, whose index are ids of vertices, and vertex "
+                msg += f"{nth(named[0], int(unknown[0]))} is not in the graph{more}; give "
+                msg += "to_numpy() of one in the order of vertices()"
+                raise VertexNotFoundError(msg)
+        return named
 
     def pagerank(
         self,
@@ -347,7 +367,8 @@ class GraphAlgorithms(GraphGroups):
             The functions.
         values
             What vertices have at first: one number for all; one for each, in the order of
-            `vertices`; or a mapping of ids, or ``(ids, values)``, with ``default`` for the others.
+            `vertices`; or a mapping of ids, a Series of pandas by its index, or ``(ids, values)``,
+            with ``default`` for the others.
         default
             Of vertices that ``values`` leave out.
         active
@@ -386,7 +407,7 @@ class GraphAlgorithms(GraphGroups):
                 _programs.run_program(
                     self._reader,
                     program,
-                    values if np.isscalar(values) else self._keys_of_named(values),
+                    values if np.isscalar(values) else self._keys_of_values("values", values),
                     default=default,
                     active=None if active is None else self._keys_of_ids("active", listed(active)),
                     options=_programs.RunOptions(
@@ -399,12 +420,6 @@ class GraphAlgorithms(GraphGroups):
                     ),
                 )
             )
-
-    def _keys_of_named(self, values: Any) -> Any:
-        """Values of vertices by their ids, by the engine's; other forms as they are."""
-        if isinstance(values, Mapping) or (isinstance(values, tuple) and len(values) == 2):
-            return self._keys_of_values("values", values)
-        return values
 
     def triangles(self) -> Int64s:
         """int64[n]: triangles through each vertex, in the order of `vertices`."""

@@ -106,8 +106,14 @@ class ChangingGraph(MaintainingGraph):
             float, int32 and int64 or datetime64 [n] each, or one value for all; `time_unit` tells
             what times count.
         **values
-            Properties of these edges by name: [n] each, or one value for all. What is left out is
-            missing then: NaN, 0, False.
+            Properties of these edges by name: [n] each, or one value for all. A float that is left
+            out is missing, NaN; properties of other types have no missing value, and are all given.
+
+        Raises
+        ------
+        BatchError
+            As of `apply`; or columns are of different lengths, one is not kept by the records, a
+            property is unknown, left out, or of another type.
         """
         if dst is None:
             given = {"weight": weight, "type": type, "ts": ts, **values}
@@ -178,7 +184,8 @@ class ChangingGraph(MaintainingGraph):
         vertices
             Ids [n].
         **values
-            Properties of these vertices, as of `insert_edges`.
+            Properties of these vertices, as of `insert_edges`. A vertex that only edges created has
+            NaN, 0 and False.
         """
         return self._apply_rows(1, vertices, None, values)
 

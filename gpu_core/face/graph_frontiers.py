@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
 from ..programs.vertex_state import Origin, VertexState
@@ -56,12 +57,15 @@ class GraphFrontiers(GraphProducts):
         ----------
         values
             By the name of the array, what vertices begin with: one number or bool for all, or one
-            for each in the order of `vertices`. Arrays are of bool, int64 or float64, as these are.
+            for each in the order of `vertices`, or by their ids: a Series of pandas by its index, a
+            mapping, or ``(ids, values)``. Arrays are of bool, int64 or float64, as these are.
 
         Raises
         ------
         SettingsError
-            There are no values, they are no numbers, or they are not as many as vertices.
+            There are no values, they are no numbers, or they are not one for each vertex.
+        VertexNotFoundError
+            Values name a vertex that is not in the graph.
 
         Notes
         -----
@@ -80,7 +84,25 @@ class GraphFrontiers(GraphProducts):
         (array([ 1, -2,  3]), array([False,  True, False]))
         """
         with self._reader.lock:
-            return VertexState(self._origin(), values)
+            inside = {name: self._one_each(name, given) for name, given in values.items()}
+            return VertexState(self._origin(), inside)
+
+    def _one_each(self, name: str, given: Any) -> Any:
+        """Values by ids in the order of `vertices`, all of which have one; others as they are."""
+        named = self._named(name, given)
+        if named is None:
+            return given
+        indices, values = self._known(name, named[0]), np.asarray(named[1])
+        order = self._reader.sorted_order()
+        if values.shape != indices.shape or not np.array_equal(np.sort(indices), np.sort(order)):
+            msg = (
+                f"{name} has {indices.size:,} ids and {values.size:,} values, but the graph "
+                f"{order.size:,} vertices; give each vertex one value"
+            )
+            raise SettingsError(msg)
+        by_index = np.zeros(self._reader.vertex_count, values.dtype)
+        by_index[indices] = values
+        return by_index[order]
 
     def _origin(self) -> Origin:
         return Origin(lambda: self._reader, self._ids.shown)

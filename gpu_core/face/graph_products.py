@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from ..algorithms import spmv as _spmv
 from ..algorithms.centrality import pagerank as _pagerank
 from ..algorithms.centrality import personalized_pagerank as _personalized
 from ..algorithms.shared.vertex_vectors import VertexValues
-from ..errors import BatchError, SettingsError
+from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..table import Table
-from .arguments import Frame, Id, Ids, count_of, is_frame, yes_or_no
+from .arguments import Frame, Id, Ids, count_of, yes_or_no
 from .graph_paths import GraphPaths
 
 #: A value of every vertex in the order of `vertices`, or values of some, by their ids.
@@ -39,8 +38,9 @@ class GraphProducts(GraphPaths):
         ----------
         x
             A value of every vertex: an array in the order of `vertices`; or of some, others being
-            0: a mapping of ids, ``(ids, values)``, a frame with columns ``vertex`` and ``value``,
-            or a result of one value a vertex, such as another product.
+            0: a mapping of ids, a Series of pandas by its index, ``(ids, values)``, a frame with
+            columns ``vertex`` and ``value``, or a result of one value a vertex, such as another
+            product.
         transpose
             Whether the product is ``A^T x``: a vertex gets the sum over its in-neighbors. Where
             these are not stored, all edges are transposed first.
@@ -79,7 +79,7 @@ class GraphProducts(GraphPaths):
         """float64[vertex_count]: values of vertices, by vertex index."""
         reader = self._reader
         vector = np.zeros(reader.vertex_count)
-        named = _named_values(name, given)
+        named = self._named(name, given)
         if named is None:
             numbers, order = _numbers(name, given), reader.sorted_order()
             if numbers.size != order.size:
@@ -160,24 +160,6 @@ class GraphProducts(GraphPaths):
         return _personalized.PersonalizedPageRankResult(
             shown, np.repeat(shown, found.counts), self._ids.shown(found.vertices), found
         )
-
-
-def _named_values(name: str, given: Any) -> tuple[Any, Any] | None:
-    """Ids and values, where something has both; None: it is values alone."""
-    if isinstance(given, Mapping):
-        return list(given.keys()), list(given.values())
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
-        return given
-    # A column of a frame is a stream of Arrow as well, and has no columns.
-    columns = getattr(given, "column_names", getattr(given, "columns", None))
-    if columns is None or not is_frame(given):
-        return None
-    values = [column for column in columns if column != "vertex"]
-    if "vertex" not in columns or not ("value" in values or len(values) == 1):
-        msg = f"{name} has columns {', '.join(map(str, columns))}; give vertex and value"
-        raise BatchError(msg)
-    frame: Any = given
-    return frame["vertex"], frame["value" if "value" in values else values[0]]
 
 
 def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:

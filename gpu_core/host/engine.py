@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,9 +62,13 @@ class HostEngine(HostReader):
         self, kind: GraphKind, sizes: ArenaSizes | None = None, arena: Arena | None = None
     ) -> None:
         super().__init__(kind, arena or Arena(kind, sizes or ArenaSizes()))
-        self.batch_lock = self.lock
         self.pins = Pins()
         self._oldest_times = OldestTimes()
+
+    @property
+    def batch_lock(self) -> Any:
+        """The lock of the graph, which `apply` holds all the time."""
+        return self.lock
 
     def pin(self, spare_bytes: int = 0) -> PinnedHostGraph:
         """A copy of the graph, see `Engine.pin`; ``lock`` is held."""

@@ -45,9 +45,10 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    # A forked child has the pool's record but none of its threads.
-    global _pool
-    _pool = None
+    # A forked child has the pool's record but none of its threads, and not the one either that may
+    # have held the lock.
+    global _lock, _pool
+    _lock, _pool = threading.Lock(), None
 
 
 os.register_at_fork(after_in_child=_forget_pool)

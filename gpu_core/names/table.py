@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ArenaFullError, CorruptImageError
+from ..forked_locks import refuse_if_lost
 from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
 from ..jit.parallel import run_all
@@ -117,7 +118,8 @@ class Names:
         self._shards = [_Shard() for _ in range(_SHARDS)]
         #: Name -> its key, of displaced names.
         self._displaced: dict[bytes, int] = {}
-        self._lock = threading.Lock()
+        self._lock: Any = threading.Lock()
+        refuse_if_lost(self, "_lock")
 
     def __len__(self) -> int:
         return sum(shard.count for shard in self._shards)

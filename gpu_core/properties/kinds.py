@@ -29,6 +29,8 @@ TYPES = (
 
 #: Columns that logs, exports and results have already.
 RESERVED = ("op", "src", "dst", "weight", "type", "ts", "first", "last", "vertex")
+#: Other parameters of the methods that take properties by their names, such as `insert_edges`.
+_PARAMETERS = ("self", "cls", "vertices")
 
 
 def checked_kinds(setting: str, given: Any) -> Kinds:
@@ -37,7 +39,8 @@ def checked_kinds(setting: str, given: Any) -> Kinds:
     Raises
     ------
     SettingsError
-        A name is that of a column that there is already, or a type cannot be kept.
+        A name is that of a column that there is already, or no method could be given it, or a type
+        cannot be kept.
     """
     pairs = given.items() if isinstance(given, Mapping) else given or ()
     try:
@@ -51,6 +54,12 @@ def checked_kinds(setting: str, given: Any) -> Kinds:
             raise SettingsError(msg)
         if name in RESERVED:
             msg = f"{setting}: {name!r} is a column of every log or export; use another name"
+            raise SettingsError(msg)
+        if name in _PARAMETERS:
+            msg = (
+                f"{setting}: {name!r} is a parameter of methods that take properties by their "
+                f"names, such as insert_vertices; use another name"
+            )
             raise SettingsError(msg)
         if kind not in TYPES:
             msg = f"{setting}: {name} is of type {kind!r}; use one of {', '.join(TYPES)}"

@@ -9,7 +9,7 @@ The ending of the file's name says the form:
 ``.txt``       the same, apart by spaces; the names stand in a comment line
 ``.mtx``       Matrix Market: ids are row and column numbers, so they start at 1; of the
                properties the weight alone. Edges only
-``.graphml``   GraphML: vertices and edges
+``.graphml``   GraphML: vertices and edges, both with their properties
 =============  ================================================================================
 
 An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as an entry of the
@@ -79,7 +79,7 @@ def export_edges(graph: _Graph, path: str) -> int:
             _write_matrix(temporary, columns, path, directed=graph.directed)
         elif ending == ".graphml":
             table = _with_iso_times(edge_table(edges))
-            vertices = table_of({"vertex": graph.vertices()})["vertex"]
+            vertices = table_of(_vertex_columns(graph))
             write_graphml(temporary, vertices, table, directed=graph.directed)
         else:
             _write_table(temporary, edge_table(edges), ending)
@@ -92,10 +92,15 @@ def export_vertices(graph: _Graph, path: str) -> int:
     As for edges, but no matrix.
     """
     _ending(path, VERTEX_ENDINGS)
-    columns = {"vertex": graph.vertices()}
-    if graph.vertex_properties:
-        columns = graph.vertex_values().columns
-    return export_columns(columns, path)
+    return export_columns(_vertex_columns(graph), path)
+
+
+def _vertex_columns(graph: _Graph) -> Mapping[str, npt.NDArray[Any]]:
+    """Ids of all vertices, and their properties."""
+    if not graph.vertex_properties:
+        return {"vertex": graph.vertices()}
+    columns: Mapping[str, npt.NDArray[Any]] = graph.vertex_values().columns
+    return columns
 
 
 def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:

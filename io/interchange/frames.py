@@ -24,7 +24,13 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.kind import RowMeaning
 from ..log.conversion import convert_table
-from ..log.schema import NAMES, dates_as_stamps, needed_columns, time_unit_of
+from ..log.schema import (
+    NAMES,
+    dates_as_stamps,
+    needed_columns,
+    time_unit_of,
+    with_typed_nulls,
+)
 
 #: Times of an edge, as graphs give them.
 _TIMES = ("first", "last")
@@ -44,7 +50,7 @@ def batch_of_frame(
     frame
         Columns ``src`` and ``dst`` of integers, and of ``op``, ``weight``, ``type``, ``ts`` those
         that there are, typed as in a log; in place of ``ts`` also ``first`` and ``last``. A null
-        ``dst``: the row is about the vertex ``src``.
+        ``dst``: the row is about the vertex ``src``. A column without any value may be of any type.
     meaning
         What rows mean to the graph.
     op
@@ -63,6 +69,7 @@ def batch_of_frame(
     own = meaning.value_names
     wanted = needed_columns(record.name, meaning.on_repeat)
     table = frame_table(frame, (*wanted, *(_TIMES if record.has_times else ())), own)
+    table = with_typed_nulls(table, meaning.ids)
     if op is not None:
         table = _of_one_op(table, op, has_times=record.has_times)
     if "ts" in table.column_names or not {*_TIMES} <= {*table.column_names}:

@@ -30,9 +30,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write_graphml(
-    path: Path, vertices: pa.ChunkedArray, edges: pa.Table, *, directed: bool
-) -> None:
+def write_graphml(path: Path, vertices: pa.Table, edges: pa.Table, *, directed: bool) -> None:
     """Write a graph.
 
     Parameters
@@ -40,7 +38,7 @@ def write_graphml(
     path
         The file.
     vertices
-        Ids of all vertices.
+        Column ``vertex``, the ids of all vertices, and properties: numbers.
     edges
         Columns ``src``, ``dst``, and properties: numbers, or text without marks of XML.
     directed
@@ -51,28 +49,43 @@ def write_graphml(
     SettingsError
         A name has characters that XML has no form of.
     """
-    names = edges.column_names[2:]
-    vertices = _escaped(vertices)
-    for position, end in enumerate(edges.column_names[:2]):
-        edges = edges.set_column(position, end, _escaped(edges[end]))
+    parts = (
+        ("node", ("id",), vertices),
+        ("edge", ("source", "target"), edges),
+    )
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
-        for name in names:
-            kind = _TYPES.get(str(edges.schema.field(name).type), "string")
-            file.write(f'<key id="{name}" for="edge" attr.name="{name}" attr.type="{kind}"/>\n')
+        for element, ends, table in parts:
+            file.writelines(_keys(element, table.schema, len(ends)))
         file.write(f'<graph edgedefault="{"directed" if directed else "undirected"}">\n')
-        nodes = pa.table({"id": vertices})
-        for piece in nodes.to_batches(max_chunksize=_PIECE_ROWS):
-            file.writelines(_lines(piece, ['<node id="', '"/>\n']))
-        marks = ['<edge source="', '" target="', *(f'<data key="{name}">' for name in names)]
-        # What stands between two values: the end of the one, the beginning of the next.
-        ends = ["", '">', *("</data>" for _ in names)]
-        between = [marks[0], marks[1]]
-        between += [end + mark for end, mark in zip(ends[1:], marks[2:], strict=False)]
-        for piece in edges.to_batches(max_chunksize=_PIECE_ROWS):
-            file.writelines(_lines(piece, [*between, f"{ends[-1]}</edge>\n"]))
+        for element, ends, table in parts:
+            marks = _marks(element, ends, table.column_names[len(ends) :])
+            for position in range(len(ends)):
+                column = _escaped(table.column(position))
+                table = table.set_column(position, table.column_names[position], column)
+            for piece in table.to_batches(max_chunksize=_PIECE_ROWS):
+                file.writelines(_lines(piece, marks))
         file.write("</graph>\n</graphml>\n")
+
+
+def _keys(element: str, schema: pa.Schema, ends: int) -> list[str]:
+    """Declarations of properties, of which a vertex and an edge may have one of the same name."""
+    return [
+        f'<key id="{element}_{field.name}" for="{element}" attr.name="{field.name}" '
+        f'attr.type="{_TYPES.get(str(field.type), "string")}"/>\n'
+        for field in list(schema)[ends:]
+    ]
+
+
+def _marks(element: str, ends: tuple[str, ...], names: list[str]) -> list[str]:
+    """What stands before each value of a row, and behind the last."""
+    marks = [f'<{element} {ends[0]}="', *(f'" {end}="' for end in ends[1:])]
+    before = '">'
+    for name in names:
+        marks.append(f'{before}<data key="{element}_{name}">')
+        before = "</data>"
+    return [*marks, f"{before}</{element}>\n" if names else '"/>\n']
 
 
 def _escaped(ids: pa.ChunkedArray) -> pa.ChunkedArray:

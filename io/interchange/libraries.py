@@ -80,13 +80,15 @@ def from_networkx(
     Parameters
     ----------
     G
-        Any networkx graph; of parallel edges the last counts. Properties that the settings name are
-        attributes of its edges and nodes; where one is absent it is missing.
+        Any networkx graph; of parallel edges the last counts, or what ``on_repeat`` says.
+        Properties that the settings name are attributes of its edges and nodes; where one is absent
+        it is missing.
     weight
         Edge attribute to take as weight, for records that have weights.
     **settings
         Arguments of `DynamicGraph`; ``directed`` is that of G unless given. A directed G given
-        with ``directed=False`` is folded.
+        with ``directed=False`` is folded: edges in both directions are parallel ones. An undirected
+        G given with ``directed=True`` has each edge in both directions, and self loops once.
     """
     settings = {"directed": G.is_directed(), **settings}
     ids = settings.get("ids", "any")
@@ -95,14 +97,16 @@ def from_networkx(
     rows = list(G.edges(data=weight, default=1.0))
     src, dst = (_ids([row[end] for row in rows], cure, ids) for end in (0, 1))
     values = None
-    if record_named(settings.get("records", "simple")).has_weight:
+    if _takes_weights(settings):
         values = np.array([row[2] for row in rows], dtype=np.float64)
     own = _attributes((data for _, _, data in G.edges(data=True)), settings.get("properties"))
     of_vertices = _attributes((data for _, data in G.nodes(data=True)), settings.get(_OF_VERTICES))
     if settings["directed"] and not G.is_directed():
-        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
-        values = None if values is None else np.concatenate([values, values])
-        own = {name: [*each, *each] for name, each in own.items()}
+        # A self loop is the same in both directions, and would count as one inserted again.
+        back = np.flatnonzero(src != dst)
+        src, dst = np.concatenate([src, dst[back]]), np.concatenate([dst, src[back]])
+        values = None if values is None else np.concatenate([values, values[back]])
+        own = {name: [*each, *(each[row] for row in back)] for name, each in own.items()}
     return _graph(src, dst, values, vertices, settings, own, of_vertices)
 
 
@@ -123,7 +127,8 @@ def from_scipy(
         n ids of the rows; without it 0 … n - 1. Every one becomes a vertex.
     **settings
         Arguments of `DynamicGraph`. With ``directed=False`` both triangles are folded, and where
-        they differ the entry of the lower one counts.
+        they differ the entry of the lower one counts, whatever ``on_repeat`` is: an entry and the
+        one across the diagonal are one edge.
     """
     _refuse_properties("from_scipy", settings)
     if A.shape[0] != A.shape[1]:
@@ -141,12 +146,24 @@ def from_scipy(
     entries = A.tocsr().tocoo()
     rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
     values = None
-    if record_named(settings.get("records", "simple")).has_weight:
+    if _takes_weights(settings):
         if np.iscomplexobj(entries.data):
             msg = "weights are complex; give real ones"
             raise SettingsError(msg)
         values = entries.data.astype(np.float64)
+    if not settings.get("directed", True):
+        kept = _folded(rows, columns)
+        rows, columns, values = rows[kept], columns[kept], None if values is None else values[kept]
     return _graph(ids[rows], ids[columns], values, ids, settings)
+
+
+def _folded(rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Entries that stand for an edge each: of two across the diagonal the lower one."""
+    first, second = np.minimum(rows, columns), np.maximum(rows, columns)
+    order = np.lexsort([rows > columns, second, first])
+    is_last = np.ones(order.size, np.bool_)
+    is_last[:-1] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    return np.sort(order[is_last])
 
 
 def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
@@ -281,6 +298,12 @@ def _graph(
     for step in steps:
         step()
     return graph
+
+
+def _takes_weights(settings: Mapping[str, Any]) -> bool:
+    """Whether a graph keeps weights that it is given, rather than none, or counts of its own."""
+    has_weight = record_named(settings.get("records", "simple")).has_weight
+    return has_weight and settings.get("on_repeat") != "count"
 
 
 def _attributes(

@@ -97,21 +97,26 @@ def pagerank(
     if not G.nodes:
         return {}
     G.check_loops()
-    if _sums_to_nothing(G, personalization):
+    start, jumps, ends = map(G.by_number, (nstart, personalization, dangling))
+    if jumps is not None and jumps.sum() == 0:
         raise ZeroDivisionError
-    if _sums_to_nothing(G, nstart) or _sums_to_nothing(G, dangling):
+    if any(values is not None and values.sum() == 0 for values in (start, ends)):
         raise nx.PowerIterationFailedConvergence(max_iter)
     with _errors_of_networkx(max_iter):
         found = G.graph.pagerank(
-            alpha=alpha, personalization=G.by_number(personalization), max_iter=max_iter, tol=tol,
-            nstart=G.by_number(nstart), weight=G.weight(weight), dangling=G.by_number(dangling),
+            alpha=alpha, personalization=_named(jumps), max_iter=max_iter, tol=tol,
+            nstart=_named(start), weight=G.weight(weight), dangling=_named(ends),
             networkx_tol=True,
         )  # fmt: skip
     return G.by_node(found.pagerank)
 
 
-def _sums_to_nothing(G: NodesGraph, given: Mapping[Any, float] | None) -> bool:
-    return given is not None and sum(given.get(node, 0) for node in G.nodes) == 0
+def _named(values: npt.NDArray[np.float64] | None) -> tuple[Any, Any] | None:
+    """Values that are not 0, with the numbers of their nodes."""
+    if values is None:
+        return None
+    numbers = np.flatnonzero(values)
+    return numbers, values[numbers]
 
 
 def katz_centrality(
@@ -204,7 +209,11 @@ def _of_nodes(G: NodesGraph, nodes: Any, values: npt.NDArray[Any]) -> Any:
     if not isinstance(nodes, Iterable):
         msg = f"Node {nodes} is not in the graph."
         raise nx.NetworkXError(msg)
-    return {node: found[node] for node in nodes if node in found}
+    try:
+        return {node: found[node] for node in nodes if node in found}
+    except TypeError as error:
+        msg = f"nodes={nodes!r} are no nodes: {error}"
+        raise nx.NetworkXError(msg) from error
 
 
 # -- groups --------------------------------------------------------------------------------------
@@ -283,24 +292,31 @@ def single_source_shortest_path_length(
 ) -> dict[Any, int]:
     """`networkx.single_source_shortest_path_length`."""
     hops = G.graph.bfs(G.number_of(source)).distance
-    return _reached(G, hops, hops >= 0, cutoff)
+    is_reached = hops >= 0
+    if cutoff is not None:
+        # networkx makes another hop while the cutoff is above those made: 1.5 is as good as 2.
+        is_reached &= (hops == 0) | (cutoff > hops - 1)
+    return _reached(G, hops, is_reached)
 
 
 def single_source_dijkstra_path_length(
     G: NodesGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
 ) -> dict[Any, float]:
     """`networkx.single_source_dijkstra_path_length`, of weights that are an attribute of edges."""
+    number = G.number_of(source)
     with _errors_of_networkx():
-        found = G.graph.sssp(G.number_of(source), weight=G.weight(weight)).distance
-    return _reached(G, found, np.isfinite(found), cutoff)
+        found = G.graph.sssp(number, weight=G.weight(weight)).distance
+    is_reached = np.isfinite(found)
+    if cutoff is not None:
+        is_reached &= ~(found > cutoff)
+        is_reached[number] = True
+    return _reached(G, found, is_reached)
 
 
 def _reached(
-    G: NodesGraph, distance: npt.NDArray[Any], is_reached: npt.NDArray[np.bool_], cutoff: Any
+    G: NodesGraph, distance: npt.NDArray[Any], is_reached: npt.NDArray[np.bool_]
 ) -> dict[Any, Any]:
     """Distances of the nodes that are reached, nearest first."""
-    if cutoff is not None:
-        is_reached = is_reached & (distance <= cutoff)
     numbers = np.flatnonzero(is_reached)
     numbers = numbers[np.argsort(distance[numbers], kind="stable")]
     nodes = [G.nodes[number] for number in numbers.tolist()]

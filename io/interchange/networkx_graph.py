@@ -11,6 +11,9 @@ changed networkx does not ask; with ``nx.config.cache_converted_graphs = False``
 
 The whole graph is converted again where the order of its nodes has changed, where much has changed
 at once, and where a graph without weights gets one.
+
+A view of a graph (``G.subgraph``, ``G.reverse(copy=False)``) changes with that, which networkx does
+not notice either: of views it is made to keep nothing, so that each call reads and compares them.
 """
 
 from __future__ import annotations
@@ -81,12 +84,14 @@ class NodesGraph:
         """Values of all vertices by node."""
         return dict(zip(self.nodes, values.tolist(), strict=True))
 
-    def by_number(self, given: Mapping[Any, float] | None) -> tuple[Any, Any] | None:
-        """Values given by node, by number; keys that are no node are ignored."""
+    def by_number(self, given: Any) -> npt.NDArray[np.float64] | None:
+        """Values of all nodes, 0 where none is given: by ``get``, as networkx asks for them.
+
+        So they may be a mapping, or a Series of pandas; keys that are no node are ignored.
+        """
         if given is None:
             return None
-        nodes = [node for node in given if node in self.numbers]
-        return [self.numbers[node] for node in nodes], [given[node] for node in nodes]
+        return np.array([given.get(node, 0) for node in self.nodes], dtype=float)
 
     def weight(self, attribute: str | None) -> str | None:
         """Parameter of algorithms for weights that networkx is to take from an attribute.
@@ -267,6 +272,9 @@ def convert_from_nx(
     NotImplementedError
         It is a multigraph, or a weight is no finite number; networkx runs its own function then.
     """
+    if hasattr(graph, "_graph"):
+        # A view. This is how networkx has it that a graph is not to be cached, by any backend.
+        graph.__networkx_cache__ = None
     if graph.is_multigraph():
         msg = "graphtide has no parallel edges"
         raise NotImplementedError(msg)

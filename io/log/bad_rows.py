@@ -2,8 +2,9 @@
 
 A batch is converted as if all rows were good. Only if it is refused, the rows that are to blame are
 taken out, and it is converted again: the error knows all rows that break the same rule, so there
-are as many rounds as rules that are broken. Rows that cannot be read, because a page is damaged or
-a line of text is no row, are left out with the batch that they are in.
+are as many rounds as rules that are broken. Lines of text that are no rows are left out one by one,
+before. Rows that cannot be read because a page is damaged are left out with the batch that they are
+in.
 
 What is left out depends on the bytes of the log and the settings that a state keeps, so a
 batch that is loaded again leaves out the same rows.
@@ -12,8 +13,8 @@ Not here: which rows are bad (``conversion.py``, ``gpu_core/batch/rows.py``), wh
 (``quarantine.py``).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,8 @@ import pyarrow as pa
 from ...gpu_core.batch.bad_rows import BadRowsError
 from ...gpu_core.errors import UpdateLogError
 from ..parquet.parquet_files import ReadRows
+from ..text.text_values import typed
+from ..text.wrong_lines import WrongLine
 from .file_errors import UnreadableRowsError
 from .ordered_rows import OrderedBatch
 from .plan import PlannedBatch
@@ -32,6 +35,8 @@ Batch = TypeVar("Batch")
 
 #: What comes before the columns of the rows in `LeftOut.table`.
 ORIGIN_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
+#: Behind them: lines of text that are no rows, as they stand in the file. No property is called so.
+LINE_FIELD = "text of the line"
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,9 @@ class LeftOut:
     #: How many.
     rows: int
     #: ``file``, ``row`` (from 0) and ``reason``, and the row's columns under the canonical names of
-    #: a log. Of a batch that cannot be read: one row, its first one, without other columns.
+    #: a log. Of a batch that cannot be read: one row, its first one, without other columns. Where
+    #: there are lines that are no rows, these lines, and columns with values of theirs that are of
+    #: another type as text; of a line that cannot be taken apart all columns are null.
     table: pa.Table
 
 
@@ -63,6 +70,8 @@ class PlannedRows:
     def read(self) -> tuple[ReadRows, LeftOut | None]:
         """Read the rows: all of them, or, where one cannot be read and may be left out, none.
 
+        Lines of text that are no rows are left out alone, as `convert` reports.
+
         Raises
         ------
         UpdateLogError
@@ -74,9 +83,10 @@ class PlannedRows:
         where = batch.file, batch.first_row
         try:
             found = log.read_checked(
-                *where, batch.rows, self.fingerprint, self.known, dictionaries=True
-            )
-            return found, None
+                *where, batch.rows, self.fingerprint, self.known,
+                dictionaries=True, sifts=self.quarantine,
+            )  # fmt: skip
+            return self._with_origins(found), None
         except UnreadableRowsError as error:
             if not self.quarantine:
                 raise
@@ -133,24 +143,61 @@ class PlannedRows:
                 reasons += [rule.reason(int(at)) for at in np.flatnonzero(rule.bad)]
                 positions = positions[~rule.bad]
                 table = table.filter(pa.array(~rule.bad))
-        if not bad:
+        if not bad and not found.wrong:
             return made, None
-        return made, self._left_out(found, np.concatenate(bad), reasons)
+        taken = np.concatenate(bad) if bad else np.empty(0, np.int64)
+        return made, self._left_out(found, taken, reasons)
 
     def _left_out(self, found: ReadRows, bad: npt.NDArray[np.int64], reasons: list[str]) -> LeftOut:
-        """Rows that were taken out, in their order."""
+        """Rows that were taken out, and lines that are none, each in their order."""
         order = np.argsort(bad)
         name, first_row = self.planned.file, self.planned.first_row
         origin = found.origin or (lambda offset: (name, first_row + offset))
-        table = _table([origin(int(at)) for at in bad[order]], [reasons[n] for n in order])
+        origins = [origin(int(at)) for at in bad[order]] + [(name, w.row) for w in found.wrong]
+        table = _table(
+            origins,
+            [reasons[n] for n in order]
+            + [f"line {each.number}{each.reason}" for each in found.wrong],
+        )
+        if found.wrong:
+            lines = [None] * bad.size + [each.text for each in found.wrong]
+            table = table.append_column(LINE_FIELD, pa.array(lines, pa.string()))
         rows = found.table.take(pa.array(bad[order])).replace_schema_metadata()
         for field in rows.schema:
             column = rows[field.name]
             if pa.types.is_dictionary(field.type):
                 # A corrected row may have any name.
                 column = column.cast(field.type.value_type)
+            if found.wrong:
+                column = self._with_texts(field.name, column, found.wrong)
             table = table.append_column(field.name, column)
-        return LeftOut(bad.size, table)
+        return LeftOut(table.num_rows, table.sort_by("row") if found.wrong else table)
+
+    def _with_texts(self, name: str, column: Any, wrong: Sequence[WrongLine]) -> Any:
+        """A column of rows with what stands there in lines that are none: of its type, or text."""
+        log = self.log
+        texts = [each.fields.get(log.columns.get(name, name)) for each in wrong]
+        # Else a whole number would be rounded where it is kept.
+        floats = log.own.get(name, "") if pa.types.is_floating(column.type) else ""
+        try:
+            given = typed(pa.array(texts, pa.string()), column.type, floats or None)
+        except pa.ArrowInvalid:
+            given, column = pa.array(texts, pa.string()), column.cast(pa.string())
+        return pa.chunked_array([*column.chunks, given])
+
+    def _with_origins(self, found: ReadRows) -> ReadRows:
+        """Rows with their own positions, where lines between them are none."""
+        if not found.wrong:
+            return found
+        name, first_row, rows = self.planned.file, self.planned.first_row, self.planned.rows
+        gaps = [each.row - first_row for each in found.wrong]
+        kept = np.delete(np.arange(first_row, first_row + rows), gaps)
+        shown = self.log.shown(name)
+        return replace(
+            found,
+            row_name=lambda offset: f"{shown}, row {kept[offset]}",
+            origin=lambda offset: (name, int(kept[offset])),
+        )
 
 
 def _table(origins: list[tuple[str, int]], reasons: list[str]) -> pa.Table:

@@ -269,7 +269,7 @@ def inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
 
 
 def _is_text(type_: pa.DataType) -> bool:

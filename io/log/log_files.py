@@ -93,7 +93,9 @@ class PartitionedFile:
         own = [name for name in names if name not in self._values]
         found = self._file.read(own, first_row, rows)
         columns = {
-            name: pa.repeat(self._values[name], rows) if name in self._values else found.table[name]
+            name: pa.repeat(self._values[name], found.table.num_rows)
+            if name in self._values
+            else found.table[name]
             for name in names
         }
         return replace(found, table=pa.table(columns))
@@ -117,6 +119,7 @@ def open_log_file(
     own: Mapping[str, str] = MappingProxyType({}),
     *,
     dictionaries: bool = False,
+    sifts: bool = False,
 ) -> Iterator[LogFileReader]:
     """Open a file of a log until the block ends.
 
@@ -135,6 +138,8 @@ def open_log_file(
     dictionaries
         Whether ops and names may be read as dictionaries and numbers of them, where they are stored
         so.
+    sifts
+        Whether lines of text that are no rows are left out of what is read, and reported beside it.
     """
     form = None if path.change else text_format(path.path)
     block_bytes = TAIL_BYTES if form is None else TEXT_BLOCK_BYTES
@@ -148,7 +153,7 @@ def open_log_file(
                 op = next(name for name, canonical in columns.items() if canonical == "op")
                 file = ChangedRows(file, path.change, op, path.shown)
         else:
-            file = TextLogFile(source, path, form, columns, index, ids, own)
+            file = TextLogFile(source, path, form, columns, index, ids, own, sifts=sifts)
         values = partition_values(path.partitions, columns, path.shown, own, ids)
         yield PartitionedFile(file, values) if values else file
 

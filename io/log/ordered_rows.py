@@ -240,6 +240,10 @@ def row_order(
         raise UpdateLogError(msg)
     for path in (path for name, path in paths.items() if name in fingerprints):
         with log.opened(path) as file:
+            if not file.rows:
+                # Whatever types its columns have: those of an empty frame of pandas have none.
+                positions[path.name] = position
+                continue
             found = _check_column(file, column, path.shown)
             if kind is None:
                 kind, bound = found, _bound(within, found, column)
@@ -304,11 +308,17 @@ def _bound(within: str | float | None, kind: pa.DataType, column: str) -> int:
 
 
 def _group_bounds(file: LogFileReader, column: str, shown: str) -> Iterator[tuple[int, int]]:
-    """Lowest and highest value of each group: as the file says, or as they are read."""
+    """Lowest and highest value of each group: as the file says, or as they are read.
+
+    Of one without rows they are 0, and mean nothing.
+    """
     kind = file.schema.field(column).type
     first_row = 0
     for rows in file.group_rows:
-        bounds = file.bounds([column], first_row, rows)[0] if rows else (0, 0)
+        if not rows:
+            yield 0, 0
+            continue
+        bounds = file.bounds([column], first_row, rows)[0]
         # Statistics of nanoseconds have lost some of them.
         if bounds is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
             keys = _keys(

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...gpu_core.id_kinds import are_names
 from ..text.text_form import type_of_time
+from ..text.text_values import typed
 from .file_errors import UnusableFileError
 
 #: How writers call the folder of rows without a value.
@@ -70,9 +71,12 @@ def partition_values(
     """
     of_ids = pa.string() if are_names(ids) else pa.uint64() if ids == "uint64" else pa.int64()
     types = _TYPES | {"src": of_ids, "dst": of_ids}
-    types |= {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
+    types |= {
+        name: pa.float64() if kind.startswith("float") else pa.from_numpy_dtype(kind)
+        for name, kind in own.items()
+    }
     return {
-        key: _scalar(key, value, columns.get(key), shown, types)
+        key: _scalar(key, value, columns.get(key), shown, types, own)
         for key, value in partitions.items()
     }
 
@@ -83,12 +87,15 @@ def _scalar(
     canonical: str | None,
     shown: str,
     types: Mapping[str, pa.DataType],
+    own: Mapping[str, str],
 ) -> pa.Scalar:
     kind = types.get(canonical or "", pa.string())
     if canonical == "ts":
         kind = pa.int64() if value is None else type_of_time(value) or pa.int64()
     try:
-        return pa.array([value], pa.string()).cast(kind)[0]
+        floats = own.get(canonical or "", "")
+        is_float = floats.startswith("float")
+        return typed(pa.array([value], pa.string()), kind, floats if is_float else None)[0]
     except pa.ArrowInvalid:
         wanted = "a time" if canonical == "ts" else f"a value of type {kind}"
         msg = f"{shown}: the folder {key}={value} has no {canonical}: {value!r} is not {wanted}"

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.id_kinds import form_of
+from ...gpu_core.id_kinds import are_names, form_of
 from ...gpu_core.records import record_named
 from ...gpu_core.times import INTEGERS, TimeUnit
 from .file_errors import UnusableFileError
@@ -46,6 +46,21 @@ _STAMPS_OF_DATES = pa.timestamp("s")
 
 #: Arrow type of ops that are bytes.
 OP_BYTES = pa.binary(1)
+
+#: Type of a column without values, by its canonical name; ids that are names are as the others.
+_TYPES_OF_NULLS = {
+    "op": pa.int8(), "src": pa.int64(), "dst": pa.int64(), "weight": pa.float64(),
+    "type": pa.int32(), "ts": pa.int64(), "first": pa.int64(), "last": pa.int64(),
+}  # fmt: skip
+
+
+#: What to do about a column of a type without a meaning, likewise.
+_CURES = {
+    "op": "write 1 and -1, or insert and delete",
+    "weight": "write weights as numbers",
+    "type": "write types as int32",
+    "ts": "write times as timestamps, dates or int64",
+}
 
 
 @dataclass(frozen=True)
@@ -127,7 +142,8 @@ def check_schema(
         if canonical in needed:
             kind = schema.field(names[canonical]).type
             _check_type(canonical, names[canonical], kind, file, form_of(ids))
-            if canonical == "ts":
+            # Of a column without a time it is that of other files.
+            if canonical == "ts" and not pa.types.is_null(kind):
                 time_unit = str(time_unit_of(kind))
     known = set(names.values())
     return LogSchema(
@@ -207,31 +223,60 @@ def _mapping_of(there: Collection[str], names: Mapping[str, str], required: Sequ
 
 def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: str) -> None:
     """Refuse a column type without a meaning, with a hint to the type that has one."""
-    types = pa.types
-    integer = types.is_integer(kind)
-    text = is_text(kind)
-    floating = types.is_floating(kind)
-    if canonical == "op":
-        good = integer or text or kind == OP_BYTES or types.is_boolean(kind)
-        cure = "write 1 and -1, or insert and delete"
-    elif canonical in ("src", "dst"):
-        # A column of nothing but nulls has no type of its own: vertex updates alone.
-        good = is_id(kind, form) or (canonical == "dst" and types.is_null(kind))
-        cure = cure_of_ids(kind, form)
-    elif canonical == "weight":
-        good, cure = floating or integer, "write weights as numbers"
-    elif canonical == "type":
-        good, cure = integer, "write types as int32"
-    elif canonical not in CANONICAL:
-        good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
-        cure = "properties are numbers or booleans"
-    else:
-        good = integer or types.is_timestamp(kind) or types.is_date(kind)
-        cure = "write times as timestamps, dates or int64"
-    if not good:
+    # A column of nothing but nulls has no type of its own: vertex updates alone.
+    is_untyped = canonical in ("dst", "ts") and pa.types.is_null(kind)
+    if not is_untyped and not _is_right(canonical, kind, form):
+        cure = _CURES.get(canonical, "properties are numbers or booleans")
+        if canonical in ("src", "dst"):
+            cure = cure_of_ids(kind, form)
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
         raise UnusableFileError(msg)
+
+
+def _is_right(canonical: str, kind: pa.DataType, form: str) -> bool:
+    """Whether a type has a meaning in a column; of properties of the user's own: as theirs."""
+    types = pa.types
+    integer, floating = types.is_integer(kind), types.is_floating(kind)
+    if canonical == "op":
+        good = integer or is_text(kind) or kind == OP_BYTES or types.is_boolean(kind)
+    elif canonical in ("src", "dst"):
+        good = is_id(kind, form)
+    elif canonical == "weight":
+        good = floating or integer
+    elif canonical == "type":
+        good = integer
+    elif canonical in ("ts", "first", "last"):
+        good = integer or types.is_timestamp(kind) or types.is_date(kind)
+    else:
+        good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
+    return bool(good)
+
+
+def with_typed_nulls(table: pa.Table, ids: str) -> pa.Table:
+    """Give columns of nothing but nulls, or without rows, a type that they may have.
+
+    Where there are no values a type says nothing: it is Arrow's null, or what a library has for it.
+
+    Parameters
+    ----------
+    table
+        Rows under the canonical names.
+    ids
+        Kind of the graph's ids.
+    """
+    form = form_of(ids)
+    for position, field in enumerate(table.schema):
+        if _is_right(field.name, field.type, form):
+            continue
+        if table.column(position).null_count == table.num_rows:
+            kind = _TYPES_OF_NULLS.get(field.name, pa.null())
+            if field.name in ("src", "dst") and are_names(ids):
+                source = table.schema.field("src").type
+                kind = source if is_id(source, form) else pa.string()
+            nulls = pa.nulls(table.num_rows, kind)
+            table = table.set_column(position, field.name, nulls)
+    return table
 
 
 def is_id(kind: pa.DataType, form: str) -> bool:

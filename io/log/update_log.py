@@ -42,7 +42,14 @@ from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
 from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
-from .schema import LogSchema, check_mapping, check_schema, dates_as_stamps, not_kept_line
+from .schema import (
+    LogSchema,
+    check_mapping,
+    check_schema,
+    dates_as_stamps,
+    not_kept_line,
+    with_typed_nulls,
+)
 
 #: What the column that gives the order is called in a table.
 ORDER_KEY = "order key"
@@ -197,8 +204,18 @@ class UpdateLog:
         for path, found in zip(paths, self._found(paths), strict=True):
             try:
                 file, arrow_schema, index = found()
-                schema = self._schema(arrow_schema, path.shown)
-                self._check_time_unit(schema, time_unit, path, files)
+                try:
+                    schema = self._schema(arrow_schema, path.shown)
+                    self._check_time_unit(schema, time_unit, path, files)
+                except UnusableFileError:
+                    if file.rows:
+                        raise
+                    # Nothing is read of it: columns of an empty frame of pandas have no types.
+                    files.append(file)
+                    continue
+                if index is not None and needed is None and path.name not in self.planned:
+                    # Lines that may be left out later are refused before any of it is applied.
+                    index.check([self.columns.get(name, name) for name in schema.present])
                 time_unit = time_unit or schema.time_unit
                 schemas.append(schema)
                 if index is not None:
@@ -250,12 +267,15 @@ class UpdateLog:
     def check(self, file: LogFileReader, path: LogPath) -> None:
         """Refuse an open file whose columns, or whose unit of time, a state cannot use.
 
+        Of a file without rows nothing is used.
+
         Raises
         ------
         UpdateLogError
             It is such a file.
         """
-        self._check_time_unit(self._schema(file.schema, path.shown), self.time_unit, path, [])
+        if file.rows:
+            self._check_time_unit(self._schema(file.schema, path.shown), self.time_unit, path, [])
 
     def check_properties(self, listing: LogListing) -> None:
         """Refuse properties that no file of the log has: more likely they are called otherwise.
@@ -266,7 +286,7 @@ class UpdateLog:
             There is one.
         """
         lacking = [name for name in self.own if name not in listing.found]
-        if lacking and listing.files:
+        if lacking and any(file.rows for file in listing.files):
             name = self.columns.get(lacking[0], lacking[0])
             msg = (
                 f"no file of the log has a column {name}, which is to be a property; if it is "
@@ -286,7 +306,9 @@ class UpdateLog:
         refuse_operations_apart(names, column, self.operations.words, self.addresses)
 
     @contextmanager
-    def opened(self, path: LogPath, *, dictionaries: bool = False) -> Iterator[LogFileReader]:
+    def opened(
+        self, path: LogPath, *, dictionaries: bool = False, sifts: bool = False
+    ) -> Iterator[LogFileReader]:
         """Open a file until the block ends, see `open_log_file`.
 
         A text file that has changed is indexed anew.
@@ -296,7 +318,7 @@ class UpdateLog:
             index = None
         roles = names_of_columns(self.columns, self.own)
         with open_log_file(
-            path, roles, index, self.ids, self.own, dictionaries=dictionaries
+            path, roles, index, self.ids, self.own, dictionaries=dictionaries, sifts=sifts
         ) as file:
             yield file
 
@@ -329,6 +351,7 @@ class UpdateLog:
         key: str | None = None,
         *,
         dictionaries: bool = False,
+        sifts: bool = False,
     ) -> ReadRows:
         """Read a run of rows of one file, in one thread.
 
@@ -346,6 +369,8 @@ class UpdateLog:
             A further column, by its name in the file, which becomes the last one: `ORDER_KEY`.
         dictionaries
             Whether ops and names that are stored as dictionaries, and numbers of them, are left so.
+        sifts
+            Whether lines of text that are no rows are left out, and listed in `ReadRows.wrong`.
 
         Returns
         -------
@@ -361,7 +386,7 @@ class UpdateLog:
         """
         path = log_path(self.addresses, name)
         shown = path.shown
-        with self.opened(path, dictionaries=dictionaries) as file:
+        with self.opened(path, dictionaries=dictionaries, sifts=sifts) as file:
             if fingerprint not in (None, file.fingerprint):
                 msg = f"{shown} has changed since it was planned; {RESTORE}"
                 raise UpdateLogError(msg)
@@ -387,15 +412,10 @@ class UpdateLog:
                 )
                 raise UpdateLogError(msg)
         table = found.table.select(names).rename_columns(list(schema.present))
-        table = with_bounds(dates_as_stamps(table), bounds)
+        # Vertex updates alone may have a column dst of nulls without a type.
+        table = with_bounds(with_typed_nulls(dates_as_stamps(table), self.ids), bounds)
         if key is not None:
             table = table.append_column(ORDER_KEY, found.table[key])
-        if pa.types.is_null(table.schema.field("dst").type):
-            # Vertex updates alone: nulls without a type become null ids.
-            column = table.schema.get_field_index("dst")
-            kind = table.schema.field("src").type if are_names(self.ids) else pa.int64()
-            nulls = pa.nulls(table.num_rows, kind)
-            table = table.set_column(column, "dst", nulls)
         return replace(found, table=table)
 
     def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:

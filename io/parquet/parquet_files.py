@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from ...gpu_core.errors import UpdateLogError
 from ..log.file_errors import UnreadableRowsError, UnusableFileError
 from ..log.schema import OP_BYTES, is_text
+from ..text.wrong_lines import WrongLine
 from .file_bytes import FileBytes, bytes_of
 from .footer_checks import FooterError, check_footer
 from .page_checks import ChunkSum, PageError, check_chunk, read_header
@@ -92,6 +93,13 @@ def parse_footer(footer: bytes, shown: str) -> Any:
         return _parsed(footer)
     except MemoryError:
         raise
+    except pa.ArrowNotImplementedError as error:
+        # Then it opens no file with such a column, whether that is needed or not.
+        msg = (
+            f"{shown} has a column of a type that Arrow does not read ({one_line(error)}); write "
+            f"it as another one, such as Int64 of Polars for Int128, or leave it out"
+        )
+        raise UnusableFileError(msg) from error
     except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         msg = f"{shown}: the Parquet footer is damaged ({one_line(error)}); copy the file again"
         raise UnusableFileError(msg) from error
@@ -150,6 +158,9 @@ class ReadRows:
     row_name: Callable[[int], str] | None = None
     #: Name of the file and position in it of a row of the table, likewise.
     origin: Callable[[int], tuple[str, int]] | None = None
+    #: Lines of text that were asked for and are no rows: not in the table. Their rows and columns
+    #: are those of the file.
+    wrong: tuple[WrongLine, ...] = ()
 
 
 class ParquetLogFile:

@@ -35,7 +35,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -220,7 +220,10 @@ class StateDirectory:
             self._write_settings(wanted)
             return wanted
         kept = self.settings()
-        differences = _differences(kept, wanted)
+        # Where no file before had a time, nothing has been counted yet.
+        has_unit_now = kept.time_unit is None and wanted.time_unit is not None
+        before = replace(kept, time_unit=wanted.time_unit) if has_unit_now else kept
+        differences = _differences(before, wanted)
         names = {name for name, _, _ in differences}
         is_moved = is_moved_log and names == {"log"}
         # That rows are refused as they are read is how another reading comes to be asked for.
@@ -243,9 +246,14 @@ class StateDirectory:
         if not self.must_have_hashes:
             self._add_hashes()
             self._write_settings(wanted)
-        elif is_moved or is_read_anew or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS):
+        elif (
+            is_moved
+            or is_read_anew
+            or has_unit_now
+            or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS)
+        ):
             self._write_settings(wanted)
-        return wanted if is_moved or is_read_anew else kept
+        return wanted if is_moved or is_read_anew or has_unit_now else kept
 
     def _add_hashes(self) -> None:
         """Give the JSON files of a state of version 1 their hashes, but ``graphtide.json``.

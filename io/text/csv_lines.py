@@ -1,20 +1,16 @@
 """Lines of a CSV file of a log, whose first line names the columns.
 
 Fields are apart by ``;``, tabs or ``,``, whichever the first line has; a field may be in quotes, a
-line is a row, and an empty field is null. White space around a field belongs to it if it is a name,
-unless the first line has such, too, as ``src, dst``: then it is there to be read. Types
-are those that the first lines look like.
+line is a row, and an empty field is null, but for a name that is empty in quotes. Lines end with LF
+or CRLF. White space around a field belongs to it if it is a name, unless the first line has such,
+too, as ``src, dst``: then it is there to be read. Types are those that the first lines look like.
 
 Not here: how lines become columns (``text_lines.py``).
 """
 
-from collections.abc import Mapping, Sequence
-
-import pyarrow as pa
-
 from ..log.file_errors import UnusableFileError
 from .text_form import SAMPLE_LINES, is_value, type_of_fields
-from .text_lines import Form, first_lines, parse_lines, refuse_utf_16, split_lines, without_mark
+from .text_lines import first_lines, refuse_utf_16, split_lines, without_mark
 
 
 def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, str]]]:
@@ -24,8 +20,15 @@ def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, s
     """
     refuse_utf_16(content, shown)
     content = without_mark(content)
-    header = first_lines(content, 1)
+    # Without the blank lines before it.
+    header = first_lines(content, 1).rstrip(b"\r\n").rpartition(b"\n")[2]
     text = header.decode(errors="replace")
+    if b"\r" in header:
+        msg = (
+            f"{shown} has a carriage return within its first line; end lines with \\n, or with "
+            f"\\r\\n"
+        )
+        raise UnusableFileError(msg)
     delimiter = next((mark for mark in (";", "\t", ",") if mark in text), ",")
     sample = list(split_lines(first_lines(content, SAMPLE_LINES), delimiter))
     names = [name.strip() for name in sample[0]] if sample else []
@@ -36,7 +39,7 @@ def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, s
         )
         raise UnusableFileError(msg)
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
-    given = text.lstrip("\r\n").rstrip("\r\n").split(delimiter)
+    given = text.split(delimiter)
     is_padded = any(field != field.strip() for field in given)
     return (
         delimiter,
@@ -48,35 +51,8 @@ def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, s
     )
 
 
-def parse_csv(
-    content: bytes,
-    first_line: int,
-    names: Sequence[str],
-    types: Mapping[str, pa.DataType],
-    delimiter: str,
-    shown: str,
-    as_written: frozenset[str] = frozenset(),
-) -> pa.Table:
-    """Parse whole lines, the first of which is line ``first_line`` of the file.
-
-    Parameters
-    ----------
-    names
-        Of all columns of the file.
-    types
-        Column -> type, of those that are wanted.
-    as_written
-        Columns to which the white space around fields belongs.
-
-    Raises
-    ------
-    UpdateLogError
-        A line is not what the columns say; names file and line.
-    """
-    if first_line == 1:
-        content = without_mark(content)
-        header = first_lines(content, 1)
-        content = b"\n" * header.count(b"\n") + content[len(header) :]
-    columns = tuple(name if name in types else None for name in names)
-    form = Form(shown, columns, delimiter, types, has_nulls=True, as_written=as_written)
-    return parse_lines(content, first_line, form)
+def without_header(content: bytes) -> bytes:
+    """The beginning of a file with an empty line for each one up to that of the names."""
+    content = without_mark(content)
+    header = first_lines(content, 1)
+    return b"\n" * header.count(b"\n") + content[len(header) :]

@@ -1,8 +1,10 @@
 """JSON lines of a log: an object a line, parsed in blocks by Arrow's JSON reader.
 
-A key that a line does not have is null there. Times are integers, or text in ISO 8601.
+A key that a line does not have is null there. Times are integers, or text in ISO 8601. A column is
+of the type of its first values: a line that has another one is no row, if the column is needed.
 """
 
+import json as line_json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,47 +13,64 @@ import pyarrow as pa
 from pyarrow import json
 
 from ...gpu_core.errors import UpdateLogError
+from .line_spaces import is_blank, rows_of_lines
 from .text_form import type_of_time
-from .text_lines import rows_of_lines, without_mark
+from .text_lines import without_mark
+from .text_values import is_rounded, may_be_rounded, rounded
+from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
 #: What Arrow says of a value of another type than its column has, but for lines that are no object.
 _OTHER_TYPE = re.compile(r"Column\(/(.+)\) changed from (?!object)(\w+) to (\w+)")
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
 class JsonColumns:
     """The columns of a file of JSON lines, found block by block: any line may have another one."""
 
-    def __init__(self, shown: str) -> None:
-        self._shown = shown
+    def __init__(self) -> None:
         self._types: dict[str, pa.DataType] = {}
+        #: Column whose values are of different types, or nothing of lines that are no object ->
+        #: what is wrong with the first such line, as the end of a sentence.
+        self.faults: dict[str, str] = {}
 
     def add(self, content: bytes, first_line: int) -> int:
         """Take note of the columns of a block; returns its rows."""
-        table = self._with_times_as_text(content, first_line)
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            kind = _kind(column)
-            known = self._types.setdefault(name, kind)
-            joined = _joined(known, kind)
-            if joined is None:
-                msg = (
-                    f"{self._shown}: the values of {name} are of type {known}, but from line "
-                    f"{first_line} on also of type {kind}; write all of them alike"
-                )
-                raise UpdateLogError(msg)
-            self._types[name] = joined
-        return table.num_rows
+        if first_line == 1:
+            content = without_mark(content)
+        rows = rows_of_lines(content)
+        try:
+            table = _with_times_as_text(content, rows)
+            kinds = {name: _kind(table[name]) for name in table.column_names}
+        except pa.ArrowInvalid:
+            # Lines may be wrong, or values of a column that nobody needs.
+            self._add_lines(content, first_line)
+            return rows
+        for name, kind in kinds.items():
+            self._add(name, kind, first_line)
+        return rows
 
-    def _with_times_as_text(self, content: bytes, first_line: int) -> pa.Table:
-        """Columns as Arrow finds them, but for times: it takes those for ones without a zone."""
-        table = _parsed(content, first_line, None, self._shown)
-        texts = [
-            (each.name, pa.string()) for each in table.schema if pa.types.is_timestamp(each.type)
-        ]
-        if texts:
-            found = _parsed(content, first_line, pa.schema(texts), self._shown)
-            for name, _ in texts:
-                table = table.set_column(table.column_names.index(name), name, found[name])
-        return table
+    def _add_lines(self, content: bytes, first_line: int) -> None:
+        for number, line in enumerate(content.split(b"\n"), first_line):
+            if is_blank(line):
+                continue
+            values = _object_of(line)
+            if values is None:
+                self.faults.setdefault("", f"line {number}{_fault(line, pa.schema([]))}")
+                continue
+            for name, value in values.items():
+                self._add(name, _kind_of_value(value), number)
+
+    def _add(self, name: str, kind: pa.DataType, line: int) -> None:
+        known = self._types.setdefault(name, kind)
+        joined = _joined(known, kind)
+        if joined is not None:
+            self._types[name] = joined
+            return
+        self.faults.setdefault(
+            name,
+            f"the values of {name} are of type {known}, but from line {line} on also of type "
+            f"{kind}; write all of them alike",
+        )
 
     def found(self) -> list[tuple[str, str]]:
         """``(name, type)`` of each column."""
@@ -59,7 +78,11 @@ class JsonColumns:
 
 
 def parse_json(
-    content: bytes, first_line: int, types: Mapping[str, pa.DataType], shown: str
+    content: bytes,
+    first_line: int,
+    types: Mapping[str, pa.DataType],
+    shown: str,
+    floats: Mapping[str, str],
 ) -> pa.Table:
     """Parse whole lines, the first of which is line ``first_line`` of the file.
 
@@ -67,98 +90,186 @@ def parse_json(
     ----------
     types
         Column -> type, of those that are wanted.
+    floats
+        Column of floats -> the type that a whole number has to fit into.
 
     Raises
     ------
     UpdateLogError
         A line is no object, or a value is not of its type; names file and line.
     """
+    try:
+        return _parsed(without_mark(content) if first_line == 1 else content, types, floats)
+    except pa.ArrowInvalid as error:
+        table, wrong = sift_json(content, first_line, types, floats, is_first_enough=True)
+        if wrong:
+            raise UpdateLogError(wrong[0].message(shown)) from error
+        return table
+
+
+def sift_json(
+    content: bytes,
+    first_line: int,
+    types: Mapping[str, pa.DataType],
+    floats: Mapping[str, str],
+    span: slice = ALL,
+    *,
+    is_first_enough: bool = False,
+) -> tuple[pa.Table, list[WrongLine]]:
+    """Parse the lines that can be parsed, and find the others; arguments as of `sift_lines`."""
+    if first_line == 1:
+        content = without_mark(content)
+    lines = [
+        (number, line)
+        for number, line in enumerate(content.split(b"\n"), first_line)
+        if not is_blank(line)
+    ][span]
+    tables, wrong = [pa.schema(types.items()).empty_table()], []
+    for start in range(0, len(lines), SIFTED_LINES):
+        part = lines[start : start + SIFTED_LINES]
+
+        def is_right(low: int, high: int, part: list[tuple[int, bytes]] = part) -> bool:
+            try:
+                _parsed(_joint(part[low:high]), types, floats)
+            except pa.ArrowInvalid:
+                return False
+            return True
+
+        bad = list(failing(len(part), is_right))
+        good = [line for at, line in enumerate(part) if at not in {*bad}] if bad else part
+        tables.append(_parsed(_joint(good), types, floats))
+        for at in bad:
+            number, line = part[at]
+            text = line.rstrip(b"\r").decode(errors="backslashreplace")
+            row = start + at + (span.start or 0)
+            reason = _reason(line, types, floats)
+            wrong.append(WrongLine(row, number, reason, text, _fields(line, types, floats)))
+        if wrong and is_first_enough:
+            break
+    return pa.concat_tables(tables), wrong
+
+
+def _joint(lines: list[tuple[int, bytes]]) -> bytes:
+    return b"".join([line + b"\n" for _, line in lines])
+
+
+def _parsed(
+    content: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, str]
+) -> pa.Table:
+    """Columns of lines; ArrowInvalid where any of them is wrong."""
     read_as = {
         name: pa.string() if pa.types.is_timestamp(kind) else kind for name, kind in types.items()
     }
-    table = _parsed(content, first_line, pa.schema(read_as.items()), shown)
-    columns = {}
-    for name, kind in types.items():
-        try:
-            columns[name] = table[name].cast(kind)
-        except pa.ArrowInvalid:
-            row = _first_of(table[name], kind)
-            msg = (
-                f"{shown}, line {_line_of(content, row, first_line)}: {name} is "
-                f"{table[name][row].as_py()!r}, which is no time as those before; correct the line"
-            )
-            raise UpdateLogError(msg) from None
-    return pa.table(columns)
+    table = _read(content, rows_of_lines(content), pa.schema(read_as.items()))
+    for name, kind in floats.items():
+        if name in types and table.num_rows and may_be_rounded(table[name]):
+            _refuse_rounded(content, name, table[name], kind)
+    return pa.table({name: table[name].cast(kind) for name, kind in types.items()})
 
 
-def _parsed(content: bytes, first_line: int, schema: pa.Schema | None, shown: str) -> pa.Table:
-    if first_line == 1:
-        content = without_mark(content)
-    rows = rows_of_lines(content)
+def _refuse_rounded(content: bytes, name: str, column: Any, kind: str) -> None:
+    """Raise ArrowInvalid where a whole number does not fit into a type of floats."""
+    lines = [line for line in content.split(b"\n") if not is_blank(line)]
+    for row in rounded(column.to_numpy(zero_copy_only=False), kind).nonzero()[0].tolist():
+        value = (_object_of(lines[row]) or {}).get(name)
+        if isinstance(value, int) and is_rounded(str(value), kind):
+            msg = f"{value} does not fit into {kind}"
+            raise pa.ArrowInvalid(msg)
+
+
+def _read(content: bytes, rows: int, schema: pa.Schema | None) -> pa.Table:
+    """Columns as Arrow's reader has them; without a schema, those that it finds."""
     if rows == 0:
         return (schema or pa.schema([])).empty_table()
-    table = _try(content, schema)
-    if isinstance(table, str) or table.num_rows != rows:
-        line = _first_wrong_line(content, schema) + first_line
-        why = table if isinstance(table, str) else "it is not one object"
-        other = _OTHER_TYPE.search(why)
-        cure = "one JSON object a line"
-        if other is not None:
-            name, wanted, found = other.groups()
-            why = f"{name} is a {found}, not a {wanted}"
-            cure = "a column's values all alike"
-            if schema is not None and wanted == "string":
-                cure = "it in quotes, or leave --ids string out where ids are numbers"
-        msg = f"{shown}, line {line} cannot be read ({why}); write {cure}"
-        raise UpdateLogError(msg)
-    return table
-
-
-def _try(content: bytes, schema: pa.Schema | None) -> Any:
-    """The table, or why there is none."""
     behavior = "infer" if schema is None else "ignore"
     try:
-        return json.read_json(
+        table = json.read_json(
             pa.BufferReader(content),
             read_options=json.ReadOptions(use_threads=False, block_size=len(content) + 1),
             parse_options=json.ParseOptions(
                 explicit_schema=schema, unexpected_field_behavior=behavior
             ),
         )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        return " ".join(str(error).split())
+    except pa.ArrowNotImplementedError as error:
+        raise pa.ArrowInvalid(str(error)) from error
+    if table.num_rows != rows:
+        msg = "it is not one object"
+        raise pa.ArrowInvalid(msg)
+    return table
 
 
-def _first_wrong_line(content: bytes, schema: pa.Schema | None) -> int:
-    """Number of the first line, from 0, up to which a block cannot be read."""
-    lines = content.split(b"\n")
-    low, high = 0, len(lines)
-    # Up to `low` lines are right, up to `high` are not.
-    while high - low > 1:
-        middle = (low + high) // 2
-        part = b"\n".join(lines[:middle]) + b"\n"
-        table = _try(part, schema) if part.strip() else None
-        is_right = table is None or (
-            not isinstance(table, str) and table.num_rows == rows_of_lines(part)
-        )
-        low, high = (middle, high) if is_right else (low, middle)
-    return low
+def _with_times_as_text(content: bytes, rows: int) -> pa.Table:
+    """Columns as Arrow finds them, but for times: it takes those for ones without a zone."""
+    table = _read(content, rows, None)
+    texts = [(each.name, pa.string()) for each in table.schema if pa.types.is_timestamp(each.type)]
+    if texts:
+        found = _read(content, rows, pa.schema(texts))
+        for name, _ in texts:
+            table = table.set_column(table.column_names.index(name), name, found[name])
+    return table
 
 
-def _line_of(content: bytes, row: int, first_line: int) -> int:
-    """Number of the line that has a row, of those that are not empty."""
-    lines = [at for at, line in enumerate(content.split(b"\n"), first_line) if line.strip()]
-    return lines[row]
+def _fault(line: bytes, schema: pa.Schema) -> str:
+    """What is wrong with a line, as the end of a sentence that begins with its number."""
+    try:
+        _read(line, 1, schema)
+    except pa.ArrowInvalid as error:
+        why = " ".join(str(error).split())
+    else:
+        why = "it is not one object"
+    cure = "one JSON object a line"
+    other = _OTHER_TYPE.search(why)
+    if other is not None:
+        name, wanted, found = other.groups()
+        why = f"{name} is a {found}, not a {wanted}"
+        cure = "a column's values all alike"
+        if wanted == "string":
+            cure = "it in quotes, or leave --ids string out where ids are numbers"
+    return f" cannot be read ({why}); write {cure}"
 
 
-def _first_of(column: Any, kind: pa.DataType) -> int:
-    """First value that cannot be cast."""
-    for row, value in enumerate(column.to_pylist()):
-        try:
-            pa.array([value], column.type).cast(kind)
-        except pa.ArrowInvalid:
-            return row
-    return 0
+def _reason(line: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, str]) -> str:
+    """The same, of a line of which some columns are wanted."""
+    values = _object_of(line) or {}
+    for name, kind in types.items():
+        value = values.get(name)
+        if pa.types.is_timestamp(kind) and isinstance(value, str):
+            try:
+                pa.array([value]).cast(kind)
+            except pa.ArrowInvalid:
+                return f": {name} is {value!r}, which is no time as those before; correct the line"
+        if isinstance(value, int) and is_rounded(str(value), floats.get(name)):
+            return f": {name} is {value}, which does not fit into {floats[name]}"
+    read_as = {
+        name: pa.string() if pa.types.is_timestamp(kind) else kind for name, kind in types.items()
+    }
+    return _fault(line, pa.schema(read_as.items()))
+
+
+def _fields(
+    line: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, str]
+) -> Mapping[str, str | None]:
+    """Text of each column of a line; nothing where that would hide what is wrong with it."""
+    values = _object_of(line)
+    if values is None:
+        return {}
+    fields: dict[str, str | None] = {}
+    for name, kind in types.items():
+        value = values.get(name)
+        is_text = isinstance(value, str)
+        if pa.types.is_string(kind) and value is not None and not is_text:
+            return {}
+        fields[name] = value if is_text or value is None else line_json.dumps(value)
+    return fields
+
+
+def _object_of(line: bytes) -> dict[str, Any] | None:
+    """The object of a line as Python has it; None: it is none."""
+    try:
+        values = line_json.loads(line.decode(), strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def _kind(column: Any) -> pa.DataType:
@@ -170,6 +281,19 @@ def _kind(column: Any) -> pa.DataType:
     if kind in (pa.null(), pa.bool_(), pa.int64(), pa.float64()):
         return kind
     return pa.string()  # objects and lists, which no column of a log is
+
+
+def _kind_of_value(value: Any) -> pa.DataType:
+    """The same of one value."""
+    if value is None:
+        return pa.null()
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64() if value in _INT64 else pa.float64()
+    if isinstance(value, float):
+        return pa.float64()
+    return (type_of_time(value) if isinstance(value, str) else None) or pa.string()
 
 
 def _joined(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:

@@ -17,7 +17,7 @@ import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -32,9 +32,12 @@ from ..log.file_errors import UnreadableRowsError, UnusableFileError
 from ..log.log_paths import LogPath
 from ..parquet.page_checks import ChunkSum
 from ..parquet.parquet_files import RESTORE, ReadRows, one_line
-from .csv_lines import csv_layout, parse_csv
-from .json_lines import JsonColumns, parse_json
-from .text_lines import line_blocks, rows_of_lines
+from .csv_lines import csv_layout, without_header
+from .json_lines import JsonColumns, parse_json, sift_json
+from .line_spaces import rows_of_lines
+from .text_form import SAMPLE_LINES, type_of_fields
+from .text_lines import Form, line_blocks, parse_lines, sift_lines
+from .wrong_lines import WrongLine
 
 #: Ends of the names of text files, less that of the packer -> format.
 _FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
@@ -97,6 +100,21 @@ class TextIndex:
     blocks: tuple[TextBlock, ...]
     #: Whether white space around fields of CSV does not belong to them, if they are names.
     is_padded: bool = True
+    #: Column of JSON lines -> what is wrong with the first line where it is of another type; under
+    #: no name that of the first line that is no object.
+    faults: tuple[tuple[str, str], ...] = ()
+
+    def check(self, names: Collection[str]) -> None:
+        """Refuse lines that are no objects, or have values of other types in some columns.
+
+        Raises
+        ------
+        UnusableFileError
+            There are such.
+        """
+        for name, fault in self.faults:
+            if not name or name in names:
+                raise UnusableFileError(fault)
 
     def part(self, first_row: int, rows: int) -> "TextIndex":
         """The index with the blocks that hold these rows alone."""
@@ -117,6 +135,7 @@ class TextIndex:
                 **values,
                 "columns": tuple((str(name), str(kind)) for name, kind in values["columns"]),
                 "blocks": tuple(TextBlock(**block) for block in values["blocks"]),
+                "faults": tuple((str(name), str(why)) for name, why in values.get("faults", ())),
             }
         )
 
@@ -158,6 +177,8 @@ class TextLogFile:
         Kind of the graph's ids.
     own
         Type of each property of the user's own.
+    sifts
+        Whether lines that are no rows are left out; else they are refused.
     """
 
     #: Text carries none; blocks are compared with what was read when the file was planned.
@@ -172,12 +193,20 @@ class TextLogFile:
         index: TextIndex | None,
         ids: str = "any",
         own: Mapping[str, str] = MappingProxyType({}),
+        *,
+        sifts: bool = False,
     ) -> None:
         self.form = form
+        self._sifts = sifts
+        self._floats = {
+            name: own[canonical]
+            for name, canonical in roles.items()
+            if own.get(canonical, "").startswith("float")
+        }
         ends = ("src", "dst") if form_of(ids) == "string" else ()
         self._ends = frozenset(name for name in roles if roles[name] in ends)
         self._source, self._path = source, path
-        self.index: TextIndex = _scan(source, path, form) if index is None else index
+        self.index: TextIndex = _scan(source, path, form, roles) if index is None else index
         self.size, self.rows = self.index.size, self.index.rows
         self.fingerprint = self.index.fingerprint
         self.schema = pa.schema(
@@ -202,6 +231,7 @@ class TextLogFile:
         """Read columns of a run of rows."""
         tables = [pa.schema([(name, self.schema.field(name).type) for name in names]).empty_table()]
         sums: dict[int, ChunkSum] = {}
+        wrong: list[WrongLine] = []
         blocks = self.index.part(first_row, rows).blocks if rows else ()
         for block, content in self._contents(blocks):
             crc = crc32(content)
@@ -209,30 +239,64 @@ class TextLogFile:
             if crc != block.crc:
                 msg = f"{self._path.shown} has changed since it was planned; {RESTORE}"
                 raise UpdateLogError(msg)
-            try:
-                table = self._parsed(content, block, names)
-            except UpdateLogError as error:
-                raise UnreadableRowsError(str(error)) from error
             start = max(0, first_row - block.first_row)
-            tables.append(table.slice(start, first_row + rows - block.first_row - start))
-        return ReadRows(pa.concat_tables(tables), sums)
+            end = min(block.rows, first_row + rows - block.first_row)
+            table, found = self._parsed(content, block, names, slice(start, end))
+            if found and not self._sifts:
+                raise UnreadableRowsError(found[0].message(self._path.shown))
+            if table.num_rows + len(found) != end - start:
+                msg = (
+                    f"{self._path.shown}, from line {block.first_line} on: {end - start} rows were "
+                    f"planned, but {table.num_rows} are read; please report this"
+                )
+                raise UpdateLogError(msg)
+            tables.append(table)
+            wrong += [replace(each, row=each.row + block.first_row) for each in found]
+        return ReadRows(pa.concat_tables(tables), sums, wrong=tuple(wrong))
 
-    def _parsed(self, content: bytes, block: TextBlock, names: list[str]) -> pa.Table:
-        types = {name: self.schema.field(name).type for name in names}
-        if self.form == "json":
-            return parse_json(content, block.first_line, types, self._path.shown)
+    def _parsed(
+        self, content: bytes, block: TextBlock, names: list[str], span: slice
+    ) -> tuple[pa.Table, list[WrongLine]]:
+        """Some rows of a block, and those among them that are none."""
+        kinds = {name: self.schema.field(name).type for name in names}
+        # Columns without a value are not looked at.
+        types = {name: kind for name, kind in kinds.items() if not pa.types.is_null(kind)}
+        wrong: list[WrongLine] = []
+        if not types:
+            count = span.stop - span.start
+            return pa.table({name: pa.nulls(count) for name in names}), wrong
+        shown, line = self._path.shown, block.first_line
+        try:
+            if self.form == "json":
+                table = parse_json(content, line, types, shown, self._floats)
+            else:
+                form = self._form(types)
+                content = without_header(content) if line == 1 else content
+                table = parse_lines(content, line, form)
+            table = table.slice(span.start, span.stop - span.start)
+        except UpdateLogError:
+            # Rows of other batches are not to blame for.
+            if self.form == "json":
+                table, wrong = sift_json(content, line, types, self._floats, span)
+            else:
+                table, wrong = sift_lines(content, line, form, span)
+        for name in kinds.keys() - types.keys():
+            table = table.append_column(name, pa.nulls(table.num_rows))
+        return table.select(names), wrong
+
+    def _form(self, types: Mapping[str, pa.DataType]) -> Form:
         every = [name for name, _ in self.index.columns]
-        ends = frozenset() if self.index.is_padded else self._ends & types.keys()
-        table = parse_csv(
-            content,
-            block.first_line,
-            every,
-            types,
-            self.index.delimiter,
+        ends = self._ends & types.keys()
+        return Form(
             self._path.shown,
-            ends,
+            tuple(name if name in types else None for name in every),
+            self.index.delimiter,
+            types,
+            has_nulls=True,
+            as_written=frozenset() if self.index.is_padded else ends,
+            texts=ends,
+            floats={name: kind for name, kind in self._floats.items() if name in types},
         )
-        return table.select(names)
 
     def _contents(self, blocks: Sequence[TextBlock]) -> Iterator[tuple[TextBlock, bytes]]:
         """Bytes of some blocks that follow each other."""
@@ -274,12 +338,13 @@ def _reopened(path: LogPath, codec: str) -> Any:
     )
 
 
-def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
+def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> TextIndex:
     """Make the index of a file."""
     stamp = stamp_of(path)
-    columns = JsonColumns(path.shown)
+    columns = JsonColumns()
     blocks: list[TextBlock] = []
     names: list[tuple[str, str]] = []
+    faults: list[tuple[str, str]] = []
     delimiter, is_padded = "", True
     offset = row = 0
     try:
@@ -295,7 +360,14 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
             else:
                 if not names:
                     delimiter, is_padded, names = csv_layout(content, path.shown)
-                rows = rows_of_lines(content) - (not blocks)
+                data = without_header(content) if line == 1 else content
+                rows = rows_of_lines(data)
+                names = [
+                    (name, _later_type(data, names, index, delimiter))
+                    if kind == "null" and roles.get(name) == "ts"
+                    else (name, kind)
+                    for index, (name, kind) in enumerate(names)
+                ]
             blocks.append(
                 TextBlock(len(blocks), row, rows, line, offset, len(content), crc32(content))
             )
@@ -309,13 +381,36 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
         raise (UpdateLogError if is_of_system else UnusableFileError)(msg) from error
     if form == "json":
         names = columns.found()
+        # With the name of the file, as they are shown.
+        faults = [
+            (name, f"{path.shown}{': ' if name else ', '}{why}")
+            for name, why in columns.faults.items()
+        ]
+    if not names and faults:
+        raise UnusableFileError(faults[0][1])
     if not names:
         msg = f"{path.shown} is empty; remove it, or write it again"
         raise UnusableFileError(msg)
     print_ = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
     return TextIndex(
-        size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks), is_padded
-    )
+        size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks), is_padded,
+        tuple(faults),
+    )  # fmt: skip
+
+
+def _later_type(
+    content: bytes, names: Sequence[tuple[str, str]], index: int, delimiter: str
+) -> str:
+    """Type of a column of which no line before has a value."""
+    columns = [name if at == index else None for at, (name, _) in enumerate(names)]
+    name = names[index][0]
+    form = Form("", tuple(columns), delimiter, {name: pa.string()}, has_nulls=True)
+    try:
+        table = parse_lines(content, 1, form)
+    except UpdateLogError:
+        table, _ = sift_lines(content, 1, form)
+    given = table[name].drop_null().slice(0, SAMPLE_LINES).to_pylist()
+    return str(type_of_fields([text.strip() for text in given]))
 
 
 def _type_as(
@@ -324,8 +419,9 @@ def _type_as(
     """Type in which a column is read, from what its values look like."""
     is_null = pa.types.is_null(kind)
     if canonical is not None and canonical in own:
-        # A column of numbers may begin with whole ones.
-        wanted = pa.from_numpy_dtype(own[canonical])
+        # A column of numbers may begin with whole ones. Floats are rounded where they are kept.
+        is_float = own[canonical].startswith("float")
+        wanted = pa.float64() if is_float else pa.from_numpy_dtype(own[canonical])
         is_number = is_null or kind in (pa.bool_(), pa.int64(), pa.float64())
         return wanted if is_number or pa.types.is_boolean(wanted) else kind
     if canonical in ("src", "dst") and ids in _IDS_IN_TEXT:
@@ -334,6 +430,8 @@ def _type_as(
         return pa.string()
     if canonical == "weight" and (is_null or kind == pa.int64()):
         return pa.float64()
+    if canonical == "ts" and is_null:
+        return kind
     if canonical is not None and is_null:
         return pa.int64()
     return pa.string() if is_null else kind

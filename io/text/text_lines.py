@@ -12,12 +12,14 @@ Not here: which column is what (``text_form.py``).
 import csv as line_csv
 import errno
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import IO, Any
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -27,6 +29,16 @@ from ..file_systems import as_storage_errors, file_system_of
 from ..log.file_errors import UnusableFileError
 from ..log.operations import USUAL
 from ..log.schema import CANONICAL
+from .line_spaces import (
+    has_odd_spaces,
+    has_pair,
+    is_blank,
+    normalized,
+    one_delimiter,
+    rows_of_lines,
+)
+from .text_values import is_rounded, may_be_rounded, odd_texts, typed
+from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
 _BLOCK_BYTES = 1 << 24
 
@@ -44,8 +56,6 @@ _COMMENT = re.compile(rb"^[ \t]*(?:[#%]|//).*$", re.MULTILINE)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE = b'"'
-_BLANK_LINE = re.compile(rb"^[ \t\r]+$", re.MULTILINE)
-_QUOTED = re.compile(rb'("[^"\n]*")')
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,10 @@ class Form:
     has_nulls: bool = False
     #: Columns of text to which the white space around it belongs.
     as_written: frozenset[str] = frozenset()
+    #: Columns where an empty field in quotes is a text, and one without them null.
+    texts: frozenset[str] = frozenset()
+    #: Column of floats -> the type that a whole number has to fit into.
+    floats: Mapping[str, str] = field(default_factory=dict)
     #: Column -> type as which its text is parsed first.
     parsed: Mapping[str, pa.DataType] = field(init=False)
 
@@ -91,27 +105,181 @@ class Form:
 
 
 def parse_lines(content: bytes, first_line: int, form: Form) -> pa.Table:
-    """Parse whole lines, the first of which is line ``first_line`` of the file."""
-    is_trimmed = False
-    if form.as_written:
-        lines = _without_blank_lines(content)
-        if _has_odd_spaces(lines, form.delimiter):
-            is_trimmed, lines = True, _quotes_at_edges(lines, form.delimiter)
-    else:
-        lines = _one_delimiter(content, form.delimiter)
+    """Parse whole lines, the first of which is line ``first_line`` of the file.
+
+    Raises
+    ------
+    UpdateLogError
+        A line is not what the columns say; names file and line.
+    """
+    lines = normalized(content, form.delimiter, keeps_spaces=bool(form.as_written))
     try:
-        return _parsed(lines, form, is_trimmed=is_trimmed)
+        if b"\r" in lines:
+            # The CSV reader ends a row there, unless it is in quotes.
+            msg = "a carriage return within a line"
+            raise pa.ArrowInvalid(msg)
+        return _parsed(lines, form)
     except pa.ArrowInvalid as error:
-        if not lines.strip():
-            return form.schema.empty_table()
-        raise _first_wrong_line(lines, first_line, form) from error
+        table, wrong = sift_lines(content, first_line, form, is_first_enough=True)
+        if wrong:
+            raise UpdateLogError(wrong[0].message(form.path)) from error
+        return table
 
 
-def _parsed(lines: bytes, form: Form, *, is_trimmed: bool) -> pa.Table:
-    """Columns of lines; ``is_trimmed``: of text first, to take the white space from most of it."""
+def sift_lines(
+    content: bytes,
+    first_line: int,
+    form: Form,
+    span: slice = ALL,
+    *,
+    is_first_enough: bool = False,
+) -> tuple[pa.Table, list[WrongLine]]:
+    """Parse the lines that can be parsed, and find those that cannot.
+
+    Parameters
+    ----------
+    content, first_line, form
+        As for `parse_lines`.
+    span
+        Rows that are wanted: the lines that are not blank, counted from 0.
+    is_first_enough
+        Whether to stop behind the first lines among which one is wrong.
+
+    Returns
+    -------
+    table
+        The good ones of the span, in order.
+    wrong
+        The others, in order.
+    """
+    raw = [each for each in _numbered(content, first_line) if not is_blank(each[1])][span]
+    lines = [
+        line
+        for line in normalized(content, form.delimiter, keeps_spaces=bool(form.as_written)).split(
+            b"\n"
+        )
+        if line
+    ][span]
+    tables, wrong = [form.schema.empty_table()], []
+    for start in range(0, len(lines), SIFTED_LINES):
+        table, faults = _sifted(lines[start : start + SIFTED_LINES], form)
+        tables.append(table)
+        for at in sorted(faults):
+            number, text = raw[start + at]
+            reason, fields = faults[at]
+            row = start + at + (span.start or 0)
+            shown = text.rstrip(b"\r").decode(errors="backslashreplace")
+            wrong.append(WrongLine(row, number, reason, shown, fields))
+        if wrong and is_first_enough:
+            break
+    return pa.concat_tables(tables), wrong
+
+
+#: Line -> what is wrong with it, as `WrongLine` has it.
+_Faults = dict[int, tuple[str, Mapping[str, str | None]]]
+
+
+def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, _Faults]:
+    """Some lines, normalized: first as text, then column by column."""
+    fields = len(form.columns) - 1
+    mark = form.delimiter.encode()
+    faults: _Faults = {
+        at: (_fault_of_line(line, form), {})
+        for at, line in enumerate(lines)
+        if _QUOTE not in line and line.count(mark) != fields
+    }
+    others = [at for at in range(len(lines)) if at not in faults]
+
+    def is_text(low: int, high: int) -> bool:
+        part = b"\n".join([lines[at] for at in others[low:high]]) + b"\n"
+        # A carriage return in quotes is of its field, another one ends a row.
+        if b"\r" in part and (high - low > 1 or not _is_in_quotes(part, form)):
+            return False
+        try:
+            _texts(part, form, high - low)
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    for at in [others[each] for each in failing(len(others), is_text)]:
+        faults[at] = _fault_of_line(lines[at], form), {}
+    good = [at for at in others if at not in faults]
+    texts = _texts(b"\n".join([lines[at] for at in good]) + b"\n", form, len(good))
+    columns = {name: texts[name].combine_chunks() for name in texts.column_names}
+    bad: dict[int, str] = {}
+    for name, column in columns.items():
+        # Where many are wrong, most are found at once, and not by halves.
+        odd = odd_texts(column, form.parsed[name])
+        bad |= {at: name for at in odd if at not in bad}
+        remaining = np.delete(np.arange(len(column)), odd)
+        rest = column.take(pa.array(remaining))
+        for at in failing(len(rest), partial(_is_column, rest, name, form)):
+            bad.setdefault(int(remaining[at]), name)
+    for at, name in bad.items():
+        row = {each: column[at].as_py() for each, column in columns.items()}
+        faults[good[at]] = _fault(name, row[name], form), row
+    kept = pa.array([at for at in range(len(good)) if at not in bad], pa.int64())
+    table = {name: _column(column.take(kept), name, form) for name, column in columns.items()}
+    return pa.table(table, schema=form.schema), faults
+
+
+def _is_in_quotes(line: bytes, form: Form) -> bool:
+    """Whether each carriage return of a line is in quotes, or ends it."""
+    try:
+        text = line.decode(errors="replace").removesuffix("\n")
+        return len(fields_of(text, form.delimiter)) == len(form.columns)
+    except ValueError:
+        return False
+
+
+def _parsed(lines: bytes, form: Form) -> pa.Table:
+    """Columns of lines that are normalized; ArrowInvalid where any of them is wrong."""
+    rows = rows_of_lines(lines)
+    if not rows:
+        return form.schema.empty_table()
+    as_text = _columns_by_text(lines, form)
+    table = _read(lines, form, rows, as_text)
+    # Floats are read beside their text only where it may have been rounded.
+    large = {name for name in form.floats if name not in as_text and may_be_rounded(table[name])}
+    if large:
+        as_text |= large
+        table = _read(lines, form, rows, as_text)
+    columns = {
+        name: _column(table[name], name, form) if name in as_text else _values(table[name], kind)
+        for name, kind in zip(form.schema.names, form.schema.types, strict=True)
+    }
+    for name in ("src", "dst"):
+        is_name = name in columns and pa.types.is_string(columns[name].type)
+        if is_name and name not in as_text and not form.has_nulls:
+            _refuse_empty(columns[name])
+    return pa.table(columns, schema=form.schema)
+
+
+def _columns_by_text(lines: bytes, form: Form) -> set[str]:
+    """Columns that the CSV reader would convert otherwise than it is promised."""
+    if (form.as_written and has_odd_spaces(lines, form.delimiter)) or (
+        form.texts and _QUOTE in lines and has_pair(lines, _QUOTE * 2)
+    ):
+        return {name for name in form.parsed if name not in form.texts}
+    integers = {name for name, kind in form.parsed.items() if pa.types.is_integer(kind)}
+    # To look for one byte takes a tenth of the time of looking for two.
+    if integers and any(x in lines and has_pair(lines, b"0" + x) for x in (b"x", b"X")):
+        return integers
+    return set()
+
+
+def _texts(lines: bytes, form: Form, rows: int) -> pa.Table:
+    """All columns that are wanted, as text."""
+    if not rows:
+        return pa.schema([(name, pa.string()) for name in form.schema.names]).empty_table()
+    return _read(lines, form, rows, set(form.parsed))
+
+
+def _read(lines: bytes, form: Form, rows: int, as_text: Collection[str]) -> pa.Table:
+    """Columns as the CSV reader has them, of lines that are no fewer and no more rows."""
     names = form.field_names
-    types = dict.fromkeys(names, pa.string())
     has_quotes = _QUOTE in lines
+    types = {name: pa.string() if name in as_text else kind for name, kind in form.parsed.items()}
     table = csv.read_csv(
         pa.BufferReader(lines),
         read_options=csv.ReadOptions(
@@ -121,35 +289,68 @@ def _parsed(lines: bytes, form: Form, *, is_trimmed: bool) -> pa.Table:
             delimiter=form.delimiter, quote_char='"' if has_quotes else False
         ),
         convert_options=csv.ConvertOptions(
-            column_types=types if is_trimmed else {**types, **form.parsed},
+            column_types={**dict.fromkeys(names, pa.string()), **types},
             include_columns=form.schema.names,
             null_values=[""] if form.has_nulls else [],
             strings_can_be_null=form.has_nulls,
+            quoted_strings_can_be_null=not form.texts,
             decimal_point=form.decimal_point,
         ),
     )
     # A quote that does not end on its line takes the lines after it along.
-    if has_quotes and table.num_rows != sum(1 for line in lines.split(b"\n") if line):
+    if table.num_rows != rows or (has_quotes and not _ends_its_quotes(lines, form)):
         msg = "a quote does not end on its line"
         raise pa.ArrowInvalid(msg)
-    if is_trimmed:
-        for name, kind in form.parsed.items():
-            if name not in form.as_written:
-                index = table.schema.get_field_index(name)
-                table = table.set_column(index, name, _trimmed(table[name]).cast(kind))
-    columns = {name: _values(table[name], form.types[name]) for name in table.column_names}
-    for name in ("src", "dst"):
-        is_name = name in columns and pa.types.is_string(columns[name].type)
-        if is_name and not form.has_nulls and pc.any(pc.equal(columns[name], "")).as_py():
-            msg = "a name is empty"
-            raise pa.ArrowInvalid(msg)
-    return pa.table(columns, schema=form.schema)
+    return table
 
 
-def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text without white space around it, null where none is left."""
-    text = pc.utf8_trim_whitespace(column)
-    return pc.if_else(pc.equal(text, ""), None, text)
+def _ends_its_quotes(lines: bytes, form: Form) -> bool:
+    """Whether the last line ends its quotes, as the CSV reader does not ask that of it."""
+    end = len(lines)
+    while lines[end - 1 : end] == b"\n":
+        end -= 1
+    last = lines[lines.rfind(b"\n", 0, end) + 1 : end] + b"\n"
+    if _QUOTE not in last:
+        return True
+    twice = csv.read_csv(
+        pa.BufferReader(last * 2),
+        read_options=csv.ReadOptions(column_names=form.field_names, use_threads=False),
+        parse_options=csv.ParseOptions(delimiter=form.delimiter),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(form.field_names, pa.binary())
+        ),
+    )
+    return bool(twice.num_rows == 2)
+
+
+def _is_column(column: pa.Array, name: str, form: Form, low: int, high: int) -> bool:
+    try:
+        _column(column[low:high], name, form)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _column(text: Any, name: str, form: Form) -> Any:
+    """A column of its type in the table, from text; ArrowInvalid where a value has no meaning."""
+    kind = form.parsed[name]
+    is_text = pa.types.is_string(kind)
+    if not is_text or (form.as_written and name not in form.as_written):
+        text = pc.utf8_trim(text, characters=" \t")
+    if form.has_nulls and name not in form.texts:
+        text = pc.if_else(pc.equal(text, ""), None, text)
+    if is_text and name in ("src", "dst") and not form.has_nulls:
+        _refuse_empty(text)
+    if form.decimal_point != "." and pa.types.is_floating(kind):
+        text = pc.replace_substring(text, form.decimal_point, ".")
+    values = typed(text, kind, form.floats.get(name))
+    return _values(values, form.types[name])
+
+
+def _refuse_empty(names: Any) -> None:
+    if pc.any(pc.equal(names, "")).as_py():
+        msg = "a name is empty"
+        raise pa.ArrowInvalid(msg)
 
 
 def _values(column: Any, kind: pa.DataType) -> Any:
@@ -165,36 +366,24 @@ def _values(column: Any, kind: pa.DataType) -> Any:
     return pc.round(pc.multiply(column, 1e6)).cast(pa.int64()).cast(kind)
 
 
-def _first_wrong_line(lines: bytes, first_line: int, form: Form) -> UpdateLogError:
-    """Find the line that the fast reader has refused, and say what is wrong with it."""
-    for number, line in enumerate(lines.decode(errors="replace").split("\n"), first_line):
-        if not line:
-            continue
-        try:
-            fields = fields_of(line, form.delimiter)
-        except ValueError as error:
-            msg = f"{form.path}, line {number} {error}; correct the line, or leave it out"
-            return UpdateLogError(msg)
-        if len(fields) != len(form.columns):
-            msg = (
-                f"{form.path}, line {number} has {len(fields)} of the "
-                f"{len(form.columns)} fields that are expected; correct the line, or leave it out"
-            )
-            return UpdateLogError(msg)
-        for name, field_text in zip(form.columns, fields, strict=True):
-            text = field_text.strip() if form.as_written - {name} else field_text
-            fault = None if name is None else _fault(name, text, form)
-            if fault:
-                msg = f"{form.path}, line {number}: {name} is {text!r}, {fault}"
-                return UpdateLogError(msg)
-    for number, raw in enumerate(lines.split(b"\n"), first_line):
-        try:
-            raw.decode()
-        except UnicodeDecodeError:
-            msg = f"{form.path}, line {number} is not in UTF-8; save the file as UTF-8"
-            return UpdateLogError(msg)
-    msg = f"{form.path} cannot be read from line {first_line} on; correct the lines"
-    return UpdateLogError(msg)
+def _fault_of_line(line: bytes, form: Form) -> str:
+    """What is wrong with a line that cannot be taken apart, as the end of a sentence."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return " is not in UTF-8; save the file as UTF-8"
+    if b"\r" in line:
+        return " has a carriage return within it; end lines with \\n, or with \\r\\n"
+    try:
+        count = len(fields_of(text, form.delimiter))
+    except ValueError as error:
+        return f" {error}; correct the line, or leave it out"
+    if count != len(form.columns):
+        return (
+            f" has {count} of the {len(form.columns)} fields that are expected; correct the line, "
+            f"or leave it out"
+        )
+    return " cannot be read; correct the line, or leave it out"
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
@@ -202,7 +391,7 @@ def fields_of(line: str, delimiter: str) -> list[str]:
 
     ValueError, as the end of a sentence, where a quote does not end.
     """
-    if '"' not in line:
+    if '"' not in line and "\r" not in line:
         return line.split(delimiter)
     try:
         (fields,) = line_csv.reader([line], delimiter=delimiter, strict=True)
@@ -212,32 +401,31 @@ def fields_of(line: str, delimiter: str) -> list[str]:
     return fields
 
 
-def _fault(name: str, text: str, form: Form) -> str | None:
-    """Reason why a field is not a value of its column."""
+def _fault(name: str, text: str | None, form: Form) -> str:
+    """Why a field is not a value of its column, as the end of a sentence."""
+    text = text if name in form.as_written else (text or "").strip(" \t")
+    return f": {name} is {text!r}, {_fault_of_value(name, text or '', form)}"
+
+
+def _fault_of_value(name: str, text: str, form: Form) -> str:
     kind = form.types[name]
-    if form.has_nulls and not text:
-        return None
     if pa.types.is_string(kind):
-        is_right = bool(text) or name not in ("src", "dst")
-        return None if is_right else "which is no name; correct the line, or leave it out"
-    is_number = pa.types.is_floating(form.parsed[name])
-    if is_number and form.decimal_point != ".":
-        text = text.replace(form.decimal_point, ".")
-    try:
-        _values(pa.array([text]).cast(form.parsed[name]), kind)
-    except pa.ArrowInvalid:
-        if name == "op":
-            return "which is no operation; write insert and delete, or 1 and -1"
-        if is_number:
-            return "which is no number; correct the line, or leave it out"
-        if pa.types.is_timestamp(kind):
-            return _fault_of_time(text, kind)
-        if re.fullmatch(r"-?\d+", text):
-            is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
-            cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
-            return f"which does not fit {kind}; {cure}"
-        return "which is no integer; correct the line, or say what the columns are"
-    return None
+        return "which is no name; correct the line, or leave it out"
+    if name == "op":
+        return "which is no operation; write insert and delete, or 1 and -1"
+    if pa.types.is_timestamp(kind) and name not in form.floats and not form.has_decimal_times:
+        return _fault_of_time(text, kind)
+    if pa.types.is_boolean(kind):
+        return "which is neither true nor false; correct the line, or leave it out"
+    if pa.types.is_floating(form.parsed[name]):
+        if is_rounded(text, form.floats.get(name)):
+            return f"which does not fit into {form.floats[name]}; write fewer digits"
+        return "which is no number; correct the line, or leave it out"
+    if re.fullmatch(r"-?\d+", text):
+        is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
+        cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
+        return f"which does not fit {kind}; {cure}"
+    return "which is no integer; correct the line, or say what the columns are"
 
 
 def _fault_of_time(text: str, kind: pa.DataType) -> str:
@@ -256,97 +444,18 @@ def without_comments(block: bytes) -> bytes:
     return block
 
 
-def _one_delimiter(content: bytes, delimiter: str) -> bytes:
-    """White space around and between fields brought down to what the CSV reader takes.
-
-    What stands in quotes is left as it is: names differ by their spaces.
-    """
-    content = b"\n" + _without_blank_lines(content)
-    if _QUOTE not in content:
-        content = _tidied(content, delimiter)
-    # Most files have none, or within quotes alone, and need not be taken apart.
-    elif _has_odd_spaces(content, delimiter) and _has_odd_spaces(
-        _QUOTED.sub(b"", content), delimiter
-    ):
-        parts = _QUOTED.split(content)
-        # Every other part is a quoted one.
-        parts[::2] = [_tidied(part, delimiter) for part in parts[::2]]
-        content = b"".join(parts)
-    return content[1:].rstrip(b" ")
-
-
-def _without_blank_lines(content: bytes) -> bytes:
-    """Lines that end alike, and those of nothing but white space made empty."""
-    if b"\r" in content:
-        content = content.replace(b"\r\n", b"\n")
-    has_some = b"\n " in content or (b"\t" in content and b"\n\t" in content)
-    if has_some or content[:1].isspace():
-        return _BLANK_LINE.sub(b"", content)
-    return content
-
-
-def _quotes_at_edges(content: bytes, delimiter: str) -> bytes:
-    """No white space between a quote and the edge of its field, where it belongs to nothing."""
-    if _QUOTE not in content:
-        return content
-    edge = b"[%b\n]" % delimiter.encode()
-    blank = _blanks(delimiter)
-    spaces = re.compile(rb"\A[%b]+(?=%b|\Z)|(?<=%b)[%b]+\Z" % (blank, edge, edge, blank))
-    parts = _QUOTED.split(b"\n" + content)
-    # Every other part is a quoted one.
-    parts[::2] = [spaces.sub(b"", part) for part in parts[::2]]
-    return b"".join(parts)[1:]
-
-
-def _has_odd_spaces(content: bytes, delimiter: str) -> bool:
-    return any(each in content for each in _odd_spaces(content, delimiter))
-
-
-def _blanks(delimiter: str) -> bytes:
-    """White space that is not between fields."""
-    return b" " if delimiter == "\t" else b" \t"
-
-
-def _odd_spaces(content: bytes, delimiter: str) -> Iterator[bytes]:
-    """Characters that `_tidied` replaces, of those that may be there."""
-    if delimiter == " ":
-        yield from (b"\t", b"  ", b" \n", b"\n ")
-        return
-    for blank in map(bytes, zip(_blanks(delimiter))):
-        # To look for one byte takes a tenth of the time of looking for two.
-        if blank in content:
-            for edge in (delimiter.encode(), b"\n"):
-                yield from (blank + edge, edge + blank)
-
-
-def _tidied(content: bytes, delimiter: str) -> bytes:
-    """Text without quotes: no white space around fields, nor several spaces between them."""
-    if delimiter == " ":
-        content = content.replace(b"\t", b" ")
-    if len(content) < 2:
-        return content
-    # Not within fields: "1 2" is no id. Replaced text by text, which is ten times as fast as by a
-    # regular expression where fields have spaces within, as times have.
-    blanks = _blanks(delimiter)
-    while odd := [each for each in _odd_spaces(content, delimiter) if each in content]:
-        for around in odd:
-            while around in content:
-                content = content.replace(around, around.strip(blanks) or b" ")
-    return content
-
-
 def first_lines(content: bytes, count: int) -> bytes:
     """Give the beginning of some lines, up to ``count`` that are not empty."""
     end = 0
     while count and end < len(content):
         start, end = end, content.find(b"\n", end) + 1 or len(content)
-        count -= bool(content[start:end].strip())
+        count -= not is_blank(content[start:end].rstrip(b"\n"))
     return content[:end]
 
 
 def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
     """Fields of each line that is not empty, as far as the lines can be split."""
-    for line in _one_delimiter(content, delimiter).decode(errors="replace").split("\n"):
+    for line in one_delimiter(content, delimiter).decode(errors="replace").split("\n"):
         if line:
             try:
                 yield fields_of(line, delimiter)
@@ -366,13 +475,9 @@ def without_mark(content: bytes) -> bytes:
     return content.removeprefix(_BYTE_ORDER_MARK)
 
 
-def rows_of_lines(content: bytes) -> int:
-    """Lines that are not empty."""
-    lines = without_mark(content).split(b"\n")
-    rows = len(lines) - lines.count(b"")
-    if b"\n " in content or b"\n\t" in content or b"\n\r" in content or not content.strip():
-        rows = sum(1 for line in lines if line.strip())
-    return rows
+def _numbered(content: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers."""
+    return enumerate(content.split(b"\n"), first_line)
 
 
 def line_blocks(file: Any, nbytes: int) -> Iterator[tuple[int, bytes]]:
@@ -380,18 +485,20 @@ def line_blocks(file: Any, nbytes: int) -> Iterator[tuple[int, bytes]]:
 
     The last line may lack its end.
     """
-    number, rest = 1, b""
+    number = 1
+    #: Of a line that has not ended yet.
+    rest: list[bytes] = []
     while True:
         read = file.read(nbytes)
         cut = read.rfind(b"\n") + 1 if read else 0
         if read and not cut:
-            rest += read
+            rest.append(read)
             continue
-        block = rest + read[:cut]
+        block = b"".join([*rest, read[:cut]])
         if block:
             yield number, block
         number += block.count(b"\n")
-        rest = read[cut:]
+        rest = [read[cut:]]
         if not read:
             return
 

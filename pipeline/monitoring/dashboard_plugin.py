@@ -14,6 +14,7 @@ from typing import Any
 from distributed import Scheduler, SchedulerPlugin
 
 from .dashboard import once_served
+from .listeners import say_listening
 from .run_history import RunHistory
 
 #: Topic of the events that runs publish.
@@ -21,10 +22,6 @@ TOPIC = "graphtide"
 
 #: Runs that are kept, the newest.
 _RUNS = 8
-
-
-class NoDashboardError(RuntimeError):
-    """The scheduler has no dashboard that a page could be added to."""
 
 
 class DashboardPlugin(SchedulerPlugin):
@@ -39,13 +36,8 @@ class DashboardPlugin(SchedulerPlugin):
         self.runs: dict[str, RunHistory] = {}
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Mount the page, as soon as there is a dashboard.
-
-        Raises
-        ------
-        NoDashboardError
-            The scheduler was started without, or has no Bokeh.
-        """
+        """Mount the page as soon as there is a dashboard, if the scheduler was started with one."""
+        say_listening(scheduler, self.name, is_listening=True)
         once_served(scheduler, partial(self._mount, scheduler))
 
     def _mount(self, scheduler: Scheduler) -> None:
@@ -54,13 +46,14 @@ class DashboardPlugin(SchedulerPlugin):
             from tornado.ioloop import IOLoop
 
             from .dashboard_page import application
-        except ImportError as error:
-            raise NoDashboardError(str(error)) from None
+        except ImportError:
+            say_listening(scheduler, self.name, is_listening=False)
+            return
         applications = scheduler.http_application.applications
         dask_pages = next((each for each in applications if isinstance(each, BokehTornado)), None)
         if dask_pages is None:
-            msg = "the scheduler was started without its dashboard"
-            raise NoDashboardError(msg)
+            say_listening(scheduler, self.name, is_listening=False)
+            return
         page = application(self.runs, scheduler, dask_pages.prefix)
         page.initialize(IOLoop.current())
         page.start()

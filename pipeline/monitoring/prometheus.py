@@ -10,11 +10,13 @@ Light: ``prometheus_client`` is imported where a collector is registered. Withou
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from distributed import Scheduler, SchedulerPlugin
 
 from .dashboard_plugin import TOPIC
+from .listeners import say_listening
 from .run_history import ENDED
 
 #: Most runs with metrics, the newest of each state.
@@ -67,8 +69,10 @@ class RunMetrics(SchedulerPlugin):
         self._forget: Callable[[], None] | None = None
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Register the collector; ImportError where ``prometheus_client`` is not there."""
-        self._forget = register(self)
+        """Register the collector, where ``prometheus_client`` is installed."""
+        with suppress(ImportError):
+            self._forget = register(self)
+        say_listening(scheduler, self.name, is_listening=self._forget is not None)
 
     async def close(self) -> None:
         """Take it out: another scheduler of this process has its own."""

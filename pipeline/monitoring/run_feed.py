@@ -20,6 +20,7 @@ from distributed.protocol.pickle import dumps
 from ..workers.cluster import Cluster
 from .dashboard import page_link
 from .dashboard_plugin import TOPIC, DashboardPlugin
+from .listeners import is_listening
 from .progress import Progress
 from .prometheus import RunMetrics
 from .span_groups import SpanGroups
@@ -114,13 +115,14 @@ class RunFeed:
         return await self._register(RunMetrics()) or has_page
 
     async def _register(self, plugin: DashboardPlugin | RunMetrics | SpanGroups) -> bool:
+        """Bring a plugin to the scheduler; whether it can show anything there."""
         try:
             await self._client.scheduler.register_scheduler_plugin(
                 plugin=dumps(plugin), name=plugin.name, idempotent=True
             )
+            return await is_listening(self._client, plugin.name)
         except _NO_ANSWER:
             return False
-        return True
 
 
 def _sentence(error: BaseException) -> str:

@@ -97,6 +97,9 @@ def test_an_export_is_the_replay_of_the_log(ran: tuple[Path, str]) -> None:
 def test_an_export_names_the_endings_that_it_knows(ran: tuple[Path, str]) -> None:
     folder, _ = ran
     fails(graphtide_here("export", "state", "--edges", "e.xyz", cwd=folder), 2, ".xyz", ".parquet")
+    for ending in ("graphml", "mtx"):
+        done = graphtide_here("export", "state", "--vertices", f"v.{ending}", cwd=folder)
+        fails(done, 2, f"v.{ending}", "holds edges", f"--edges v.{ending}", ".txt")
     assert not (folder / "e.xyz").exists()
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,6 +58,57 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     fails(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
     fails(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
     fails(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
+
+
+def test_a_name_with_a_comma_may_be_an_argument_of_its_own(folder: Path) -> None:
+    wanted = ask(folder, 'edge bob "eve, jr."')
+    assert wanted["is_edge"]
+    for words in (
+        ("edge", "bob", "eve, jr."), ("edge bob", "eve, jr."), ("edge", '"bob"', '"eve, jr."'),
+        ("edge", "bob,", "eve, jr."),
+    ):  # fmt: skip
+        assert ask(folder, *words) == wanted
+    assert ask(folder, "edge", "ann,bob") == ask(folder, "edge ann, bob")
+    assert ask(folder, "edge", "a,b", 'c "d" e') == {
+        "query": 'edge a,b c "d" e', "batch": 1, "src": "a,b", "dst": 'c "d" e', "is_edge": False
+    }  # fmt: skip
+    fails(graphtide_here("query", "state", "edge", "a,b,c", cwd=folder), 2, "names 3")
+
+
+def test_an_id_may_be_written_otherwise_than_answers_have_it(
+    tmp_path: Path, scheduler: str
+) -> None:
+    """UUIDs in capitals, without hyphens, in braces; and numbers with zeros before them."""
+    uuids = [str(uuid.UUID(int=0xABCDEF << 100 | number)) for number in range(3)]
+    numbers = [2**64 - 1, 7, 2**63]
+    written_so = [str.upper, lambda text: text.replace("-", ""), "{{{}}}".format]
+    for ids, vertices, others, source in (
+        ("uuid", uuids, written_so, uuids[0].upper()),
+        ("uint64", numbers, ["0{}".format], numbers[0]),
+    ):
+        folder = tmp_path / ids
+        (folder / "log").mkdir(parents=True)
+        kind = pa.uint64() if ids == "uint64" else pa.string()
+        ends = {"src": pa.array(vertices[:2], kind), "dst": pa.array(vertices[1:], kind)}
+        pq.write_table(pa.table(ends), folder / "log" / "a.parquet")
+        first, _, last = vertices
+        done = run_here(
+            scheduler, "log", "--state", "state", "--ids", ids, "--analytics", "pagerank,bfs",
+            "--set", f"bfs.sources=[{source}]", cwd=folder,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        answer = ask(folder, f"vertex {first}")
+        assert answer["vertex"] == first
+        assert answer["results"].keys() == {"pagerank", "bfs"}
+        assert answer["results"]["bfs"]["distance"] == 0
+        for question in (
+            "vertex {}", "neighbors {}", "predecessors {}", "degree {}", "edge {} {}", "path {} {}"
+        ):  # fmt: skip
+            wanted = ask(folder, question.format(first, last))
+            for written in others:
+                given = question.format(written(str(first)), written(str(last)))
+                assert ask(folder, *given.split(" ")) == wanted
+    fails(graphtide_here("query", "state", "vertex ann", cwd=tmp_path / "uuid"), 2, "'ann' is no")
 
 
 def test_names_are_no_orders_to_a_terminal(

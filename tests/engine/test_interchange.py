@@ -145,6 +145,55 @@ def test_scipy_with_ids_and_symmetry():
     np.testing.assert_array_equal(back, expected)
 
 
+#: How repeats of an edge are taken -> what parallel edges of the weights 2 and 3 come to.
+RULES = {"last": 3, "first": 2, "sum": 5, "min": 2, "max": 3, "count": 2}
+
+
+def weights_of(graph):
+    edges = graph.edges()
+    pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
+    return dict(zip(pairs, edges["weight"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_both_triangles_of_a_matrix_are_one_edge_whatever_repeats_are(rule):
+    settings = {"records": "weighted", "on_repeat": rule}
+    graph = from_edge_list(
+        [(0, 1), (1, 2), (0, 3)], weight=[1, 2, 3], directed=False, records="weighted"
+    )
+    expected = {(0, 1): 1, (0, 3): 3, (1, 2): 2}
+    if rule == "count":
+        expected = dict.fromkeys(expected, 1)
+    assert weights_of(from_scipy(graph.to_scipy(), directed=False, **settings)) == expected
+    # Entries that differ, one that has none across the diagonal, and a 0 that is stored.
+    matrix = scipy.sparse.coo_array(([5, 1, 7, 2, 0, 8], ([0, 0, 1, 0, 3, 1], [0, 1, 0, 2, 1, 3])))
+    matrix.resize(4, 4)
+    expected = {(0, 1): 7, (0, 2): 2, (1, 3): 0}
+    if rule == "count":
+        expected = dict.fromkeys(expected, 1)
+    for form in (matrix.tocsr(), matrix.tocsc(), matrix):
+        assert weights_of(from_scipy(form, directed=False, **settings)) == expected
+    expected = {(0, 0): 5, (0, 1): 1, (1, 0): 7, (0, 2): 2, (3, 1): 0, (1, 3): 8}
+    if rule == "count":
+        expected = dict.fromkeys(expected, 1)
+    assert weights_of(from_scipy(matrix, self_loops="keep", **settings)) == expected
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_parallel_edges_of_networkx_are_repeats_and_a_loop_is_one_edge(rule):
+    settings = {"records": "weighted", "on_repeat": rule}
+    both = RULES[rule]
+    graph = nx.MultiGraph()
+    graph.add_weighted_edges_from([(1, 1, 2), (1, 2, 2), (1, 1, 3), (2, 1, 3), (2, 2, 9)])
+    once = 1 if rule == "count" else 9
+    found = from_networkx(graph, directed=True, self_loops="keep", **settings)
+    assert weights_of(found) == {(1, 1): both, (1, 2): both, (2, 1): both, (2, 2): once}
+    assert weights_of(from_networkx(graph, **settings)) == {(1, 2): both}
+    one_way = nx.DiGraph()
+    one_way.add_weighted_edges_from([(1, 2, 2), (2, 1, 3), (2, 2, 9)])
+    assert weights_of(from_networkx(one_way, directed=False, **settings)) == {(1, 2): both}
+
+
 @pytest.mark.parametrize("create", [True, False])
 def test_edges_are_the_first_batch_of_what_is_built(create):
     """Which decides on the size of pages, unless end points must be there before."""

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import warnings
 import weakref
-from collections.abc import Iterator, ValuesView
+from collections.abc import Callable, Iterator, ValuesView
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 from graphtide import DynamicGraph
@@ -118,6 +119,42 @@ def test_a_graph_that_has_changed_is_not_what_it_was() -> None:
     assert nx.number_connected_components(graph, backend="graphtide") == 1
     graph.add_node("d")
     assert nx.number_connected_components(graph, backend="graphtide") == 2
+
+
+#: Views of a directed graph of the numbers 0 … 29.
+VIEWS: dict[str, Callable[[nx.DiGraph], nx.Graph]] = {
+    "subgraph": lambda graph: graph.subgraph(range(20)),
+    "of a subgraph": lambda graph: graph.subgraph(range(25)).subgraph(range(15)),
+    "reverse": lambda graph: graph.reverse(copy=False),
+    "undirected": lambda graph: graph.to_undirected(as_view=True),
+    "the same": lambda graph: graph.copy(as_view=True),
+    "edges": lambda graph: graph.edge_subgraph(list(graph.edges)[::2]),
+    "filtered": lambda graph: nx.subgraph_view(graph, filter_node=lambda node: node % 3),
+    "restricted": lambda graph: nx.restricted_view(graph, [0], [(1, 2)]),
+}
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_a_view_is_as_its_graph_is_now(kind: str) -> None:
+    graph = nx.gnp_random_graph(30, 0.15, seed=1, directed=True)
+    view, rng = VIEWS[kind](graph), np.random.default_rng(2)
+    for _ in range(5):
+        for function in (nx.pagerank, nx.clustering):
+            expected = function(view, backend="networkx")
+            assert function(view, backend="graphtide") == pytest.approx(expected, abs=1e-6)
+        u, v = rng.choice(30, 2, replace=False).tolist()
+        graph.add_edge(u, v, weight=3.0)
+        graph.remove_edge(*list(graph.edges)[int(rng.integers(graph.number_of_edges()))])
+
+
+def test_a_view_that_could_not_be_converted_is_tried_again() -> None:
+    graph = nx.path_graph(4)
+    graph.add_edge(0, 1, weight=math.inf)
+    view = graph.subgraph([0, 1, 2])
+    with pytest.raises(NotImplementedError):
+        nx.pagerank(view, backend="graphtide")
+    graph.add_edge(0, 1, weight=2)
+    assert nx.pagerank(view, backend="graphtide") == pytest.approx(nx.pagerank(view), abs=1e-6)
 
 
 def converted(graph: nx.Graph, weight: str | None) -> Any:
@@ -279,6 +316,57 @@ def test_values_that_sum_to_nothing_are_refused_as_networkx_does(
     for backend in ("networkx", "graphtide"):
         with pytest.raises(error), np.errstate(invalid="ignore"):
             nx.pagerank(nx.path_graph(["a", "b"]), backend=backend, **{name: given})
+
+
+@pytest.mark.parametrize("cutoff", [-math.inf, -1, -0.5, 0, 0.5, 1, 1.5, 2.7, math.inf, math.nan])
+def test_any_cutoff_is_that_of_networkx(cutoff: float) -> None:
+    hops = nx.path_graph(5)
+    weighted = nx.Graph()
+    nx.add_path(weighted, range(5), weight=1.5)
+    weighted.add_edge(0, 7, weight=0)
+    for graph in (hops, weighted):
+        for function in (
+            nx.single_source_shortest_path_length,
+            nx.single_source_dijkstra_path_length,
+        ):
+            expected = function(graph, 0, cutoff=cutoff, backend="networkx")
+            assert function(graph, 0, cutoff=cutoff, backend="graphtide") == expected
+
+
+@pytest.mark.parametrize("nodes", [[[1]], [{}], [1, [2]], 5.5, np.array(1)])
+def test_what_are_no_nodes_is_an_error_of_networkx(nodes: object) -> None:
+    for function in (nx.clustering, nx.triangles, nx.average_clustering):
+        for backend in ("networkx", "graphtide"):
+            with pytest.raises(nx.NetworkXError):
+                function(nx.complete_graph(4), nodes, backend=backend)
+
+
+#: What networkx asks for the value of a node by ``get``, and what has none.
+BY_NODE: dict[str, Any] = {
+    "series": pd.Series([3.0, 1.0], ["c", "a"]),
+    "mapping": {"a": 2, "nobody": np.float32(7)},
+    "frame of nodes": pd.DataFrame({"a": [1.0]}),
+    "frame of rows": pd.DataFrame({"vertex": ["a"], "value": [1.0]}),
+    "text": {"a": "much"},
+    "complex": {"a": 1j},
+    "list": [1, 2, 3],
+}
+
+
+@pytest.mark.parametrize("name", ["personalization", "nstart", "dangling"])
+@pytest.mark.parametrize("kind", BY_NODE)
+def test_values_by_node_are_what_networkx_takes_or_its_errors(name: str, kind: str) -> None:
+    given = BY_NODE[kind]
+    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
+    try:
+        with np.errstate(invalid="ignore"):
+            expected = nx.pagerank(graph, backend="networkx", **{name: given})
+    except Exception as error:
+        with pytest.raises(type(error)):
+            nx.pagerank(graph, backend="graphtide", **{name: given})
+    else:
+        found = nx.pagerank(graph, backend="graphtide", **{name: given})
+        assert found == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_engine_is_a_setting_of_networkx(monkeypatch: pytest.MonkeyPatch) -> None:

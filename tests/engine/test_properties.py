@@ -1,11 +1,14 @@
 """Properties of the user's own, against dictionaries that the rows are applied to one by one."""
 
+import inspect
+import math
 import pickle
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import hypothesis
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,6 +27,7 @@ from graphtide import (
     from_edge_list,
     from_networkx,
 )
+from graphtide.config.settings import load_settings
 from graphtide.gpu_core.batch.packed_batch import pack
 from graphtide.gpu_core.difference import difference
 from graphtide.gpu_core.properties import table
@@ -267,10 +271,32 @@ def test_networkx_there_and_back() -> None:
     same_values(from_networkx(copy, **OWN), graph)
     doubled = from_networkx(copy, directed=True, **OWN)
     assert doubled.edge_values(2, 1) == doubled.edge_values(1, 2) == graph.edge_values(1, 2)
+    copy.add_edge(1, 1, amount=0.75, channel=5)
+    looped = from_networkx(copy, directed=True, self_loops="keep", **OWN)
+    assert looped.edge_values(1, 1) == {"amount": 0.75, "channel": 5}
+    assert looped.edge_values(2, 1) == looped.edge_values(1, 2) == graph.edge_values(1, 2)
     there = graph.to_igraph()
     assert (there.es["channel"], there.vs["score"][-1]) == ([10, 30, 20], 0.25)
     with pytest.raises(SettingsError, match="from_edge_list takes no properties"):
         from_edge_list([(1, 2)], **OWN)
+
+
+@pytest.mark.parametrize("properties", [OWN, {"vertex_properties": OF_VERTICES}])
+def test_graphml_has_them(properties: dict[str, Any], tmp_path: Path) -> None:
+    """Of vertices too, where edges may have one of the same name and another type."""
+    graph = DynamicGraph(directed=False, **properties)
+    values = {"amount": [0.5, 0.25], "channel": [7, -8]} if "properties" in properties else {}
+    graph.insert_edges([1, 2], [2, 3], **values)
+    graph.insert_vertices([2, 9], score=[0.5, 2.25], channel=np.array([2**63, 4], np.uint64))
+    graph.export_edges(tmp_path / "g.graphml")
+    read = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
+    expected = graph.to_networkx()
+    assert math.isnan(read.nodes[1].pop("score"))
+    assert math.isnan(expected.nodes[1].pop("score"))
+    assert math.isnan(read.nodes[3].pop("score"))
+    assert math.isnan(expected.nodes[3].pop("score"))
+    assert dict(read.nodes(data=True)) == dict(expected.nodes(data=True))
+    assert list(read.edges(data=True)) == list(expected.edges(data=True))
 
 
 def test_a_difference_has_them() -> None:
@@ -308,6 +334,7 @@ def test_memory_is_used_again() -> None:
 REFUSED = {
     "a type": ({"amount": "complex64"}, "amount is of type 'complex64'; use one of bool, int8"),
     "a name": ({"weight": "int8"}, "'weight' is a column of every log or export"),
+    "a parameter": ({"self": "int8"}, "'self' is a parameter of methods that take properties"),
     "no mapping": ("amount", "not a mapping of names to types"),
 }
 
@@ -317,6 +344,23 @@ REFUSED = {
 def test_properties_that_cannot_be(setting: str, given: Any, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         DynamicGraph(**{setting: given})
+
+
+def test_no_property_is_called_as_a_parameter_of_what_takes_them_by_name() -> None:
+    for method in (
+        DynamicGraph.insert_edges,
+        DynamicGraph.insert_vertices,
+        DynamicGraph.from_edges,
+    ):
+        parameters = inspect.signature(getattr(method, "__func__", method)).parameters.values()
+        for each in parameters:
+            if each.kind is not each.VAR_KEYWORD:
+                for setting in OWN:
+                    given = {setting: {each.name: "int8"}}
+                    with pytest.raises(SettingsError, match=f"{setting}: '{each.name}' is a"):
+                        DynamicGraph(**given)
+                    with pytest.raises(SettingsError, match=f"{setting}: '{each.name}' is a"):
+                        load_settings(given)
 
 
 WRONG = {

@@ -2,11 +2,13 @@
 
 import datetime
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -113,7 +115,85 @@ def test_one_time_for_all_rows_and_batches_made_by_hand() -> None:
 ZONED = {
     "pandas": pd.Series(pd.to_datetime([NEW_YEAR]).tz_localize("Europe/Rome").as_unit("us")),
     "arrow": pa.array(times("us")).cast(pa.timestamp("us", "Europe/Rome")),
+    "polars": pl.Series(times("us")).dt.replace_time_zone("Europe/Rome"),
 }
+#: Columns of every library that names a zone, made of an array of Arrow.
+COLUMNS: dict[str, Callable[[pa.Array], object]] = {
+    "arrow": lambda array: array,
+    "chunks": lambda array: pa.chunked_array([array[:0], array]),
+    "series": lambda array: array.to_pandas(),
+    "index": lambda array: pd.Index(array.to_pandas()),
+    "extension array": lambda array: array.to_pandas().array,
+    "series of Arrow's type": lambda array: pd.Series(array, dtype=pd.ArrowDtype(array.type)),
+}
+#: The last moments that a unit and Python both have.
+LAST = {
+    "s": datetime.datetime(9999, 12, 31, 23, 59, 59),
+    "ms": datetime.datetime(9999, 12, 31, 23, 59, 59, 999_000),
+    "us": datetime.datetime.max,
+    "ns": datetime.datetime(2262, 4, 11, 23, 47, 16),
+}
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Rome", "-02:30"])
+@pytest.mark.parametrize("unit", LAST)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_times_are_exact_and_in_their_own_unit(
+    kind: str, unit: str, zone: str | None
+) -> None:
+    check_column(COLUMNS[kind], unit, zone)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Rome"])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_so_are_those_of_polars_which_has_no_seconds(unit: str, zone: str | None) -> None:
+    check_column(pl.from_arrow, unit, zone)
+
+
+def check_column(made: Callable[[pa.Array], object], unit: str, zone: str | None) -> None:
+    moment = np.datetime64(LAST[unit], unit)
+    array = pa.array([moment.astype(np.int64)]).cast(pa.timestamp(unit, zone))
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=made(array))
+    assert graph.time_unit == str(array.type)
+    assert graph.edges().properties["last"].tolist() == [moment.item()]
+    assert graph.to_arrow()["last"].cast(array.type).combine_chunks().equals(array)
+
+
+def test_a_zone_without_a_name_is_refused_and_one_so_far_ahead_of_utc_is_named_as_in_arrow() -> (
+    None
+):
+    column = pd.Series(times("us")).dt.tz_localize("UTC")
+    graph = semantic()
+    ahead = datetime.timezone(datetime.timedelta(hours=-2, minutes=-30), "somewhere")
+    graph.insert_edges([1], [2], ts=column.dt.tz_convert(ahead))
+    assert graph.time_unit == "timestamp[us, tz=-02:30]"
+    assert graph.to_pandas()["last"].tolist() == column.tolist()
+
+    class Nameless(datetime.tzinfo):
+        def utcoffset(self, moment: datetime.datetime | None) -> datetime.timedelta | None:
+            return None if moment is None else datetime.timedelta(hours=1)
+
+        def dst(self, moment: datetime.datetime | None) -> datetime.timedelta:
+            return datetime.timedelta(0)
+
+    with pytest.raises(BatchError, match="has no name; convert the times to one"):
+        semantic().insert_edges([1], [2], ts=column.dt.tz_convert(Nameless()))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [datetime.datetime.max],
+        [datetime.datetime.max.replace(tzinfo=datetime.UTC)],
+        pd.Series(times("us")).dt.tz_localize("UTC").astype(object),
+        pa.array([5], pa.duration("s")),
+        pl.Series([datetime.timedelta(5)]),
+    ],
+)
+def test_what_is_no_column_of_times_is_refused(wrong: object) -> None:
+    with pytest.raises(BatchError, match=r"ts is of type .*; give int64 or datetime64"):
+        semantic().insert_edges([1], [2], ts=wrong)
 
 
 @pytest.mark.parametrize("library", ZONED)
@@ -179,6 +259,32 @@ def test_settings_that_make_no_sense() -> None:
     for name in ("minutes", "timestamp[D]", 7):
         with pytest.raises(SettingsError, match=r"time_unit=.* is unknown"):
             semantic(time_unit=name)
+
+
+def test_bounds_are_all_integers_and_all_times() -> None:
+    plain = semantic()
+    plain.insert_edges([1, 2], [2, 3], ts=[-(2**63), 5])
+    assert plain.edges(since=-(2**63)).src.tolist() == [1, 2]
+    assert plain.edges(until=-(2**63)).src.tolist() == []
+    assert plain.edges(since=2**63 - 1).src.tolist() == []
+    # What is beyond int64 is beyond all times.
+    for far in (2**63, 2**70, np.uint64(2**63)):
+        assert plain.edges(until=far).src.tolist() == [1, 2]
+        assert plain.edges(since=far).src.tolist() == []
+        assert plain.edges(since=-int(far)).src.tolist() == [1, 2]
+    with pytest.raises(BatchError, match="True is no time; give an integer"):
+        plain.edges(until=True)
+    assert plain.expire(before=-(2**63)).expired == 0
+    assert plain.expire(before=-(2**70)).expired == 0
+    assert plain.expire(before=-(2**63) + 1).expired == 1
+    assert plain.expire(before=2**70).expired == 1
+    stamped = semantic()
+    stamped.insert_edges([1], [2], ts=times("us"))
+    west = datetime.timezone(datetime.timedelta(hours=-3))
+    assert stamped.edges(until=datetime.datetime.max.replace(tzinfo=west)).src.tolist() == [1]
+    for wrong in (np.datetime64("NaT"), datetime.time(3, tzinfo=west)):
+        with pytest.raises(BatchError, match="is no time; give"):
+            stamped.edges(until=wrong)
 
 
 @given(

@@ -129,6 +129,70 @@ def test_results_have_the_ids_of_the_users(kind: str) -> None:
     assert unknown["distance"].tolist() == hops["distance"].tolist()
 
 
+@pytest.mark.parametrize("kind", ["any", "dense", *KINDS])
+def test_a_series_counts_by_its_index_wherever_values_are_of_vertices(kind: str) -> None:
+    name = KINDS.get(kind, lambda number: number)
+    graph = DynamicGraph(ids=kind, directed=False)
+    graph.insert_edges([name(2), name(5), name(0)], [name(5), name(0), name(3)])
+    if kind == "dense":
+        graph.delete_vertices([1, 4])
+    # Neither in the order of vertices() nor that of their numbers.
+    values = {name(5): 0.5, name(0): 4.0, name(3): 1.0, name(2): 2.0}
+    series = pd.Series(values)
+    every = [values[vertex] for vertex in graph.vertices().tolist()]
+    assert graph.spmv(series).value.tolist() == graph.spmv(values).value.tolist()
+    assert graph.spmv(series).value.tolist() == graph.spmv(every).value.tolist()
+    same = graph.pagerank(personalization=values, dangling=values, nstart=values).pagerank
+    found = graph.pagerank(personalization=series, dangling=series, nstart=series).pagerank
+    assert found.tolist() == same.tolist()
+    frame = pd.DataFrame({"vertex": list(values), "value": list(values.values())})
+    same = graph.pagerank(personalization=values).pagerank
+    assert graph.pagerank(personalization=frame).pagerank.tolist() == same.tolist()
+    same = graph.compute("pagerank", personalization=values).pagerank
+    found = graph.compute("pagerank", personalization=series).pagerank
+    assert found.tolist() == same.tolist()
+    program = Program(lambda value, weight: value, "max", lambda old, message: (message, False))
+    for given in (series, values, every):
+        assert graph.run_program(program, given, max_supersteps=0).value.tolist() == every
+        assert graph.vertex_state(x=given)["x"].tolist() == every
+    some = graph.run_program(program, series[1:], default=9.0, max_supersteps=0)
+    assert some.value.tolist() == [9.0 if value == 0.5 else value for value in every]
+    # Those of Polars and of Arrow have no index.
+    for column in (pl.Series(every), pa.array(every)):
+        assert graph.spmv(column).value.tolist() == graph.spmv(every).value.tolist()
+        assert graph.vertex_state(x=column)["x"].tolist() == every
+    with pytest.raises(SettingsError, match="x has 3 ids and 3 values, but the graph 4 vertices"):
+        graph.vertex_state(x=series[1:])
+    with pytest.raises(SettingsError, match="x has 5 ids and 5 values, but the graph 4 vertices"):
+        graph.vertex_state(x=pd.concat([series, series[:1]]))
+    far = pd.Series([1.0, 2.0], [name(0), name(999)])
+    for call in (
+        lambda: graph.spmv(far),
+        lambda: graph.pagerank(personalization=far),
+        lambda: graph.run_program(program, far, default=0.0),
+        lambda: graph.vertex_state(x=far),
+    ):
+        text = f"is a Series, whose index are ids of vertices, and vertex {name(999)} is not in"
+        with pytest.raises(VertexNotFoundError, match=text):
+            call()
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_series_of_a_frames_rows_is_not_taken_for_one_of_vertices() -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([7, 8], [8, 9])
+    ranks = graph.pagerank().to_pandas()
+    with pytest.raises(VertexNotFoundError, match=r"vertex 0 is not in the graph \(2 more"):
+        graph.spmv(ranks["pagerank"])
+    assert graph.spmv(ranks.set_index("vertex")["pagerank"]).value.tolist() == (
+        graph.spmv(ranks["pagerank"].to_numpy()).value.tolist()
+    )
+    with pytest.raises(BatchError, match="personalization has columns vertex, pagerank, n; give"):
+        graph.pagerank(personalization=ranks.assign(n=1))
+    with pytest.raises(BatchError, match="the index of x has dtype float64; vertex ids are whole"):
+        graph.spmv(pd.Series([1.0], [0.5]))
+
+
 @kinds
 def test_copies_know_the_ids(kind: str, tmp_path: Path) -> None:
     graph, _ = named(kind)
@@ -211,6 +275,55 @@ def test_frames_of_names_are_taken_as_they_are(frame: str) -> None:
     }
     assert graph.to_arrow().schema.field("src").type == pa.string()
     assert DynamicGraph(ids="string").to_arrow().schema.field("dst").type == pa.string()
+
+
+#: A column of nothing but nulls, as libraries have it: of no type, or of one that says nothing.
+NULLS: dict[str, Callable[[int], Any]] = {
+    "objects": lambda count: pd.Series([None] * count, dtype=object),
+    "floats": lambda count: pd.Series([np.nan] * count, dtype=float),
+    "texts": lambda count: pd.Series([None] * count, dtype="string"),
+    "categories": lambda count: pd.Series(pd.Categorical([None] * count)),
+    "polars": lambda count: pl.Series([None] * count, dtype=pl.Null),
+    "polars' categories": lambda count: pl.Series([None] * count, dtype=pl.Categorical),
+    "arrow": pa.nulls,
+    "dictionary": lambda count: pa.nulls(count).dictionary_encode(),
+    "chunks": lambda count: pa.chunked_array([pa.nulls(count // 2), pa.nulls(count - count // 2)]),
+}
+
+
+@pytest.mark.parametrize("kind", ["any", "dense", *KINDS])
+@pytest.mark.parametrize("nulls", NULLS)
+@pytest.mark.parametrize("count", [3, 0])
+def test_a_frame_of_vertices_alone_has_no_type_of_destinations(
+    kind: str, nulls: str, count: int
+) -> None:
+    """Nor has any column of a frame without rows, which changes nothing."""
+    name = KINDS.get(kind, lambda number: number)
+    none = NULLS[nulls](count)
+    ids = [name(number) for number in range(count)]
+    if isinstance(none, pd.Series):
+        make: Any = pd.DataFrame
+    else:
+        make = pl.DataFrame if isinstance(none, pl.Series) else pa.table
+    if kind == "uint64":
+        ids = np.array(ids, np.uint64)
+    graph = DynamicGraph(ids=kind, records="semantic", properties={"amount": "int8"})
+    # Of a vertex there is no weight, type and amount; its time need not be known.
+    empty = dict.fromkeys(["dst", "weight", "type", "ts", "amount"], none)
+    report = graph.apply(make({"src": ids if count else none, **empty}))
+    assert (report.rows, report.inserted) == (count, count)
+    assert set(graph) == set(np.array(ids).tolist())
+    if count == 0:
+        assert graph.apply(make({"op": none, "src": none, **empty})).rows == 0
+        assert graph.insert_edges(make({"src": none, **empty})).rows == 0
+        assert graph.delete_edges(make({"src": none, "dst": none})).rows == 0
+        return
+    with pytest.raises(BatchError, match="row 0: dst is null, but insert_edges takes edges"):
+        graph.insert_edges(make({"src": ids, **empty}))
+    with pytest.raises(BatchError, match="row 0: src is null; every row needs one"):
+        graph.apply(make({"src": none, **empty}))
+    with pytest.raises(BatchError, match="row 0: op is null; use insert or delete"):
+        graph.apply(make({"op": none, "src": ids, **empty}))
 
 
 def test_uuids_are_bytes_objects_or_text() -> None:

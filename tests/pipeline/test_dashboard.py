@@ -1,6 +1,8 @@
 """The page of runs on Dask's dashboard, as a browser gets it: of a run's cluster and of others."""
 
 import asyncio
+import logging
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -74,10 +76,10 @@ def points(document: Any, column: str) -> list[Any]:
 def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
     """Dask's pages tell steps from each other, batches by their events, and runs by their spans."""
     scheduler = cluster.scheduler
-    steps = {"load-batch", "apply-batch", "pin-graph", "compute-results", "copy-graph"}
+    steps = {"load-batch", "apply-batch", "compute-results", "copy-graph"}
     # By step alone: the scheduler forgets none of these names.
     assert steps <= {*scheduler.task_prefixes} <= steps | {
-        "drop-copy", "send-copy", "drop-results", "send-results", "graph", "warm-up",
+        "pin-graph", "drop-copy", "send-copy", "drop-results", "send-results", "graph", "warm-up",
         "connect-graph", "close-graph", "scatter", "KeptGraph",
     }  # fmt: skip
     [span] = scheduler.extensions["spans"].spans_search_by_tag[state.name]
@@ -212,3 +214,30 @@ def test_a_cluster_of_the_run_itself_has_the_page_too(log: Path, tmp_path: Path)
     run(str(log), str(tmp_path / "state"), wanted, look)
     assert shown
     assert shown[0].endswith("/graphtide")
+
+
+def test_a_scheduler_without_a_dashboard_logs_no_error(
+    log: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its console may be that of others. Nor do metrics, where nothing can show them."""
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    monkeypatch.setitem(sys.modules, "prometheus_client.core", None)
+    addresses: set[str | None] = set()
+
+    def look(progress: Progress) -> None:
+        addresses.add(progress.dashboard)
+
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, memory_limit=0
+    ) as cluster:
+        settings = load_settings(
+            {"scheduler": cluster.scheduler_address, "batch_rows": BATCH_ROWS, "analytics": []}
+        )
+        for state in ("first", "second"):
+            run(str(log), str(tmp_path / state), settings, look)
+        assert not cluster.scheduler.get_events("graphtide"), "nobody listens"
+    assert addresses == {None}
+    assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []

@@ -1,5 +1,6 @@
 """Runs and states as functions of a program, and the programs of the README's first screen."""
 
+import multiprocessing
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import graphtide
-from graphtide import SettingsError, StateError
+from graphtide import ClusterError, SettingsError, StateError
 from graphtide.io.state.results import read_result
 from small_log import BATCH_ROWS, rows_of, write_file
 
@@ -145,3 +146,20 @@ def test_a_run_goes_on_with_the_rule_for_repeats_that_its_state_has(tmp_path, sc
     for other in ("max", "last"):
         with pytest.raises(StateError, match=rf"on_repeat: sum.* on_repeat: {other}"):
             graphtide.run(log, state, **{**kind, "on_repeat": other}, **given)
+
+
+def _run_in_a_task(state):
+    try:
+        graphtide.run("nowhere", state, workers=1)
+    except ClusterError as error:
+        return str(error)
+    return None
+
+
+def test_a_task_of_a_worker_that_may_start_no_process_is_told_what_to_do(tmp_path):
+    """Dask would wait there for workers that cannot start."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        told = pool.apply(_run_in_a_task, [tmp_path / "state"])
+    assert "this one may not: it is a daemon" in told
+    assert "distributed.worker.daemon: false" in told
+    assert not (tmp_path / "state").exists()

@@ -374,3 +374,104 @@ def test_a_run_on_a_cluster_leaves_out_the_same(
     assert quarantined(state) == quarantined(tmp_path / "twin")
     assert reports_of(state) == reports_of(tmp_path / "twin")
     assert verify_state(StateDirectory(state)).is_whole
+
+
+#: Lines of a file, and what is wrong with the wrong ones among them.
+LINES = {
+    "csv": [
+        ("1,2,0.5", None),
+        ("3,x,0.5", "dst is 'x', which is no integer"),
+        ("5", "has 1 of the 3 fields"),
+        ("6,7,16777217", "amount is '16777217', which does not fit into float32"),
+        ('8,"9,0.5', "has a quote that does not end"),
+        ("10,11,0.25", None),
+    ],
+    "jsonl": [
+        ('{"src":1,"dst":2,"amount":0.5}', None),
+        ('{"src":3,"dst":"x","amount":0.5}', "dst is a string, not a number"),
+        ('{"src":5', "cannot be read"),
+        ('{"src":6,"dst":7,"amount":16777217}', "amount is 16777217, which does not fit into"),
+        ("[8]", "cannot be read"),
+        ('{"src":10,"dst":11,"amount":0.25}', None),
+    ],
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_lines_that_are_no_rows_are_left_out_one_by_one_and_can_be_corrected(
+    places: tuple[Path, Path], form: str
+) -> None:
+    """A block of 4 MiB was left out for one of them, and could not be taken in again."""
+    log, state = places
+    log.mkdir()
+    good, last = LINES[form][0][0], LINES[form][-1][0]
+    # Behind the lines by which types are told.
+    lines = [*(["src,dst,amount"] if form == "csv" else []), *[good] * 1000]
+    lines += [line for line, _ in LINES[form]] + [last] * 4
+    (log / f"a.{form}").write_text("\n".join(lines))
+    kind = {"properties": {"amount": "float32"}, "batch_rows": 500}
+    with pytest.raises(UpdateLogError, match=f"a.{form}"):
+        apply_log(log, state, 1, **kind)
+    apply_log(log, state, 1, bad_rows="quarantine", **kind)
+    wanted = [(1000 + at, why) for at, (_, why) in enumerate(LINES[form]) if why]
+    found = quarantined(state)
+    assert [(file, row) for file, row, _ in found] == [(f"a.{form}", row) for row, _ in wanted]
+    assert all(why in text for (_, _, text), (_, why) in zip(found, wanted, strict=True)), found
+    assert reports_of(state) == [(500, 0), (500, 0), (10, 4)]
+    directory = StateDirectory(state)
+    past = PastGraphs(directory).after_newest()
+    assert past.has_edge(1, 2)
+    assert past.has_edge(10, 11)
+    assert past.num_edges == 2
+    assert verify_state(directory).is_whole
+    (kept,) = Quarantine(directory).waiting().values()
+    assert pq.read_table(kept, partitioning=None)["text of the line"].to_pylist() == [
+        line for line, why in LINES[form] if why
+    ]
+    (refused,) = requeue(directory)
+    assert "dst is 'x'" in refused.fault
+    mended(state, 2, lambda rows: rows.assign(dst=["4", None, "7", None]))
+    (refused,) = requeue(directory)
+    assert "amount is '16777217'" in refused.fault
+    mended(state, 2, lambda rows: rows.assign(amount=["1.5", None, "16777216", None]))
+    (refused,) = requeue(directory)
+    assert "src is null" in refused.fault, "a line that cannot be taken apart has no columns"
+    mended(state, 2, lambda rows: rows.assign(src=[3, 5, 6, 8], dst=[4, 6, 7, 9]))
+    (taken,) = requeue(directory)
+    assert taken.rows == 4, taken.fault
+    apply_log(log, state, 1, **kind)
+    assert PastGraphs(directory).after_newest().num_edges == 6
+    assert verify_state(directory).is_whole
+
+
+def test_a_batch_has_wrong_lines_and_bad_rows_in_their_order(places: tuple[Path, Path]) -> None:
+    log, state = places
+    log.mkdir()
+    lines = ["op,src,dst", *["insert,1,2"] * 1000]
+    lines += ["upsert,3,4", "insert,x,4", "insert,,5", "insert,6,7", "upsert,1,y"]
+    (log / "a.csv").write_text("\n".join(lines))
+    apply_log(log, state, 1, bad_rows="quarantine", batch_rows=2000)
+    assert [row for _, row, _ in quarantined(state)] == [1000, 1001, 1002, 1004]
+    (kept,) = Quarantine(StateDirectory(state)).waiting().values()
+    table = pq.read_table(kept, partitioning=None)
+    assert table["src"].to_pylist() == ["3", "x", None, "1"]
+    assert table["dst"].to_pylist() == ["4", "4", "5", "y"]
+    assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 2
+
+
+def test_times_may_come_with_a_later_run(places: tuple[Path, Path]) -> None:
+    log, state = places
+    log.mkdir()
+    (log / "0.csv").write_text("src,dst,ts\n")
+    (log / "1.csv").write_text("src,dst,ts\n1,,\n")
+    kind = {"records": "semantic", "time_window": "7d", "batch_rows": 10}
+    apply_log(log, state, 1, **kind)
+    (log / "2.csv").write_text("src,dst,ts\n1,2,2024-01-01T00:00:00Z\n")
+    apply_log(log, state, 1, **kind)
+    assert PastGraphs(StateDirectory(state)).after_newest().time_unit == "timestamp[us, tz=UTC]"
+    (log / "3.csv").write_text("src,dst,ts\n")
+    apply_log(log, state, 1, **kind)
+    (log / "4.csv").write_text("src,dst,ts\n1,2,5\n")
+    with pytest.raises(UpdateLogError, match="times are"):
+        apply_log(log, state, 1, **kind)
+    assert verify_state(StateDirectory(state)).is_whole

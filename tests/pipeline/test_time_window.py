@@ -103,6 +103,27 @@ def test_every_batch_is_exact_also_behind_a_restart(tmp_path: Path, kind: dict[s
     assert verify_state(directory).is_whole
 
 
+def test_the_cut_of_a_log_decides_about_first_times_and_weights_alone(tmp_path: Path) -> None:
+    """As docs/tuning.md has it: an edge that comes back in the batch that it left in has not."""
+    settings = {"records": "semantic", "time_window": WINDOW, "on_repeat": "sum"}
+    for number, rows in enumerate(FILES):
+        write_rows(tmp_path / "log", f"{number}.parquet", rows)
+    found = []
+    for batch_rows in (1, BATCH_ROWS, 1000):
+        state = tmp_path / f"{batch_rows}"
+        apply_log(tmp_path / "log", state, 1000, batch_rows=batch_rows, **settings)
+        graph = PastGraphs(StateDirectory(state)).after_newest()
+        edges = graph.edges()
+        kept = [edges.src, edges.dst, edges.properties["last"], graph.vertices()]
+        found.append((*(each.tolist() for each in kept), edges.properties, graph.state_hash()))
+    assert found[0][:4] == found[1][:4] == found[2][:4]
+    assert len(found[0][0]) > 20
+    for name in ("first", "weight"):
+        one, _, all_at_once = (properties[name] for *_, properties, _ in found)
+        assert (one != all_at_once).any()
+    assert len({state_hash for *_, state_hash in found}) == 3
+
+
 def test_a_proof_finds_edges_that_have_stayed(tmp_path: Path) -> None:
     settings = {"records": "semantic", "time_window": WINDOW, "batch_rows": BATCH_ROWS}
     write_rows(tmp_path / "log", "0.parquet", FILES[0])

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from graphtide import BatchError, SettingsError, UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
 from graphtide.gpu_core.batch.net_effect import last_rows
+from graphtide.gpu_core.kind import RowMeaning
+from graphtide.gpu_core.records import record_named
 from oracles import FATES, ModelGraph, Row, apply_batch, batch_arguments, listed_edges
 
 LIMITS = np.iinfo(np.int64)
@@ -277,6 +279,19 @@ def test_read_only_columns_are_read() -> None:
 def test_any_integer_type_is_widened(dtype: str) -> None:
     ids = np.array([1, 100], dtype=dtype)
     assert listed_edges(UpdateBatch.from_rows(None, ids, ids[::-1]), "put") == [(1, 100), (100, 1)]
+
+
+def test_unsigned_ids_may_be_of_two_types_with_nulls_among_them() -> None:
+    """A log of two tables has them so; what NumPy makes of both together are floats."""
+    meaning = RowMeaning(record_named("simple"), ids="uint64")
+    src, dst = np.array([1, 2], np.int32), np.array([2**64 - 1, 2**63], np.uint64)
+    batch = UpdateBatch.of_rows(None, src, dst, meaning, dst_valid=np.array([True, False]))
+    assert listed_edges(batch, "put") == [(1 - 2**63, 2**63 - 1)]
+    assert batch.put_vertices.tolist() == [2 - 2**63]
+    # A negative number under a null is none of an id.
+    dst = np.array([7, -1])
+    batch = UpdateBatch.of_rows(None, src, dst, meaning, dst_valid=np.array([True, False]))
+    assert listed_edges(batch, "put") == [(1 - 2**63, 7 - 2**63)]
 
 
 def test_columns_of_the_other_byte_order_are_read() -> None:

@@ -1,5 +1,6 @@
 """Arrow tables to batches: every form of a column, and every refusal with file and row."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphtide import UpdateBatch, UpdateLogError
+from graphtide.gpu_core.batch.bad_rows import BadRowsError
+from graphtide.gpu_core.batch.packed_batch import packed_rows
+from graphtide.gpu_core.batch.raw_rows import raw_rows
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log import conversion
 from graphtide.io.log.id_bounds import with_bounds
@@ -236,3 +240,28 @@ def test_a_garbage_id_under_a_null_is_not_looked_at() -> None:
     )
     batch = convert({"src": [1, 2], "dst": dst})
     assert batch.put_vertices.tolist() == [2]
+
+
+@pytest.mark.parametrize("form", ["packed", "raw", "lists"])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("wrong", [-1, 2**32 - 1, 2**40])
+def test_a_dense_id_that_is_no_vertex_index_is_told_with_its_row(
+    form: str, known: bool, wrong: int
+) -> None:
+    """All such rows are known, to be left out; one that is dropped may have any id."""
+    table = pa.table(
+        {
+            "src": pa.array([wrong, 1, wrong, 3, wrong], pa.int64()),
+            "dst": pa.array([wrong, 2, 2, wrong, None], pa.int64()),
+        }
+    )
+    if known:
+        table = with_bounds(table, [(min(wrong, 1), max(wrong, 3)), (min(wrong, 2), max(wrong, 2))])
+    makers = {"packed": partial(packed_rows, dense=True), "raw": partial(raw_rows, dense=True)}
+    make = makers.get(form, UpdateBatch.of_rows)
+    place = {**PLACE, "meaning": row_meaning(ids="dense")}
+    with pytest.raises(UpdateLogError, match=f"a, row 2: id {wrong} cannot be a vertex") as caught:
+        conversion.convert_table(table, make, **place)
+    assert isinstance(caught.value.__cause__, BadRowsError)
+    assert caught.value.__cause__.bad.tolist() == [False, False, True, True, True]
+    conversion.convert_table(table[:2], make, **place)

@@ -85,6 +85,13 @@ def test_a_file_with_links_to_it_is_in_the_log_once(tmp_path: Path) -> None:
     assert names(tmp_path / "log" / "day", other / "b-all") == ["1.parquet", "2.parquet"]
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv", "day"])
+def test_a_link_to_nothing_is_told_as_that(tmp_path: Path, name: str) -> None:
+    os.symlink("nowhere", tmp_path / name)
+    with pytest.raises(UpdateLogError, match=f"{name} is a symbolic link to nowhere, which is not"):
+        UpdateLog(str(tmp_path)).files()
+
+
 def test_a_link_with_another_value_in_its_path_is_another_file(tmp_path: Path) -> None:
     write(tmp_path / "op=insert" / "0.parquet")
     (tmp_path / "op=delete").mkdir()

@@ -140,3 +140,17 @@ def test_what_gives_no_order_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"src": [1, 2], "dst": [2, 3]}), tmp_path / "a.parquet")
     with pytest.raises(UpdateLogError, match="no column when, which order_by names"):
         order_of(UpdateLog(str(tmp_path)))
+
+
+@pytest.mark.parametrize("within", [None, "1ns"])
+def test_files_and_row_groups_without_rows_are_nothing(tmp_path: Path, within: str | None) -> None:
+    """Times of nanoseconds are read, where other ones are taken from the file's statistics."""
+    keys = [[], [1, 3, 2] if within else [1, 2, 3], [], [4, 5], []]
+    write(tmp_path, keys, 2, kind=pa.timestamp("ns"))
+    table = pq.read_table(tmp_path / "3.parquet")
+    with pq.ParquetWriter(tmp_path / "3.parquet", table.schema) as writer:
+        for rows in (table[:0], table[:1], table[:0], table[1:]):
+            writer.write_table(rows)
+    assert pq.read_metadata(tmp_path / "0.parquet").num_row_groups == 1
+    wanted = [0, 2, 1, 3, 4] if within else [0, 1, 2, 3, 4]
+    assert read_batches(UpdateLog(str(tmp_path)), within, 2) == wanted

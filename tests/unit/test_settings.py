@@ -159,7 +159,8 @@ def test_names_and_parameters_of_results_are_checked(
         ("any", "a", "near.sources: 'a' is no id of a graph with ids: any; these are int64"),
         ("dense", [1, 2**63], "9223372036854775808 is no id of a graph with ids: dense"),
         ("uint64", [-1], "-1 is no id of a graph with ids: uint64; these are uint64"),
-        ("string", [17], "17 is no id of a graph with ids: string; these are texts: '17'"),
+        ("any", [1.0], "1.0 is no id of a graph with ids: any; these are int64"),
+        ("string", [16], "16 is no id of a graph with ids: string; these are texts, in quotes"),
         ("uuid", 17, "17 is no id of a graph with ids: uuid"),
     ],
 )

@@ -94,7 +94,6 @@ def test_a_state_from_before_there_were_other_weights_goes_on_with_the_last_of_f
         ({"identity": {**IDENTITY, "ids": "dense"}}, ["ids: any", "ids: dense"]),
         ({"identity": {**IDENTITY, "on_repeat": "sum"}}, ["on_repeat: last", "on_repeat: sum"]),
         ({"columns": {"src": "a"}}, ["columns: {}", "columns: {src: a}"]),
-        ({"time_unit": "int64"}, ["unit of time: none", "unit of time: int64"]),
         ({"log_address": "/other"}, ["log: /log", "log: /other"]),
     ],
 )
@@ -106,6 +105,15 @@ def test_a_contradicting_run_is_refused_and_changes_nothing(tmp_path, changes, w
     for word in [*words, "another --state"]:
         assert word in str(caught.value)
     assert contents(state.path) == before
+
+
+def test_the_unit_of_time_is_that_of_the_first_times(tmp_path):
+    """Files before may have had none."""
+    state = made(tmp_path / "s")
+    made(state.path, time_unit="int64")
+    assert state.settings().time_unit == "int64"
+    with pytest.raises(StateError, match=r"unit of time: int64, but .* unit of time: none"):
+        made(state.path)
 
 
 def test_every_contradiction_is_named_and_nothing_else(tmp_path):

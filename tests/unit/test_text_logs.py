@@ -159,7 +159,7 @@ def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
         ("a.csv", "payer,dst\n1,2\n", "there is no column src"),
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":1,\n"dst":2}\n', "line 2 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2} {"src":1,"dst":2}\n', "line 1 cannot be read"),
-        ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "line 2 cannot be read"),
+        ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "from line 2 on also of type"),
         ("a.csv.gz", "src,dst\n", "cannot be read"),
     ],
 )
@@ -190,7 +190,9 @@ def test_a_day_that_is_not_there_is_told_from_a_zone(
 
 def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"src":"a","dst":"b"}\n{"src":5,"dst":"b"}\n')
-    with pytest.raises(UpdateLogError, match=r"line 2 .*src is a number.*a column's values all"):
+    with pytest.raises(
+        UpdateLogError, match=r"src are of type string, .*line 2 on also of type int64"
+    ):
         UpdateLog(str(tmp_path), ids="string").files()
     (tmp_path / "a.jsonl").write_text('{"src":5,"dst":7}\n')
     log = UpdateLog(str(tmp_path), ids="string")
@@ -301,3 +303,121 @@ def test_operations_however_they_are_written(
         operations=log.operations,
     )  # fmt: skip
     assert ops.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        ("a.csv", "\r\nsrc,dst\r\n1,2\r\n", 1),
+        ("a.csv", "  \nsrc,dst\n1,2\n \t\n3,4", 2),
+        ("a.csv", "\t\r\nsrc,dst\r\n\r\n1,2\r\n", 1),
+        ("a.jsonl", '\r\n{"src":1,"dst":2}\r\n\r\n{"src":3,"dst":4}', 2),
+        ("a.jsonl", '  \n{"src":1,"dst":2}\n\t\n', 1),
+    ],
+)
+def test_blank_lines_are_none_wherever_they_stand(
+    tmp_path: Path, name: str, text: str, rows: int
+) -> None:
+    (tmp_path / name).write_bytes(text.encode())
+    log = UpdateLog(str(tmp_path))
+    assert log.files()[0].rows == rows
+    assert log.read(name, 0, rows)["src"].to_pylist() == [1, 3][:rows]
+
+
+def test_a_carriage_return_ends_no_line(tmp_path: Path) -> None:
+    """Arrow's reader ends rows there, so that rows after it were not read."""
+    (tmp_path / "a.csv").write_bytes(b"src,dst\n1,2\r3,4\n5,6\n7,8\n")
+    log = UpdateLog(str(tmp_path))
+    assert log.files()[0].rows == 3
+    with pytest.raises(UpdateLogError, match=r"line 2 has a carriage return within it; end lines"):
+        log.read("a.csv", 0, 3)
+    found = log.read_checked("a.csv", 0, 3, sifts=True)
+    assert found.table.to_pydict() == {"src": [5, 7], "dst": [6, 8]}
+    assert [(each.row, each.text) for each in found.wrong] == [(0, "1,2\r3,4")]
+    assert log.read("a.csv", 1, 2).num_rows == 2, "rows of other batches are not to blame"
+    (tmp_path / "a.csv").write_bytes(b"src,dst\r1,2\r")
+    with pytest.raises(UpdateLogError, match="carriage return within its first line; end lines"):
+        log.files()
+    (tmp_path / "a.csv").write_bytes(b'src,dst\n"a\rb",c\nd,e\n')
+    names = UpdateLog(str(tmp_path), ids="string").read("a.csv", 0, 2)
+    assert names.to_pydict() == {"src": ["a\rb", "d"], "dst": ["c", "e"]}
+
+
+def test_a_quote_that_does_not_end_on_the_last_line_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('src,dst\na,b\nc,"d\n')
+    with pytest.raises(UpdateLogError, match="line 3 has a quote that does not end"):
+        UpdateLog(str(tmp_path), ids="string").read("a.csv", 0, 2)
+
+
+@pytest.mark.parametrize("field", ["0x10", "0X1f", "ffff\n3,0x0"])
+def test_hexadecimal_numbers_are_none_in_any_line(tmp_path: Path, field: str) -> None:
+    (tmp_path / "a.csv").write_text("src,dst\n" + "1,2\n" * 1500 + f"1,{field}\n")
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match=r"line 1502: dst is '.*', which is no integer"):
+        log.read("a.csv", 0, log.files()[0].rows)
+    assert log.read("a.csv", 0, 1500).num_rows == 1500
+
+
+def test_an_empty_name_is_told_from_none(tmp_path: Path) -> None:
+    """As an export writes them: the edge to the vertex of the empty name became a vertex row."""
+    text = 'op,src,dst,ts\n"insert","x","",5\n"","","y",""\n+,z,,\n'
+    (tmp_path / "a.csv").write_text(text)
+    found = UpdateLog(str(tmp_path), records="semantic", ids="string").read("a.csv", 0, 3)
+    assert found["src"].to_pylist() == ["x", "", "z"]
+    assert found["dst"].to_pylist() == ["", "y", None]
+    assert found["op"].to_pylist() == ["insert", None, "+"]
+    assert found["ts"].to_pylist() == [5, None, None]
+    (tmp_path / "a.csv").write_text('src,dst\n"1",""\n')
+    assert UpdateLog(str(tmp_path)).read("a.csv", 0, 1)["dst"].to_pylist() == [None]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [
+        ("float32", "16777217", ["16777216", "16777217.0", "1.5", "33554432"]),
+        ("float64", "9007199254740993", ["9007199254740992", "9007199254740993.0", "-0.5"]),
+        ("float64", "18446744073709551617", ["18446744073709551616", "1e300"]),
+    ],
+)
+def test_a_whole_number_that_a_float_would_round_is_refused(
+    tmp_path: Path, name: str, kind: str, wrong: str, right: list[str]
+) -> None:
+    """As from Parquet; numbers with a fraction are rounded."""
+    values = [*right, wrong]
+    lines = [f'{{"src":1,"dst":2,"amount":{each}}}' for each in values]
+    if name == "a.csv":
+        lines = ["src,dst,amount", *[f"1,2,{each}" for each in values]]
+    (tmp_path / name).write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), own={"amount": kind})
+    count = len(right)
+    assert log.read(name, 0, count)["amount"].to_pylist() == list(map(float, right))
+    with pytest.raises(UpdateLogError, match=rf"amount is '?{wrong}'?, which does not fit into"):
+        log.read(name, 0, count + 1)
+
+
+def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_path: Path) -> None:
+    lines = ['{"src":1,"dst":2,"note":7}', '{"src":3,"dst":4,"note":"x","weight":null}']
+    lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2}'] * 2
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    assert UpdateLog(str(tmp_path)).files()[0].rows == 4
+    log = UpdateLog(str(tmp_path), records="weighted")
+    assert log.listing().files[0].rows == 4
+    assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2, 2]
+    with pytest.raises(UpdateLogError, match="note are of type int64, but from line 2 on"):
+        UpdateLog(str(tmp_path), own={"note": "float64"}).files()
+
+
+@pytest.mark.parametrize("order", ["abc", "cab", "bca"])
+def test_a_file_without_times_takes_the_unit_of_others(tmp_path: Path, order: str) -> None:
+    texts = {
+        "a": "src,dst,ts\n",
+        "b": "src,dst,ts\n1,,\n",
+        "c": "src,dst,ts\n" + "1,,\n" * 1500 + "1,2,2024-01-01\n",
+    }
+    for number, letter in enumerate(order):
+        (tmp_path / f"{number}.csv").write_text(texts[letter])
+    log = UpdateLog(str(tmp_path), records="semantic")
+    assert log.listing().time_unit == "timestamp[us]"
+    late = f"{order.index('c')}.csv"
+    assert log.read(late, 1499, 2)["ts"].to_pylist() == [None, datetime(2024, 1, 1)]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import fsspec
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +19,9 @@ from graphtide.io.log.id_bounds import bounds_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import read_header
+from graphtide.io.state.directory import StateDirectory
+from graphtide.pipeline.replay import PastGraphs
+from made_state import apply_log
 
 
 def table_of(rows, **more):
@@ -339,6 +344,28 @@ def test_a_writer_that_fails_leaves_nothing(folder):
     assert list(folder.iterdir()) == []
 
 
+def test_a_file_without_rows_is_nothing_whatever_its_types(folder):
+    """Columns of an empty frame are of pandas' objects or floats, or are not there."""
+    names = ["op", "src", "dst", "ts", "score"]
+    pd.DataFrame({name: [] for name in names}, dtype=object).to_parquet(folder / "a.parquet")
+    pd.DataFrame({name: [] for name in names}).to_parquet(folder / "b.parquet")
+    pd.DataFrame().to_parquet(folder / "c.parquet")
+    log = UpdateLog(str(folder), records="semantic", own={"score": "float64"})
+    listing = log.listing()
+    log.check_properties(listing)
+    assert [file.rows for file in listing.files] == [0, 0, 0]
+    assert listing.time_unit is None
+    state = folder.parent / "state"
+    settings = {"records": "semantic", "properties": {"score": "float32"}}
+    apply_log(folder, state, 1, **settings)
+    times = pa.array([5, 6], pa.timestamp("ms"))
+    rows = pa.table({"src": [1, 2], "dst": [2, 3], "ts": times, "score": [0.5, 1.5]})
+    pq.write_table(rows, folder / "d.parquet")
+    assert log.listing().time_unit == "timestamp[ms]"
+    apply_log(folder, state, 1, order_by="ts", **settings)
+    assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 2
+
+
 # -- refusals
 
 
@@ -369,6 +396,13 @@ def test_what_is_no_whole_parquet_file(folder):
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     bad.write_bytes(content[:footer] + b"\xff" * (len(content) - footer - 8) + content[-8:])
     refused(log, "b.parquet", "footer is damaged")
+
+
+def test_a_type_that_arrow_does_not_have_is_no_damage(folder):
+    frame = pl.DataFrame({"src": [1], "dst": [2], "sum": pl.Series([3], dtype=pl.Int128)})
+    frame.write_parquet(folder / "a.parquet")
+    words = ("a.parquet", "type that Arrow does not read", "more than 64 bits", "Int64 of Polars")
+    assert "damaged" not in refused(UpdateLog(str(folder)), *words)
 
 
 def test_damaged_data_is_told_with_rows(folder):

@@ -49,7 +49,7 @@ class SsspResult(ValuesResult):
 
     @property
     def distance(self) -> Vector:
-        """float64[n], least sum of weights of a path from the source; inf where there is none that float64 holds."""
+        """float64[n], least sum of weights of a path from the source; inf: none is finite."""
         return self._columns.values
 
     @property
@@ -156,7 +156,7 @@ ANALYTIC = Analytic(
         ),
     ),
     results=(
-        Column("distance", "float64", "least sum of weights of a path; inf: there is none that float64 holds"),
+        Column("distance", "float64", "least sum of weights of a path; inf: none is finite"),
     ),
     metrics=(
         Metric("reached", "vertices with a path from the source", "int64"),

@@ -34,7 +34,7 @@ def unsigned_rows(src: Any, dst: Any, columns: dict[str, Any]) -> tuple[Int64s, 
     valid = columns.get("dst_valid")
     if valid is not None:
         # What stands under a null may be anything.
-        dst = np.where(np.asarray(valid, np.bool_), dst, src)
+        dst = np.where(np.asarray(valid, np.bool_), dst, np.zeros_like(dst))
     columns["bounds"] = None
     row_name = columns.get("row_name") or name_of_row
     _refuse_negative("src", src, row_name)

@@ -6,12 +6,14 @@ CUDA twin: ``cuda/queries/device_reader.py``.
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...algorithms.shared.twins import Twins
 from ...engine import Maintained
+from ...forked_locks import refuse_if_lost
 from ...image.fields import Table
 from ...kind import GraphKind
 from ...records import weights_of_entry
@@ -37,7 +39,8 @@ class HostReader(HostGraph):
 
     def __init__(self, kind: GraphKind, arena: Arena) -> None:
         super().__init__(kind, arena)
-        self.lock = threading.RLock()
+        self.lock: Any = threading.RLock()
+        refuse_if_lost(self, "lock")
         #: Live rows by direction, since the newest batch.
         self._rows: dict[str, Rows] = {}
         #: Times of entries by name, likewise.

@@ -1,0 +1,54 @@
+"""Values of vertices, as users give them by ids: what has ids, and which value each of them has.
+
+Mappings, pairs ``(ids, values)``, frames with a column ``vertex``, results, and the Series of
+pandas, which is a mapping from its index. What has no ids, arrays and lists, has a value of each
+vertex, in the order of ``vertices()``; so has a column of Polars or Arrow.
+
+Not here: how ids become what an engine calls them (`graph_algorithms.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import BatchError
+from .arguments import is_frame
+
+
+def is_series(given: object) -> bool:
+    """Whether something is a column with an index of its own: a Series of pandas, or alike."""
+    return hasattr(given, "iloc") and np.ndim(given) == 1  # type: ignore[arg-type]
+
+
+def named_values(name: str, given: Any) -> tuple[Any, Any] | None:
+    """Ids and values, where something has both; None: it is values alone.
+
+    Parameters
+    ----------
+    name
+        Of the argument, for messages.
+    given
+        What a user gave.
+
+    Raises
+    ------
+    BatchError
+        A frame has no column ``vertex``, or several others and none is ``value``.
+    """
+    if isinstance(given, Mapping):
+        return list(given.keys()), list(given.values())
+    if is_series(given):
+        return given.index, given.to_numpy()
+    if isinstance(given, tuple | list) and len(given) == 2 and np.ndim(given[0]) == 1:
+        return given[0], given[1]
+    # A column of a frame is a stream of Arrow as well, and has no columns.
+    columns = getattr(given, "column_names", getattr(given, "columns", None))
+    if columns is None or not is_frame(given):
+        return None
+    values = [column for column in columns if column != "vertex"]
+    if "vertex" not in columns or not ("value" in values or len(values) == 1):
+        msg = f"{name} has columns {', '.join(map(str, columns))}; give vertex and value"
+        raise BatchError(msg)
+    frame: Any = given
+    return frame["vertex"], frame["value" if "value" in values else values[0]]
