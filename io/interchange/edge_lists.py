@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.log_writer import write_log_file
+from ..text.line_blocks import blocks_of, first_lines, refuse_utf_16, without_comments
 from ..text.text_form import SAMPLE_LINES, Reading, reading_of
-from ..text.text_lines import blocks_of, first_lines, parse_lines, refuse_utf_16, without_comments
+from ..text.text_lines import parse_lines
 from .export import export_edges, export_vertices
 from .matrix_market import is_matrix_market, matrix_tables, read_matrix_market
 

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...gpu_core.errors import UpdateLogError
-from ..text.text_lines import Form, blocks_of, parse_lines, without_comments
+from ..text.line_blocks import blocks_of, without_comments
+from ..text.text_lines import Form, parse_lines
 
 
 def is_matrix_market(path: str) -> bool:

@@ -9,8 +9,9 @@ Not here: how lines become columns (``text_lines.py``).
 """
 
 from ..log.file_errors import UnusableFileError
+from .line_blocks import first_lines, refuse_utf_16, without_mark
 from .text_form import SAMPLE_LINES, is_value, type_of_fields
-from .text_lines import first_lines, refuse_utf_16, split_lines, without_mark
+from .text_lines import split_lines
 
 
 def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, str]]]:

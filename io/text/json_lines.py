@@ -13,9 +13,9 @@ import pyarrow as pa
 from pyarrow import json
 
 from ...gpu_core.errors import UpdateLogError
+from .line_blocks import without_mark
 from .line_spaces import is_blank, rows_of_lines
 from .text_form import type_of_time
-from .text_lines import without_mark
 from .text_values import is_rounded, may_be_rounded, rounded
 from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 

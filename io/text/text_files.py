@@ -34,9 +34,10 @@ from ..parquet.page_checks import ChunkSum
 from ..parquet.parquet_files import RESTORE, ReadRows, one_line
 from .csv_lines import csv_layout, without_header
 from .json_lines import JsonColumns, parse_json, sift_json
+from .line_blocks import line_blocks
 from .line_spaces import rows_of_lines
 from .text_form import SAMPLE_LINES, type_of_fields
-from .text_lines import Form, line_blocks, parse_lines, sift_lines
+from .text_lines import Form, parse_lines, sift_lines
 from .wrong_lines import WrongLine
 
 #: Ends of the names of text files, less that of the packer -> format.

@@ -1,32 +1,24 @@
-"""Text files of numbers, a record a line, parsed in blocks by Arrow's CSV reader.
+"""Lines of numbers and names, a record each, parsed in blocks by Arrow's CSV reader.
 
-A file is read in blocks of whole lines. Each block is brought into the one form that the CSV reader
-takes, which parses it in C++; only a block that it refuses is gone through line by line, to say
-which line is wrong. Comment lines, which begin with ``#``, ``%`` or ``//``, are made empty, so that
-lines keep their numbers. Compressed files (``.gz``, ``.bz2``, ``.xz``, ``.zst``) are read as they
-are.
+A block of whole lines is brought into the one form that the CSV reader takes, which parses it in
+C++; only a block that it refuses is gone through line by line, to say which line is wrong.
 
-Not here: which column is what (``text_form.py``).
+Not here: how a file comes in blocks (``line_blocks.py``), which column is what (``text_form.py``).
 """
 
 import csv as line_csv
-import errno
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from ...gpu_core.errors import UpdateLogError
-from ..file_systems import as_storage_errors, file_system_of
-from ..log.file_errors import UnusableFileError
 from ..log.operations import USUAL
 from ..log.schema import CANONICAL
 from .line_spaces import (
@@ -40,8 +32,6 @@ from .line_spaces import (
 from .text_values import is_rounded, may_be_rounded, odd_texts, typed
 from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
-_BLOCK_BYTES = 1 << 24
-
 #: Types of columns where nothing else is known.
 TYPES: Mapping[str, pa.DataType] = {
     "op": pa.int8(),
@@ -51,10 +41,6 @@ TYPES: Mapping[str, pa.DataType] = {
     "type": pa.int32(),
     "ts": pa.int64(),
 }
-_COMMENT = re.compile(rb"^[ \t]*(?:[#%]|//).*$", re.MULTILINE)
-#: Text of 16 bits a letter begins so.
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE = b'"'
 
 
@@ -437,22 +423,6 @@ def _fault_of_time(text: str, kind: pa.DataType) -> str:
     return f"which is no time {zone} a zone as those before; correct the line"
 
 
-def without_comments(block: bytes) -> bytes:
-    """Comment lines made empty, so that the count of lines stays."""
-    if b"#" in block or b"%" in block or b"//" in block:
-        return _COMMENT.sub(b"", block)
-    return block
-
-
-def first_lines(content: bytes, count: int) -> bytes:
-    """Give the beginning of some lines, up to ``count`` that are not empty."""
-    end = 0
-    while count and end < len(content):
-        start, end = end, content.find(b"\n", end) + 1 or len(content)
-        count -= not is_blank(content[start:end].rstrip(b"\n"))
-    return content[:end]
-
-
 def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
     """Fields of each line that is not empty, as far as the lines can be split."""
     for line in one_delimiter(content, delimiter).decode(errors="replace").split("\n"):
@@ -463,71 +433,6 @@ def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
                 return  # the line is refused where it is parsed
 
 
-def refuse_utf_16(content: bytes, shown: str) -> None:
-    """Raise `UpdateLogError` where a file begins as spreadsheets write text in UTF-16."""
-    if content.startswith(_UTF_16):
-        msg = f"{shown} is text in UTF-16; save it as UTF-8"
-        raise UnusableFileError(msg)
-
-
-def without_mark(content: bytes) -> bytes:
-    """The beginning of a file without a byte order mark."""
-    return content.removeprefix(_BYTE_ORDER_MARK)
-
-
 def _numbered(content: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers."""
     return enumerate(content.split(b"\n"), first_line)
-
-
-def line_blocks(file: Any, nbytes: int) -> Iterator[tuple[int, bytes]]:
-    """Give an open file in blocks of whole lines, each with the number of its first line, from 1.
-
-    The last line may lack its end.
-    """
-    number = 1
-    #: Of a line that has not ended yet.
-    rest: list[bytes] = []
-    while True:
-        read = file.read(nbytes)
-        cut = read.rfind(b"\n") + 1 if read else 0
-        if read and not cut:
-            rest.append(read)
-            continue
-        block = b"".join([*rest, read[:cut]])
-        if block:
-            yield number, block
-        number += block.count(b"\n")
-        rest = [read[cut:]]
-        if not read:
-            return
-
-
-def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
-    """Give a file in blocks of whole lines, each with the number of its first line, from 1."""
-    try:
-        with _opened(path) as file:
-            for number, block in line_blocks(file, _BLOCK_BYTES):
-                whole = without_mark(block) if number == 1 else block
-                yield number, whole if whole.endswith(b"\n") else whole + b"\n"
-    except (OSError, EOFError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOENT:
-            msg = f"there is no file {path}; check the path"
-            raise UpdateLogError(msg) from None
-        if isinstance(error, UpdateLogError):
-            raise
-        msg = f"{path} cannot be read: {' '.join(str(error).split())}"
-        raise UpdateLogError(msg) from error
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
-    """Open a file of bytes, unpacked where its name says that it is packed."""
-    with as_storage_errors(file_system_of(path)[0]):
-        if not path.endswith(".zst"):
-            with fsspec.open(path, "rb", compression="infer") as file:
-                yield file
-            return
-        # fsspec needs another package for that.
-        with fsspec.open(path, "rb") as packed, pa.input_stream(packed, compression="zstd") as file:
-            yield file

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 #: As the CSV reader has them.
-_TRUTHS = pa.array(["0", "false", "False", "FALSE", "1", "true", "True", "TRUE"])
+_TRUTHS = ("0", "false", "False", "FALSE", "1", "true", "True", "TRUE")
 #: Float -> the least whole number that it may have rounded.
 _LEAST_ROUNDED = {"float32": 1 << 24, "float64": 1 << 53}
 _LEAST = min(_LEAST_ROUNDED.values())
@@ -73,7 +73,9 @@ def _is_odd(text: Any, kind: pa.DataType) -> bool:
     if pa.types.is_integer(kind):
         return bool(pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py())
     if pa.types.is_boolean(kind):
-        return not pc.all(pc.is_in(text.drop_null(), value_set=_TRUTHS), min_count=0).as_py()
+        # An array of the module's own would have Arrow import pandas where it is installed.
+        truths = pa.array(_TRUTHS)
+        return not pc.all(pc.is_in(text.drop_null(), value_set=truths), min_count=0).as_py()
     return False
 
 

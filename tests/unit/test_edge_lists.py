@@ -27,7 +27,7 @@ from graphtide.io.interchange.edge_lists import (
 )
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.io.text import text_lines
+from graphtide.io.text import line_blocks
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_columns_that_do_not_go_with_the_file(read):
 
 
 def test_lines_are_counted_through_blocks(read, monkeypatch):
-    monkeypatch.setattr(text_lines, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(line_blocks, "_BLOCK_BYTES", 64)
     lines = [f"{number} {number + 1}" for number in range(100)]
     lines[10:10] = ["# " + "x" * 200]
     assert read("\n".join(lines))["src"] == list(range(100))
@@ -280,7 +280,7 @@ def test_lines_are_counted_through_blocks(read, monkeypatch):
     max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 def test_any_ids_come_back(tmp_path, monkeypatch, pairs, block_bytes):
-    monkeypatch.setattr(text_lines, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(line_blocks, "_BLOCK_BYTES", block_bytes)
     path = tmp_path / "edges.txt"
     path.write_text("".join(f"{src} {dst}\n" for src, dst in pairs))
     table = read_edge_list(str(path))
