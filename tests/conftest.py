@@ -198,7 +198,7 @@ def log(tmp_path: Path) -> Path:
 def scheduler() -> Iterator[str]:
     """A local cluster for all tests of a file that do not care whose it is."""
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
-        yield cluster.client.scheduler.address
+        yield cluster.address
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def test_dask_cuda_that_is_missing_is_named(
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     with open_cluster(load_settings({"workers": 1, "engine": "host", "dashboard": False})) as made:
-        yield made.client.scheduler.address
+        yield made.address
 
 
 def settings_on(scheduler: str, **overrides: Any) -> RunSettings:
