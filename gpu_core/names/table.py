@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ArenaFullError, CorruptImageError
-from ..forked_locks import refuse_if_lost
 from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
+from ..jit.forked_locks import refuse_if_lost
 from ..jit.parallel import run_all
 from ..jit.prefetch import prefetch
 from .distinct import BatchNames

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ...algorithms.shared.twins import Twins
 from ...engine import Maintained
-from ...forked_locks import refuse_if_lost
 from ...image.fields import Table
+from ...jit.forked_locks import refuse_if_lost
 from ...kind import GraphKind
 from ...records import weights_of_entry
 from ...rows import EntryTimes, Rows

@@ -4,14 +4,14 @@ A fork copies the memory of a process and one of its threads. A lock that anothe
 held for ever there, and what that thread was doing is not finished. So what was in use gets another
 lock, which refuses: a child does not wait for what never comes. All else is whole in the child.
 
-Not here: the pool of threads, which is made again (``jit/parallel.py``).
+Not here: the pool of threads, which is made again (``parallel.py``).
 """
 
 import os
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
-from .errors import EngineError
+from ..errors import EngineError
 
 
 class LostLock:
