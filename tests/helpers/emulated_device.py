@@ -247,6 +247,9 @@ class EmulatedDevice:
             return 1
         return 0
 
+    def dynamic_shared_bytes(self, source: str, kernel: str) -> int:
+        return self.shared_bytes
+
     def launch_packed(
         self,
         source: str,

@@ -51,8 +51,8 @@ _MOST_TAKEN_BYTES = 64 << 10
 #: Most bytes that come to the host through the page-locked memory of a thread.
 _MOST_WORDS_BYTES = 4 << 10
 
-#: ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``
-_MOST_SHARED_BYTES = 8
+#: ``CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`` and ``…_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
+_SHARED_BYTES, _MOST_SHARED_BYTES = 1, 8
 
 _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
@@ -343,6 +343,11 @@ class Device:
                 self._driver.funcSetAttribute(function, _MOST_SHARED_BYTES, wanted)
                 self._allowed_bytes[function] = allowed = wanted
             return allowed
+
+    def dynamic_shared_bytes(self, source: str, kernel: str) -> int:
+        """Bytes of shared memory that a block of a kernel may have beside what it declares."""
+        function = self.kernel(source, kernel)
+        return self.shared_bytes - int(self._driver.funcGetAttribute(_SHARED_BYTES, function))
 
     def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
         """Handle of a kernel, for any thread; its file is compiled where that is new."""

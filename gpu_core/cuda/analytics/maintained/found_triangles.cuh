@@ -100,51 +100,46 @@ struct ChangedPairs {
 };
 
 // Neighbors that a warp has found, kept until each lane has one: few lanes find one at a time, and what
-// becomes of it takes long.
+// becomes of it takes long. The newest are used first, so that none is moved. PUSHES: times that lanes may
+// push before full warps are used.
+template <int PUSHES>
 class FoundQueue {
   public:
-    // Shared memory of a warp.
-    struct Held {
-        u32 numbers[2 * WARP];
-        u32 corners[2 * WARP];
+    struct Found {
+        u32 number;
+        u32 corner;
     };
+    // Shared memory of a warp.
+    using Held = Found[(PUSHES + 1) * WARP];
     __device__ __forceinline__ explicit FoundQueue(Held& held) : held_(held) {}
 
-    // Keep what lanes have found, and return how many have; use(is_there, number, corner) is called by all
-    // lanes once there are 32. All lanes of the warp call.
-    template <class Use>
-    __device__ __forceinline__ u32 push(bool is_found, u32 number, u32 corner, Use use) {
+    // Keep what lanes have found. All lanes of the warp call.
+    __device__ __forceinline__ void push(bool is_found, u32 number, u32 corner) {
         const u32 lanes = __ballot_sync(FULL_WARP, is_found);
-        if (!lanes) return 0;
-        const u32 found = __popc(lanes);
-        const u32 lane = lane_of_thread();
-        if (is_found) {
-            const u32 at = size_ + __popc(lanes & ((1u << lane) - 1));
-            held_.numbers[at] = number;
-            held_.corners[at] = corner;
+        if (is_found) held_[size_ + __popc(lanes & ((1u << lane_of_thread()) - 1))] = {number, corner};
+        size_ += __popc(lanes);
+    }
+    // Call use(is_there, number, corner), by all lanes, for each 32 that are there.
+    template <class Use>
+    __device__ __forceinline__ void use_full(Use use) {
+        if (size_ < WARP) return;
+        __syncwarp();
+        while (size_ >= WARP) {
+            size_ -= WARP;
+            const Found found = held_[size_ + lane_of_thread()];
+            use(true, found.number, found.corner);
         }
-        size_ += found;
-        __syncwarp();
-        if (size_ < WARP) return found;
-        use(true, held_.numbers[lane], held_.corners[lane]);
-        size_ -= WARP;
-        const u32 later_number = held_.numbers[WARP + lane];
-        const u32 later_corner = held_.corners[WARP + lane];
-        __syncwarp();
-        if (lane < size_) {
-            held_.numbers[lane] = later_number;
-            held_.corners[lane] = later_corner;
-        }
-        __syncwarp();
-        return found;
+        __syncwarp();  // what was used may be written over
     }
     // Use what is left.
     template <class Use>
     __device__ __forceinline__ void end(Use use) {
-        const u32 lane = lane_of_thread();
+        use_full(use);
         if (size_ == 0) return;
-        const bool is_there = lane < size_;
-        use(is_there, is_there ? held_.numbers[lane] : ~0u, is_there ? held_.corners[lane] : 0);
+        __syncwarp();
+        const bool is_there = lane_of_thread() < size_;
+        const Found found = is_there ? held_[lane_of_thread()] : Found{~0u, 0};
+        use(is_there, found.number, found.corner);
         size_ = 0;
         __syncwarp();
     }

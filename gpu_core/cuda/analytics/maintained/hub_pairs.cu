@@ -145,6 +145,11 @@ class RowTable {
         }
         __syncthreads();
     }
+    // Whether its first bucket has a vertex, or is full: then others may.
+    __device__ __forceinline__ bool may_have(u32 vertex) const {
+        const uint4 keys = reinterpret_cast<const uint4*>(keys_)[bucket_of(vertex)];
+        return keys.x == vertex || keys.y == vertex || keys.z == vertex || keys.w == vertex || keys.w != EMPTY;
+    }
     __device__ __forceinline__ bool has(u32 vertex) const {
         u32 bucket = bucket_of(vertex);
         while (true) {
@@ -178,7 +183,7 @@ class CornerCounts {
     // threads of the block call.
     __device__ __forceinline__ CornerCounts(u32* words, const u32* __restrict__ corners, i64 bits,
                                             u64* triangles, u64 sign)
-        : corners_(words), counts_(reinterpret_cast<int*>(words + (1u << bits))), mask_((1u << bits) - 1),
+        : corners_(words), counts_(words + (1u << bits)), mask_((1u << bits) - 1),
           triangles_(triangles), sign_(sign) {
         for (u32 slot = threadIdx.x; slot <= mask_; slot += HUB_THREADS) {
             corners_[slot] = corners[slot];
@@ -186,17 +191,17 @@ class CornerCounts {
         }
         __syncthreads();
     }
-    __device__ __forceinline__ void add(u32 vertex, int found) {
+    __device__ __forceinline__ void add(u32 vertex, u32 found) {
         const u32 slot = vertex & mask_;
         if (corners_[slot] == vertex) atomicAdd(&counts_[slot], found);
-        else atomicAdd(&triangles_[vertex], sign_ * static_cast<u64>(found));
+        else atomicAdd(&triangles_[vertex], sign_ * found);
     }
     // Add what is here to all triangles. All threads of the block call.
     __device__ __forceinline__ void flush() {
         __syncthreads();
         for (u32 slot = threadIdx.x; slot <= mask_; slot += HUB_THREADS) {
-            const int found = counts_[slot];
-            if (found) atomicAdd(&triangles_[corners_[slot]], sign_ * static_cast<u64>(found));
+            const u32 found = counts_[slot];
+            if (found) atomicAdd(&triangles_[corners_[slot]], sign_ * found);
             counts_[slot] = 0;
         }
         __syncthreads();
@@ -204,7 +209,7 @@ class CornerCounts {
 
   private:
     u32* corners_;
-    int* counts_;
+    u32* counts_;
     u32 mask_;
     u64* triangles_;
     u64 sign_;
@@ -223,14 +228,13 @@ struct VertexRange {
     u32 end;  // EMPTY: all from the first on
 };
 
-// Call visit(has_entry, number, entry) for the entries from `from` to `to - 1` that are in the range, by the
-// lanes of a warp, and after those of each row end_row(vertex).
+// Call visit(number, entries) for the entries from `from` to `to - 1` that are in the range, by the lanes of a
+// warp: up to ROUND a lane, of one row; EMPTY where there is none.
 //
 // Pairs `low` to `high - 1` have them. Lanes read where 32 rows begin before these are walked one by one.
-template <class Visit, class EndRow>
+template <class Visit>
 __device__ __forceinline__ void walk_pairs(const HubPairs& pairs, const PairRows& rows, VertexRange range,
-                                           i64 from, i64 to, i64 low, i64 high, Visit visit,
-                                           EndRow end_row) {
+                                           i64 from, i64 to, i64 low, i64 high, Visit visit) {
     const u32 lane = lane_of_thread();
     const u32 step = static_cast<u32>(rows.step);
     i64 first = item_of(pairs.starts, low, high - 1, from);
@@ -238,13 +242,12 @@ __device__ __forceinline__ void walk_pairs(const HubPairs& pairs, const PairRows
         const i64 own = first + lane;
         const bool is_there = own < high && pairs.starts[own] < to;
         const i64 next = is_there ? pairs.starts[own + 1] : to;
-        u32 vertex = 0, number = 0, begin = 0, end = 0;  // of a row, and those of its entries that are walked
+        u32 number = 0, begin = 0, end = 0;  // of a row, and those of its entries that are walked
         i64 row = 0;
         if (is_there) {
             const i64 start = pairs.starts[own];
             number = pairs.numbers[own];
-            vertex = higher_end(pairs.sides[own]);
-            row = rows.begin[vertex];
+            row = rows.begin[higher_end(pairs.sides[own])];
             begin = static_cast<u32>(max(from - start, i64(0)));
             end = static_cast<u32>(min(next, to) - start);
             const auto not_below = [&](u32 neighbor) {
@@ -266,12 +269,8 @@ __device__ __forceinline__ void walk_pairs(const HubPairs& pairs, const PairRows
                     const u32 position = at + k * WARP + lane;
                     entries[k] = position < row_end ? columns[static_cast<u64>(position) * step] : EMPTY;
                 }
-#pragma unroll
-                for (int k = 0; k < ROUND; ++k) {
-                    if (at + k * WARP < row_end) visit(entries[k] != EMPTY, of_row, entries[k]);
-                }
+                visit(of_row, entries);
             }
-            end_row(__shfl_sync(FULL_WARP, vertex, i));
         }
         from = __shfl_sync(FULL_WARP, next, count - 1);
         first += count;
@@ -294,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
         const i64 step, u64* changed_slots, const i64 changed_bits, const i64 sign, u64* triangles,
         u64* taken, const i64 bucket_bits, const u32* __restrict__ corners, const i64 corner_bits) {
     extern __shared__ u32 words[];
-    __shared__ FoundQueue::Held held[HUB_WARPS];
+    __shared__ FoundQueue<ROUND>::Held held[HUB_WARPS];
     __shared__ i64 next_tile;
     __shared__ u32 next_chunk;
     const i64 all_pairs = static_cast<i64>(*hub_pairs);
@@ -302,22 +301,16 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
     const i64 tile_entries = max(all / (gridDim.x * TILES_A_BLOCK) + 1, LEAST_TILE);
     const PairRows rows{begin, degree, columns, step};
     const HubPairs pairs{sides, numbers, starts};
-    const KeySet changed{changed_slots, changed_bits};
+    const ChangedPairs changed{keys, {changed_slots, changed_bits}};
     RowTable table(words, bucket_bits);
     CornerCounts counts(words + (TABLE_KEYS << bucket_bits), corners, corner_bits, triangles,
                         static_cast<u64>(sign));
-    // The ends of the pair have the triangle: mostly it is counted here.
+    const auto add = [&](u32 vertex, u32 found) { counts.add(vertex, found); };
     const auto count = [&](bool is_there, u32 number, u32 w) {
-        if (!is_there) return;
-        const u64 key = keys[number];
-        if (is_counted_before(keys, changed, number, lower_end(key), higher_end(key), w)) {
-            counts.add(lower_end(key), -1);
-            counts.add(higher_end(key), -1);
-        } else {
-            counts.add(w, 1);
-        }
+        const u64 key = is_there ? keys[number] : 0;
+        changed.count(is_there && table.has(w), number, lower_end(key), higher_end(key), w, add);
     };
-    FoundQueue queue(held[warp_of_thread()]);
+    FoundQueue<ROUND> queue(held[warp_of_thread()]);
     const u32 lane = lane_of_thread();
     i64 counted = 0;
 
@@ -333,8 +326,6 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
         const u32* const row = columns + begin[hub] + first * step;
         const VertexRange range{first ? *row : 0, first + length < degree[hub] ? row[length * step] : EMPTY};
         const i64 chunk = min(max((end - position) / (2 * HUB_WARPS), LEAST_CHUNK), MOST_CHUNK);
-        int of_row = 0;
-        u64 of_hub = 0;
         if (threadIdx.x == 0) next_chunk = 0;
         table.fill(row, static_cast<u32>(step), length);
         while (true) {
@@ -343,18 +334,16 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
             number = __shfl_sync(FULL_WARP, number, 0);
             const i64 from = position + number * chunk;
             if (from >= end) break;
-            walk_pairs(
-                pairs, rows, range, from, min(from + chunk, end), low, high,
-                [&](bool has_entry, u32 key, u32 entry) {
-                    of_row += queue.push(has_entry && table.has(entry), key, entry, count);
-                },
-                [&](u32 vertex) {
-                    if (lane == 0 && of_row) counts.add(vertex, of_row);
-                    of_hub += of_row;
-                    of_row = 0;
-                });
+            walk_pairs(pairs, rows, range, from, min(from + chunk, end), low, high,
+                       [&](u32 number, const u32(&entries)[ROUND]) {
+#pragma unroll
+                           for (int k = 0; k < ROUND; ++k) {
+                               queue.push(entries[k] != EMPTY && table.may_have(entries[k]), number, entries[k]);
+                           }
+                           queue.use_full(count);
+                       });
         }
-        if (lane == 0 && of_hub) atomicAdd(&triangles[hub], static_cast<u64>(sign) * of_hub);
+        queue.end(count);
         __syncthreads();  // the table has been read: it may be filled again
     };
     while (true) {
@@ -388,6 +377,5 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
         }
         __syncthreads();  // all have read which tile it was
     }
-    queue.end(count);
     counts.flush();
 }

@@ -16,7 +16,6 @@ from ...device.packed_arguments import address, pack
 from ...device.sorting.sorting import Plain, RadixSort
 from ..parts.compact_rows import THREADS, blocks_for, measure_rows, zeros
 from ..parts.hubs.hub_cache import choose_hubs
-from ..parts.hubs.hubs import OTHER_BYTES
 from ..parts.pairs import Pairs
 
 _SOURCE: Final = "hub_pairs.cu"
@@ -107,8 +106,9 @@ def count_hub_pairs(
 
 def _shared_bits(device: Device) -> tuple[int, int]:
     """Binary logarithms as `_BUCKET_BITS` and `_CORNER_BITS`, for which the device has room."""
+    most = device.dynamic_shared_bytes(_SOURCE, "count_common_of_hubs")
     bits = _BUCKET_BITS, _CORNER_BITS
-    while _shared_bytes(*bits) > device.shared_bytes - OTHER_BYTES:
+    while _shared_bytes(*bits) > most:
         bits = bits[0] - 1, bits[1] - 1
     return bits
 

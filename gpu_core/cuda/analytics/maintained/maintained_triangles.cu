@@ -32,7 +32,7 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
              const i64* __restrict__ begin, const u32* __restrict__ degree,
              const u32* __restrict__ columns, const i64 step, u64* changed_slots,
              const i64 changed_bits, const i64 sign, u64* __restrict__ triangles) {
-    __shared__ FoundQueue::Held held[PAIR_THREADS / WARP];
+    __shared__ FoundQueue<1>::Held held[PAIR_THREADS / WARP];
     const ChangedPairs changed{keys, {changed_slots, changed_bits}};
     const auto add = [&](u32 vertex, u32 found) {
         atomicAdd(&triangles[vertex], static_cast<u64>(sign) * found);
@@ -41,13 +41,14 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
         const u64 key = is_there ? keys[number] : 0;
         changed.count(is_there, number, lower_end(key), higher_end(key), w, add);
     };
-    FoundQueue queue(held[warp_of_thread()]);
+    FoundQueue<1> queue(held[warp_of_thread()]);
     const PairRows rows{begin, degree, columns, step};
     const Pairs all{keys, starts, pairs, numbers, hub_pairs ? starts[*hub_pairs] : 0};
     const i64 entries = starts[pairs] - all.first;
     for (i64 tile = blockIdx.x; tile * PAIR_ENTRIES < entries; tile += gridDim.x) {
         for_pair_entries(all, rows, tile, [&](const PairEntry& entry, u32) {
-            queue.push(entry.is_common, static_cast<u32>(entry.key), entry.w, count);
+            queue.push(entry.is_common, static_cast<u32>(entry.key), entry.w);
+            queue.use_full(count);
         });
     }
     queue.end(count);
