@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,6 +85,9 @@ def given_pairs(pairs: Any) -> tuple[Ids, Ids]:
         wrong = [each for each in listed if isinstance(each, str) or np.size(each) != 2]
         if not wrong:
             return [each[0] for each in listed], [each[1] for each in listed]
-        found = repr(wrong[0])
-    msg = f"pairs has {found}; give pairs of ids: [(1, 2), …], an array [k, 2] or a frame"
+        found = " ".join(reprlib.repr(wrong[0]).split())
+    msg = (
+        f"pairs has {found}; give pairs of ids: [(1, 2), …], an array [k, 2], "
+        f"numpy.column_stack((src, dst)) of two arrays, or a frame"
+    )
     raise SettingsError(msg)
