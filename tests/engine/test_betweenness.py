@@ -1,10 +1,14 @@
 """Betweenness centrality against networkx; on every engine and shape."""
 
 import pickle
+import random
+from collections import defaultdict
 from collections.abc import Callable
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +26,8 @@ from graphtide.gpu_core.host.analytics.centrality import betweenness_centrality 
 from graphtide.gpu_core.jit import parallel
 from image_engine import ImageEngine, changed_graph
 
+Vector = npt.NDArray[np.int64]
+
 
 def of_networkx(graph: nx.Graph, **parameters: object) -> list[float]:
     """Values in the order of the vertices."""
@@ -32,6 +38,30 @@ def of_networkx(graph: nx.Graph, **parameters: object) -> list[float]:
         parameters["k"] = None
     found = nx.betweenness_centrality(ordered, **parameters)
     return [found[vertex] for vertex in sorted(graph)]
+
+
+def of_fractions(src: Vector, dst: Vector, source: int) -> list[float]:
+    """What the paths from one source give to each vertex, counted by Brandes with whole numbers."""
+    neighbors: dict[int, list[int]] = defaultdict(list)
+    for one, other in zip(src.tolist(), dst.tolist(), strict=True):
+        neighbors[one].append(other)
+        neighbors[other].append(one)
+    level, paths, order = {source: 0}, {source: 1}, [source]
+    for vertex in order:
+        for neighbor in neighbors[vertex]:
+            if neighbor not in level:
+                level[neighbor], paths[neighbor] = level[vertex] + 1, 0
+                order.append(neighbor)
+            if level[neighbor] == level[vertex] + 1:
+                paths[neighbor] += paths[vertex]
+    behind = dict.fromkeys(level, Fraction(0))
+    for vertex in reversed(order):
+        after = [each for each in neighbors[vertex] if level[each] == level[vertex] + 1]
+        shares = (Fraction(paths[vertex], paths[each]) * (1 + behind[each]) for each in after)
+        # Rounded, so that they stay short.
+        behind[vertex] = Fraction(round(sum(shares, Fraction(0)) * 2**120), 2**120)
+    behind[source] = Fraction(0)
+    return [float(behind[vertex]) for vertex in sorted(level)]
 
 
 def check(result: object, expected: list[float]) -> None:
@@ -169,3 +199,39 @@ def test_the_same_bits_in_any_order_of_threads_and_batches_of_sources(
         np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
         found.add(values.tobytes())
     assert len(found) == 1
+
+
+def layers(width: int, count: int) -> tuple[Vector, Vector]:
+    """Layers of vertices, each joined to all of the next; a path beside them; a hub at their ends.
+
+    The paths to a layer are ``width`` times as many as to the one before, those along the path 1.
+    """
+    number = np.arange(width * count).reshape(count, width)
+    src = np.repeat(number[:-1], width, axis=1).ravel()
+    dst = np.tile(number[1:], (1, width)).ravel()
+    path = np.concatenate([[0], number.size + np.arange(count - 1)])
+    hub = number.size + count
+    leaves = hub + 1 + np.arange(300)
+    ends = np.concatenate([number[-1], path[-1:], leaves])
+    src = np.concatenate([src, path[:-1], np.full(ends.size, hub)])
+    return src, np.concatenate([dst, path[1:], ends])
+
+
+@pytest.mark.parametrize("layout", ["runs", "chain"])
+def test_more_paths_than_float64_can_count(engine: str, layout: str) -> None:
+    """Up to 16^280, 2^1120, beside 1 in the same level; networkx gives NaN."""
+    src, dst = layers(16, 280)
+    graph = DynamicGraph(engine=engine, directed=False, layout=layout)
+    graph.insert_edges(src, dst)
+    found = graph.betweenness_centrality(k=2, seed=252, normalized=False)
+    drawn = random.Random(252).sample(range(graph.num_vertices), 2)
+    vertices = graph.vertices()
+    # One source has nearly all layers before it, the other half of them.
+    assert vertices[drawn[0]] // 16 < 12
+    sums = np.sum([of_fractions(src, dst, int(vertices[each])) for each in drawn], axis=0)
+    others = np.delete(np.arange(vertices.size), drawn)
+    # As networkx scales a sample.
+    scale = (vertices.size - 1) / 2 / 2
+    np.testing.assert_allclose(
+        found.betweenness_centrality[others], scale * sums[others], rtol=1e-9, atol=1e-9
+    )

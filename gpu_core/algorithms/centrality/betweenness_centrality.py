@@ -13,7 +13,9 @@ source of the sample, of whose own paths nothing is known, by a little more (NaN
 sample is the one that networkx draws with that ``seed`` from a graph that was given its vertices in
 the order of ours. Self loops make no difference.
 
-Numbers of paths are float64, as there, and exact up to 2^53. Sums are taken in a fixed order, so an
+Numbers of paths are float64, as there, and exact up to 2^53; but where they are larger than
+float64 can be, which they are in grids and networks of roads, values are as exact as elsewhere,
+while there they are NaN or too small. Sums are taken in a fixed order, so an
 engine gives the same bits every time; the two engines differ by rounding.
 
 What an engine offers: ``algorithms.betweenness_centrality`` with ``centrality``, of rows alone.
@@ -26,7 +28,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +43,11 @@ if TYPE_CHECKING:
     from ...engine import Reader
 
 _NAME = "betweenness_centrality"
+
+#: A number of paths is below this one, and one that is not is multiplied by `EXPONENT_STEP` and has
+#: an exponent larger by 1: both engines' twins.
+MOST_PATHS: Final = 2.0**512
+EXPONENT_STEP: Final = 2.0**-512
 
 
 class BetweennessResult(ValuesResult):

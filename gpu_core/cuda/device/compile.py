@@ -202,6 +202,9 @@ _ALL_RECORDS = [{"ENTRY_WORDS": words} for words in sorted({r.words for r in REC
 #: Form of kernels that read float64 weights, where others read float32.
 WIDE_WEIGHTS: Final = (("WIDE_WEIGHTS", 1),)
 
+#: Form of kernels that count more paths than float64 can.
+WIDE_PATHS: Final = {"WIDE_PATHS": 1}
+
 #: Form of ``triangles.cu`` for directed graphs, and the one that counts directed triangles.
 DIRECTED: Final = {"DIRECTED": 1}
 PRODUCTS: Final = {**DIRECTED, "PRODUCTS": 1}
@@ -217,6 +220,7 @@ VARIANTS: Final[dict[str, list[dict[str, int]]]] = {
         {"LANES": lanes, "SORTED": is_sorted} for lanes in (1, 32) for is_sorted in (0, 1)
     ],
     "aimgraph_pagerank.cu": [{"LANES": lanes} for lanes in (1, 32)],
+    "betweenness_centrality.cu": [{}, WIDE_PATHS],
     "few_rows.cu": _ALL_RECORDS[:1],
     "triangles.cu": [{}, DIRECTED, PRODUCTS],
     "slices.cu": [{}, dict(WIDE_WEIGHTS)],

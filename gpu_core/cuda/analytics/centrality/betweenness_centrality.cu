@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(
 // Do the next stage, if there is one.
 //
 // Launch      ROW_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, 3) batch_stage(
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, WIDE_PATHS ? 2 : 3) batch_stage(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const u64* parts, const u32* part_count,
         const i64* __restrict__ back_begin, const u32* __restrict__ back_degree,
@@ -164,6 +164,19 @@ extern "C" __global__ void __launch_bounds__(MEETING_THREADS, 1) IN_CLUSTER smal
     const Direction into{{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count};
     meet_rounds([&] { return __ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->cost) <= batch.small; },
                 [&] { work<MEETING_THREADS, true>(out, into, batch); }, [&] { end_stage(batch); });
+}
+
+// Find out whether float64 was too small for the paths from a source: their number was infinite, what lies
+// behind that vertex no number, as infinity times 0, and so what lies behind the source.
+//
+// Launch      ROW_THREADS threads, a thread a source
+extern "C" __global__ void __launch_bounds__(ROW_THREADS) find_overflow(
+        const u32* __restrict__ sources, const u64 count, const Batch batch) {
+    const u64 number = thread_of_grid();
+    if (number >= count) return;
+    const u64 cell = number / SLOTS * batch.rows + sources[number];
+    const double behind = batch.paths[cell * batch.slots + number % SLOTS];
+    if (!(behind >= 0)) batch.search->overflows = 1;
 }
 
 // Add what the sources of a batch give to every vertex, in their order.

@@ -4,6 +4,9 @@ Stages of a level, and their order: ``betweenness_centrality.cu``; how rows are 
 sources, and in which order sums are taken: ``betweenness_stages.cuh``; how launches are started
 that do the stages of a batch of sources: `parts/frontier.py`.
 
+Numbers of paths have exponents, as the host twin's, in another form of the kernels, which is
+slower: from the first batch of sources on that needs it.
+
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
 
@@ -13,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Adjacencies, Rows
+from ...device.compile import WIDE_PATHS
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
@@ -29,8 +33,8 @@ _PART_ENTRIES: Final = constant(_SOURCE, "PART_ENTRIES")
 _SEARCH: Final = structure(_SOURCE, "Search")
 _BATCH: Final = structure(_SOURCE, "Batch")
 
-#: Vertices of a batch, one for each of its sources, of 24 bytes each: sources are as many as fit,
-#: at least one.
+#: Vertices of a batch, one for each of its sources, of 24 bytes each, 28 with exponents: sources
+#: are as many as fit, at least one.
 MOST_VERTICES = 1 << 26
 #: Entries by eight, and one a row, of a level that is a small one: a few short rows for each team
 #: of the blocks that meet.
@@ -54,7 +58,7 @@ def centrality(
 ) -> Array:
     """float64[vertex_count] on the device: betweenness by vertex index.
 
-    Waits for all searches but the last.
+    Waits for all searches.
 
     Parameters
     ----------
@@ -67,11 +71,38 @@ def centrality(
     scale, scale_of_sources
         What sums are multiplied by, of vertices and of sources.
     """
-    device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
+    device, count = workspace.device, adjacencies.out.count
     total = device.empty(count, np.float64)
     total.fill(0)
     if not sources.size:
         return total
+    added = _add(workspace, adjacencies, sources, total, endpoints=endpoints, is_wide=False)
+    if added < sources.size:
+        _add(workspace, adjacencies, sources[added:], total, endpoints=endpoints, is_wide=True)
+    is_source = device.empty(count, np.bool_)
+    is_source.fill(False)
+    is_source[device.to_device(sources)] = True
+    device.launch(
+        _SOURCE, "scale_sums", blocks_for(count), THREADS, is_source, np.uint64(count),
+        np.float64(scale), np.float64(scale_of_sources), total,
+    )  # fmt: skip
+    return total
+
+
+def _add(
+    workspace: Workspace,
+    adjacencies: Adjacencies,
+    sources: npt.NDArray[np.uint32],
+    total: Array,
+    *,
+    endpoints: bool,
+    is_wide: bool,
+) -> int:
+    """Add what sources give to every vertex, batch after batch; returns of how many it did.
+
+    Unless ``is_wide``, it ends before a batch whose paths have to be counted with exponents.
+    """
+    device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
     batch = min(sources.size, max(1, MOST_VERTICES // count))
     if _SLOTS < batch < sources.size:
         batch -= batch % _SLOTS
@@ -79,10 +110,11 @@ def centrality(
     cells, items, room = bundles * count, batch * count, _most_parts(out)
     numbers = cells * slots
     marks, sums = (_FRONTS + 1) * cells, bundles * room * slots
+    wide_numbers, wide_sums = (numbers, sums) if is_wide else (0, 0)
     need = bytes_of(
         (words_of(_SEARCH) + 2 * (count + 1) + 2 * room, np.uint64),
-        (2 * numbers + sums, np.float64),
-        (items + marks + bundles * room + 2, np.uint32), (items, np.uint16), (count, np.bool_),
+        (2 * numbers + sums, np.float64), (wide_numbers + wide_sums, np.int32),
+        (items + marks + bundles * room + 2, np.uint32), (items, np.uint16),
     )  # fmt: skip
     with workspace.scratch(need + in_rows_bytes(device, adjacencies)) as scratch:
         into = in_rows(device, scratch, adjacencies)
@@ -93,10 +125,13 @@ def centrality(
         levels, costs = (scratch.take(count + 1, np.uint64) for _ in range(2))
         marked = scratch.take(marks, np.uint32)
         paths, share = (scratch.take(numbers, np.float64) for _ in range(2))
-        of_parts = scratch.take(sums, np.float64), zeros(scratch, bundles * room, np.uint32)
+        exponents, sum_exponents = (
+            scratch.take(each, np.int32) for each in (wide_numbers, wide_sums)
+        )
         arrays = (
             search, listed, masks, levels, costs, marked[:cells], marked[cells:], paths, share,
-            *of_parts,
+            exponents, scratch.take(sums, np.float64), sum_exponents,
+            zeros(scratch, bundles * room, np.uint32),
         )  # fmt: skip
         sizes = count, cells, slots, room, out.num_entries, SMALL_COST, PULL_SHARE
         given = np.array((*map(address, arrays), *sizes), dtype=_BATCH)
@@ -107,23 +142,26 @@ def centrality(
             number = np.uint64(some.size)
             search.fill(0)
             marked.fill(0)
+            exponents.fill(0)
             device.launch(
                 _SOURCE, "begin_batch", blocks_for(some.size), THREADS, some, number, out.degree,
                 into.degree, given,
             )  # fmt: skip
-            _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
+            _GROUPS.start(
+                device, _SOURCE, small, large, search, word_of(_SEARCH, "size"),
+                defines=WIDE_PATHS if is_wide else {},
+            )  # fmt: skip
+            if not is_wide:
+                device.launch(
+                    _SOURCE, "find_overflow", blocks_for(some.size), THREADS, some, number, given
+                )
+                if device.read_words(search)[word_of(_SEARCH, "overflows")]:
+                    return first
             device.launch(
                 _SOURCE, "add_batch", blocks_for(count), THREADS, some, number, given,
                 np.uint32(endpoints), total,
             )  # fmt: skip
-        is_source = scratch.take(count, np.bool_)
-        is_source.fill(False)
-        is_source[device.to_device(sources)] = True
-        device.launch(
-            _SOURCE, "scale_sums", blocks_for(count), THREADS, is_source, np.uint64(count),
-            np.float64(scale), np.float64(scale_of_sources), total,
-        )  # fmt: skip
-    return total
+    return sources.size
 
 
 def _most_parts(rows: Rows) -> int:

@@ -13,6 +13,10 @@
 #pragma once
 #include "frontier.cuh"
 
+#ifndef WIDE_PATHS
+#define WIDE_PATHS 0
+#endif
+
 typedef unsigned short u16;
 
 constexpr u32 SLOTS = 16;
@@ -25,6 +29,10 @@ constexpr u32 FRONTS = 4;
 constexpr u64 PUSHES = 0, PULLS = 1, LISTS = 2, COUNTS = 3, ADDS = 4;
 // Bit of a level's cost: it has rows of several parts.
 constexpr u64 LONG_ROWS = u64(1) << 63;
+
+// As of algorithms/centrality/betweenness_centrality.py: 2^512 and 2^-512.
+constexpr double MOST_PATHS = 0x1p512;
+constexpr double EXPONENT_STEP = 0x1p-512;
 
 struct Search {
     u64 sources;
@@ -41,6 +49,29 @@ struct Search {
     u64 cost;
     u64 next_cost;
     u64 ticket;
+    // Whether there were too many paths for float64.
+    u64 overflows;
+};
+
+// A number of paths, or a sum of shares: value * 2^(512 exponent). The host twin says why. But in the form
+// WIDE_PATHS all exponents are 0.
+struct Number {
+    double value = 0;
+    i32 exponent = 0;
+
+    // What a number counts beside one whose exponent is larger by `difference`.
+    __device__ __forceinline__ static double scale_of(i32 difference) {
+        return difference == 0 ? 1.0 : difference == 1 ? EXPONENT_STEP : 0.0;
+    }
+    __device__ __forceinline__ void add(Number other) {
+        if (!WIDE_PATHS) {
+            value += other.value;
+            return;
+        }
+        const i32 larger = max(exponent, other.exponent);
+        value = value * scale_of(larger - exponent) + other.value * scale_of(larger - other.exponent);
+        exponent = larger;
+    }
 };
 
 // What is worked on.
@@ -54,7 +85,9 @@ struct Batch {
     u32* fronts;
     double* paths;   // by cell and slot; after the backward pass, the dependency of the vertex
     double* share;
+    int* exponents;  // of these two, in the form WIDE_PATHS
     double* sums;    // by bundle, part and slot
+    int* sum_exponents;
     u32* tickets;    // by bundle and part, 0 between two stages: parts of the row that are summed up
     u64 rows;        // vertices of a bundle
     u64 cells;

@@ -28,8 +28,8 @@ struct Piece {
 
 // What a lane makes of a row: sums of its two sources, or sources that neighbors have.
 struct Made {
-    double low = 0;
-    double high = 0;
+    Number low;
+    Number high;
     u32 sources = 0;
 };
 
@@ -189,9 +189,8 @@ class Stage {
         const u64 first = at / of_bundle * batch_.parts + at % of_bundle - part;
         made = sum_of_teams(made);
         if (lane < TEAM) {
-            double* const sums = batch_.sums + (first + part) * batch_.slots;
-            if (slot < batch_.slots) sums[slot] = made.low;
-            if (slot + TEAM < batch_.slots) sums[slot + TEAM] = made.high;
+            put_sum((first + part) * batch_.slots, slot, made.low);
+            put_sum((first + part) * batch_.slots, slot + TEAM, made.high);
             __threadfence();
         }
         __syncwarp();
@@ -202,13 +201,24 @@ class Stage {
         __threadfence();
         Made all;
         for (u32 other = lane / TEAM; other < parts; other += TEAMS) {
-            const double* const sums = batch_.sums + (first + other) * batch_.slots;
-            if (slot < batch_.slots) all.low += __ldcg(&sums[slot]);
-            if (slot + TEAM < batch_.slots) all.high += __ldcg(&sums[slot + TEAM]);
+            add_sum(all.low, (first + other) * batch_.slots, slot);
+            add_sum(all.high, (first + other) * batch_.slots, slot + TEAM);
         }
         __syncwarp();
         if (lane == 0) batch_.tickets[first] = 0;
         keep(piece, all);
+    }
+
+    // The sum of a part for a slot, if there is one.
+    __device__ __forceinline__ void put_sum(u64 first, u32 slot, const Number& sum) const {
+        if (slot >= batch_.slots) return;
+        batch_.sums[first + slot] = sum.value;
+        if (WIDE_PATHS) batch_.sum_exponents[first + slot] = sum.exponent;
+    }
+    __device__ __forceinline__ void add_sum(Number& all, u64 first, u32 slot) const {
+        if (slot >= batch_.slots) return;
+        const i32 exponent = WIDE_PATHS ? __ldcg(&batch_.sum_exponents[first + slot]) : 0;
+        all.add({__ldcg(&batch_.sums[first + slot]), exponent});
     }
 
     // Walk a piece of a row. All lanes of the warp call, for pieces of the same lanes.
@@ -219,6 +229,12 @@ class Stage {
         const u32* const columns = direction_.rows.columns + piece.begin;
         const u32 stride = static_cast<u32>(direction_.rows.step);
         Made made;
+        // Shares are added up as large as those of the row's own paths.
+        if (WIDE_PATHS && STAGE == ADDS && piece.row.sources) {
+            const u64 at = first_number(piece.row.cell) + lane_of_thread() % TEAM;
+            made.low.exponent = exponent_at(at, piece.row.sources >> lane_of_thread() % TEAM);
+            made.high.exponent = exponent_at(at + TEAM, piece.row.sources >> lane_of_thread() % TEAM >> TEAM);
+        }
         for (u32 tile = 0; tile < longest; tile += piece.lanes * ROUNDS) {
             u32 cells[ROUNDS], sources[ROUNDS];
             u32 at = tile + lane;
@@ -270,27 +286,51 @@ class Stage {
             for (u32 i = 0; i < AT_ONCE; ++i) {
                 const u32 neighbor = __shfl_sync(FULL_WARP, cell, team + first + i);
                 const u32 bits = __shfl_sync(FULL_WARP, sources, team + first + i) >> slot;
-                const double* const of_slot =
-                    (STAGE == COUNTS ? batch_.paths : batch_.share) + static_cast<u64>(neighbor) * static_cast<u32>(batch_.slots) + slot;
+                const u64 at = first_number(neighbor) + slot;
+                const double* const of_slot = (STAGE == COUNTS ? batch_.paths : batch_.share) + at;
                 low[i] = bits & 1 ? read<MEETS>(of_slot) : 0.0;
                 high[i] = bits >> TEAM & 1 ? read<MEETS>(of_slot + TEAM) : 0.0;
+                if (WIDE_PATHS) {
+                    join(made.low, {low[i], exponent_at(at, bits)});
+                    join(made.high, {high[i], exponent_at(at + TEAM, bits >> TEAM)});
+                    low[i] = high[i] = 0;
+                }
             }
 #pragma unroll
             for (u32 i = 0; i < AT_ONCE; ++i) {
-                made.low += low[i];
-                made.high += high[i];
+                made.low.value += low[i];
+                made.high.value += high[i];
             }
         }
     }
 
+    // Add paths, or shares to the sum of a row, whose exponent is that of its paths.
+    __device__ __forceinline__ static void join(Number& sum, Number other) {
+        if (STAGE == COUNTS) sum.add(other);
+        else sum.value += other.value * Number::scale_of(other.exponent - sum.exponent);
+    }
+
+    // Where the numbers of a cell begin.
+    __device__ __forceinline__ u64 first_number(u32 cell) const {
+        return static_cast<u64>(cell) * static_cast<u32>(batch_.slots);
+    }
+    // Exponent of a number, of a source that the lowest bit says is there.
+    __device__ __forceinline__ i32 exponent_at(u64 at, u32 is_there) const {
+        return is_there & 1 ? read<MEETS>(&batch_.exponents[at]) : 0;
+    }
+
     // Sums of all teams of the warp, in each of them.
-    __device__ __forceinline__ static Made sum_of_teams(Made made) {
+    __device__ __forceinline__ Made sum_of_teams(Made made) const {
 #pragma unroll
         for (u32 distance = TEAM; distance < WARP; distance *= 2) {
-            made.low += __shfl_xor_sync(FULL_WARP, made.low, distance);
-            made.high += __shfl_xor_sync(FULL_WARP, made.high, distance);
+            add_other(made.low, distance);
+            add_other(made.high, distance);
         }
         return made;
+    }
+    __device__ __forceinline__ void add_other(Number& sum, u32 distance) const {
+        const double value = __shfl_xor_sync(FULL_WARP, sum.value, distance);
+        sum.add({value, WIDE_PATHS ? __shfl_xor_sync(FULL_WARP, sum.exponent, distance) : 0});
     }
 
     // Keep what lanes have made of their pieces. All lanes of the warp call.
@@ -307,17 +347,24 @@ class Stage {
         }
         if (piece.lanes == WARP) made = sum_of_teams(made);
         if (lane >= TEAM) return;
-        const u64 at = static_cast<u64>(row.cell) * static_cast<u32>(batch_.slots) + lane;
+        const u64 at = first_number(row.cell) + lane;
         if (row.sources >> lane & 1) keep_sum(at, made.low);
         if (row.sources >> lane >> TEAM & 1) keep_sum(at + TEAM, made.high);
     }
 
-    __device__ __forceinline__ void keep_sum(u64 at, double sum) const {
+    __device__ __forceinline__ void keep_sum(u64 at, Number sum) const {
         if (STAGE == COUNTS) {
-            batch_.paths[at] = sum;
+            if (WIDE_PATHS) {
+                if (sum.value >= MOST_PATHS) {
+                    sum.value *= EXPONENT_STEP;
+                    sum.exponent += 1;
+                }
+                batch_.exponents[at] = sum.exponent;
+            }
+            batch_.paths[at] = sum.value;
         } else {
             const double paths = read<MEETS>(&batch_.paths[at]);
-            const double dependency = paths * sum;
+            const double dependency = paths * sum.value;
             batch_.paths[at] = dependency;
             batch_.share[at] = (1.0 + dependency) / paths;
         }

@@ -8,6 +8,8 @@ once. After a few groups the host looks whether there is more to do; each time i
 many.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -86,7 +88,15 @@ class Groups(NamedTuple):
     small_threads: int = SMALL_THREADS
 
     def start(
-        self, device: Device, source: str, small: Launch, large: Launch, state: Array, more: int
+        self,
+        device: Device,
+        source: str,
+        small: Launch,
+        large: Launch,
+        state: Array,
+        more: int,
+        *,
+        defines: Mapping[str, int] = MappingProxyType({}),
     ) -> Array:
         """Start groups of launches until there is nothing left to do; waits for the device.
 
@@ -100,6 +110,8 @@ class Groups(NamedTuple):
             uint64, on the device: what they keep.
         more
             Which word of it is 0 once there is nothing left to do.
+        defines
+            As of `Device.launch`.
 
         Returns
         -------
@@ -107,7 +119,9 @@ class Groups(NamedTuple):
             The state at the end, in host memory.
         """
         few, many = device.meeting_blocks, self.large_blocks * device.multiprocessors
-        small_one, large_one = (device.prepared(source, *each) for each in (small, large))
+        small_one, large_one = (
+            device.prepared(source, *each, defines=defines) for each in (small, large)
+        )
         groups = self.first
         while True:
             for _ in range(groups):

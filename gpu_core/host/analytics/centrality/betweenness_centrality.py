@@ -5,6 +5,12 @@ vertex on, each vertex adds up what lies after it: of every neighbor a hop farth
 ``(1 + what lies after it) / its paths``, times the vertex' own paths. Out-neighbors are enough for
 both.
 
+Numbers of paths double with every hop in the worst case, and are soon too large for float64, which
+also gives 0 for their shares. So a number is ``paths * 2 ** (512 * exponent)``, with ``paths`` from
+1 to 2^512. In most graphs all exponents are 0, and nothing is looked at but ``paths``. Of two
+numbers whose exponents differ the smaller counts as it is where they differ by 1, and as 0 beyond:
+it is below the other's last bit.
+
 A source is a thread's; `CHUNK` sources are added up by themselves, and these sums in the order of
 the sources, so that the number of threads makes no difference to any bit.
 """
@@ -14,8 +20,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ....algorithms.centrality.betweenness_centrality import EXPONENT_STEP, MOST_PATHS
 from ....algorithms.traversal.bfs import UNREACHED
-from ....jit.compile import compiled
+from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges, run_all, thread_count
 from ....rows import Adjacencies
 
@@ -27,7 +34,7 @@ CHUNK = 8
 #: Bytes that threads work in: beyond, there are fewer.
 _MOST_BYTES = 1 << 31
 #: Bytes that a thread works in for each vertex.
-_VERTEX_BYTES = 32
+_VERTEX_BYTES = 36
 
 
 def centrality(
@@ -73,11 +80,21 @@ def centrality(
     return total
 
 
-def _room(count: int) -> tuple[npt.NDArray[np.int32], UInt32s, Vector, Vector, Vector]:
-    """Distances, queue, paths, shares and sums of a thread."""
+def _room(
+    count: int,
+) -> tuple[npt.NDArray[np.int32], UInt32s, npt.NDArray[np.int32], Vector, Vector, Vector]:
+    """Distances, queue, exponents, paths, shares and sums of a thread."""
     distance = np.full(count, UNREACHED, np.int32)
-    queue = np.empty(count, np.uint32)
-    return distance, queue, np.empty(count), np.empty(count), np.zeros(count)
+    queue, exponent = np.empty(count, np.uint32), np.empty(count, np.int32)
+    return distance, queue, exponent, np.empty(count), np.empty(count), np.zeros(count)
+
+
+@inlined
+def scale_of(difference):
+    """What a number counts beside one whose exponent is larger by ``difference``."""
+    if difference == 0:
+        return 1.0
+    return EXPONENT_STEP if difference == 1 else 0.0
 
 
 @compiled
@@ -87,20 +104,24 @@ def add_sources(low, high, sources, walked, endpoints, room):
     Parameters
     ----------
     room
-        As `_room` makes it: distances are `UNREACHED` before and after, of queue, paths and shares
-        the content is of no meaning.
+        As `_room` makes it: distances are `UNREACHED` before and after, of queue, exponents, paths
+        and shares the content is of no meaning.
     """
     begin, degree, columns, step = walked
-    distance, queue, paths, share, total = room
+    distance, queue, exponent, paths, share, total = room
     for number in range(low, high):
         source = sources[number]
-        queue[0], distance[source], paths[source] = source, 0, 1.0
-        at, tail = 0, 1
+        queue[0], distance[source], paths[source], exponent[source] = source, 0, 1.0, 0
+        at, tail, is_wide = 0, 1, False
         while at < tail:
             vertex = queue[at]
             at += 1
             farther = distance[vertex] + 1
-            own = paths[vertex]
+            if paths[vertex] >= MOST_PATHS:
+                paths[vertex] *= EXPONENT_STEP
+                exponent[vertex] += 1
+                is_wide = True
+            own, own_exponent = paths[vertex], exponent[vertex]
             position = begin[vertex]
             for _ in range(degree[vertex]):
                 neighbor = columns[position]
@@ -108,10 +129,18 @@ def add_sources(low, high, sources, walked, endpoints, room):
                 far = distance[neighbor]
                 if far == UNREACHED:
                     distance[neighbor], paths[neighbor] = farther, own
+                    exponent[neighbor] = own_exponent
                     queue[tail] = neighbor
                     tail += 1
                 elif far == farther:
-                    paths[neighbor] += own
+                    if not is_wide or exponent[neighbor] == own_exponent:
+                        paths[neighbor] += own
+                    elif exponent[neighbor] > own_exponent:
+                        paths[neighbor] += own * scale_of(exponent[neighbor] - own_exponent)
+                    else:
+                        before = scale_of(own_exponent - exponent[neighbor])
+                        paths[neighbor] = paths[neighbor] * before + own
+                        exponent[neighbor] = own_exponent
         for at in range(tail - 1, -1, -1):
             vertex = queue[at]
             farther = distance[vertex] + 1
@@ -121,7 +150,11 @@ def add_sources(low, high, sources, walked, endpoints, room):
                 neighbor = columns[position]
                 position += step
                 if distance[neighbor] == farther:
-                    dependency += share[neighbor]
+                    if is_wide:
+                        after = scale_of(exponent[neighbor] - exponent[vertex])
+                        dependency += share[neighbor] * after
+                    else:
+                        dependency += share[neighbor]
             dependency *= paths[vertex]
             share[vertex] = (1.0 + dependency) / paths[vertex]
             if at > 0:
