@@ -34,10 +34,11 @@ _ONE_THREAD: Final = int(NONE)
 class RawRows:
     """Rows that insert and delete edges, in order."""
 
-    #: ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` what is needed.
-    arrays: dict[str, npt.NDArray[Any]]
-    #: Smallest and largest source, smallest and largest destination, or what lies beyond them.
-    bounds: Bounds
+    #: ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` what is needed; in host
+    #: memory, or what stands for it on a device.
+    arrays: dict[str, Any]
+    #: What no id lies beyond; None: that is not known.
+    bounds: Bounds | None
     meaning: RowMeaning
     #: Whether ids are vertex indices.
     dense: bool
@@ -49,7 +50,7 @@ class RawRows:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays: what a transfer moves."""
-        return sum(array.nbytes for array in self.arrays.values())
+        return sum(int(array.nbytes) for array in self.arrays.values())
 
 
 def raw_rows(

@@ -35,7 +35,8 @@ def check(
         name: None if column is None else device.to_device(column)
         for name, column in {"op": op, "src": src, "dst": dst, **columns}.items()
     }
-    ours = from_edges(device, dense=dense, skew=skew, **on_device, **arguments)
+    rows = (on_device.pop(name) for name in ("src", "dst", "op"))
+    ours = from_edges(device, *rows, properties=on_device, dense=dense, skew=skew, **arguments)
     assert_same_batch(device, ours, upload(Staging(device), twin, dense=dense))
     return ours
 
@@ -162,10 +163,12 @@ def test_rows_that_are_none_are_refused_as_on_the_host(
     with pytest.raises(GraphtideError) as twin:
         UpdateBatch.from_rows(arguments.get("op"), src, dst,
                               **{k: v for k, v in arguments.items() if k != "op"})  # fmt: skip
-    given_ = {k: device.to_device(v) if isinstance(v, np.ndarray) else v
-              for k, v in arguments.items()}  # fmt: skip
+    columns = {k: device.to_device(v) for k, v in arguments.items() if isinstance(v, np.ndarray)}
+    meaning = {k: v for k, v in arguments.items() if k not in columns}
+    ends = device.to_device(src), device.to_device(dst)
     with pytest.raises(GraphtideError) as ours:
-        from_edges(device, device.to_device(src), device.to_device(dst), dense=True, **given_)
+        from_edges(device, *ends, columns.pop("op", None), properties=columns, dense=True,
+                   **meaning)  # fmt: skip
     assert type(ours.value) is type(twin.value)
     assert str(ours.value) == str(twin.value)
 

@@ -50,7 +50,8 @@ def test_the_smallest_weights_of_rows_on_the_device_are_kept(
     weights = np.array([LEAST, MOST, 0.1, 1.5 * LEAST, -LEAST]).astype(dtype)
     src, dst = np.arange(5), np.arange(1, 6)
     ends = device.to_device(src), device.to_device(dst)
-    batch = from_edges(device, *ends, dense=True, weight=device.to_device(weights), records=records)
+    properties = {"weight": device.to_device(weights)}
+    batch = from_edges(device, *ends, properties=properties, dense=True, records=records)
     expected = UpdateBatch.from_rows(None, src, dst, weight=weights, records=records)
     kept = batch.data["put_weight"]
     assert device.to_host(kept).tolist() == expected.put_weight.tolist()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...batch.raw_rows import RawRows
 from ..queries.expired import expired_edges
 from ..queries.vertex_order import id_table
 from ..update.batch import DeviceBatch
@@ -33,8 +34,7 @@ def expired_batch(graph: UpdatableGraph, until: int) -> DeviceBatch:
         sources, targets = ids[sources], ids[targets]
     xp, count = device.xp, int(sources.size)
     # A delete has no time; the rows of a graph with times have a column of them.
-    batch = begin_edges(
-        device, sources, targets, xp.full(count, -1, np.int8), dense=kind.dense_ids,
-        meaning=kind, ts=xp.zeros(count, np.int64), is_checked=True,
-    ).batch()  # fmt: skip
+    columns = {"src": sources, "dst": targets, "op": xp.full(count, -1, np.int8)}
+    columns["ts"] = xp.zeros(count, np.int64)
+    batch = begin_edges(device, RawRows(columns, None, kind, kind.dense_ids)).batch()
     return replace(batch, on_repeat=kind.on_repeat)

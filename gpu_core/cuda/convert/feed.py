@@ -19,6 +19,7 @@ Not here: the copies themselves (`transfer.py`), and batches of callers that sen
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +34,6 @@ from ..device.sorting.key_buckets import Skew
 from ..device.staging import Staging
 from ..device.transfer import send
 from ..update.batch import DeviceBatch, device_batch
-from .edge_order import Bounds
 from .raw_edges import Conversion, begin_edges
 
 Bytes = npt.NDArray[np.uint8]
@@ -154,14 +154,10 @@ class Feed:
         since the owner of a conversion waits for it (`PendingReport`).
         """
         with self._device.errors_named("converting a batch"), self._conversions or nullcontext():
-            columns: dict[str, Any] = send(self._device, rows.arrays, self._stream)
+            sent = replace(rows, arrays=send(self._device, rows.arrays, self._stream))
             if self._conversions is not None:
                 self._conversions.wait_event(self._after_copies())
-            return begin_edges(
-                self._device, **columns, meaning=rows.meaning, batch_id=rows.batch_id,
-                dense=rows.dense, rounded=rows.rounded, bounds=Bounds(*rows.bounds),
-                is_checked=True, skew=self.skew,
-            )  # fmt: skip
+            return begin_edges(self._device, sent, self.skew)
 
     def _after_copies(self) -> Any:
         """Event after all copies up to now; None on an emulated device."""

@@ -10,16 +10,18 @@ and before that for the range of the ids where the caller does not know it.
 Kernels: ``raw_edges.cu``, ``edge_buckets.cu``. Host twin: ``batch/net_effect/last_rows.py``.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ...batch.dense_ids import check_range
+from ...batch.raw_rows import RawRows
 from ...batch.rows import ROW_LIMIT, hold_ids, row_meaning
 from ...batch.update_batch import UpdateBatch
 from ...errors import BatchError
-from ...kind import RowMeaning
 from ...records import Record
 from ..device.device import Array, Device
 from ..device.flags import all_set
@@ -71,19 +73,12 @@ class Conversion:
     """Rows of edges that the device works on. Made by `begin_edges`."""
 
     device: Device
-    #: By name: ``op``, ``src``, ``dst``, ``weight``, ``type``, ``ts``; None where there is none.
-    columns: dict[str, Array | DeviceList | None]
-    count: int
-    dense: bool
-    meaning: RowMeaning
-    batch_id: int
-    bounds: Bounds
+    #: On the device, with bounds.
+    rows: RawRows
     skew: Skew
     memory: ConversionMemory
     #: The counts that are reported to the host.
     report: PendingReport
-    #: Rows with a weight that was rounded.
-    rounded: int
 
     def batch(self) -> DeviceBatch:
         """Wait for the conversion.
@@ -104,39 +99,36 @@ class Conversion:
         if overfull:
             return self._by_sorting()
         data = self._lists(puts, put_rows, deletes, delete_rows)
+        rows, meaning, count = self.rows, self.rows.meaning, int(self.rows.arrays["src"].size)
         put_top, delete_top = put_beyond - 1, delete_beyond - 1
-        if self.meaning.create_vertices and revoked:
+        if meaning.create_vertices and revoked:
             created = self._end_points(data)
             data["put_vertices"] = created
             data["put_vertex_rows"] = self.device.xp.zeros(created.size, np.uint8)
             put_top = max(put_top, int(created[-1]))
-        if self.meaning.record.properties:
+        if meaning.record.properties:
             data |= self._properties(puts)
         return DeviceBatch(
-            self.batch_id, self.meaning.directed, self.meaning.record.name, self.count, loops,
-            self.count - loops - puts - deletes, self.dense, put_top if self.dense else None,
-            delete_top if self.dense else None, 0, 0, data, self.rounded,
+            rows.batch_id, meaning.directed, meaning.record.name, count, loops,
+            count - loops - puts - deletes, rows.dense, put_top if rows.dense else None,
+            delete_top if rows.dense else None, 0, 0, data, rows.rounded,
         )  # fmt: skip
 
     def _by_sorting(self) -> DeviceBatch:
         """Convert the rows again by sorting: a bucket overflowed."""
         self.skew.meet()
-        return begin_edges(
-            self.device, dense=self.dense, meaning=self.meaning, batch_id=self.batch_id,
-            bounds=self.bounds, is_checked=True, skew=self.skew, rounded=self.rounded,
-            **self.columns,
-        ).batch()  # fmt: skip
+        return begin_edges(self.device, self.rows, self.skew).batch()
 
     def _check(self, faults: int, loops: int) -> None:
         """Refuse rows that the kernels found fault with."""
         if faults == _OUT_OF_BOUNDS:
-            raise _beyond(self.batch_id, self.bounds)
-        if faults or (self.meaning.self_loops == "reject" and loops):
-            _refuse(self.device, self.columns, self.meaning)
+            raise _beyond(self.rows)
+        if faults or (self.rows.meaning.self_loops == "reject" and loops):
+            _refuse(self.device, self.rows)
 
     def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
         """Lists of the batch, by their numbers of edges and rows."""
-        memory, ids, at = self.memory, id_type(dense=self.dense), self.memory.block
+        memory, ids, at = self.memory, id_type(dense=self.rows.dense), self.memory.block
         counts, empty = memory.zeros.address, memory.zeros.address + 4 * EMPTY
         put_indptr = memory.puts.indptr if puts else empty
         delete_indptr = memory.deletes.indptr if deletes else empty
@@ -173,15 +165,14 @@ class Conversion:
     def _properties(self, edges: int) -> dict[str, Items]:
         """Property columns of the edges to put, as the deciding rows have them."""
         fields: dict[str, Items] = {}
-        xp, columns, record = self.device.xp, self.columns, self.meaning.record
+        xp, columns, record = self.device.xp, self.rows.arrays, self.rows.meaning.record
         scratch, puts = self.memory.scratch, self.memory.puts
         positions = scratch.array_at(puts.positions, edges, np.uint32)
 
         def column(name: str, absent: int, dtype: Any) -> Array:
-            values = as_array(columns[name])
-            if values is None:
+            if name not in columns:
                 return xp.full(edges, absent, dtype)
-            return _of_type(self.device, values[positions], dtype)
+            return _of_type(self.device, as_array(columns[name])[positions], dtype)
 
         if record.has_weight:
             fields["put_weight"] = column("weight", 1, np.dtype(record.weights))
@@ -199,21 +190,31 @@ def from_edges(
     device: Device,
     src: Array,
     dst: Array,
-    *columns: Array,
-    directed: bool = True,
-    records: str = "simple",
-    self_loops: str = "drop",
-    create_vertices: bool = True,
-    **how: Any,
+    op: Array | None = None,
+    *,
+    dense: bool,
+    properties: Mapping[str, Array | None] = MappingProxyType({}),
+    bounds: Bounds | None = None,
+    batch_id: int = -1,
+    skew: Skew | None = None,
+    **meaning: Any,
 ) -> DeviceBatch:
-    """Convert rows of edges to their net effect, in order: `begin_edges`, to its end.
+    """Convert rows of edges to their net effect, in order, on the current stream.
 
     Parameters
     ----------
-    directed, records, self_loops, create_vertices
-        As of `UpdateBatch.from_rows`.
-    device, src, dst, columns, how
+    src, dst
+        Integers on the device, ``n`` of each: ids of the users' own, or vertex indices (``dense``).
+    op
+        int8[n], 1 inserts and -1 deletes; None: all insert.
+    properties
+        ``weight``, ``type`` and ``ts`` on the device, as far as they are there.
+    bounds
+        As of `RawRows`. The closer they are, the faster; without them the device is asked.
+    skew
         As of `begin_edges`.
+    batch_id, meaning
+        As of `UpdateBatch.from_rows`.
 
     Raises
     ------
@@ -223,95 +224,69 @@ def from_edges(
     SettingsError
         ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
     """
-    meaning = row_meaning(
-        directed=directed, records=records, self_loops=self_loops, create_vertices=create_vertices
-    )
-    return begin_edges(device, src, dst, *columns, meaning=meaning, **how).batch()
+    columns = {"src": src, "dst": dst, "op": op, **properties}
+    given = {name: column for name, column in columns.items() if column is not None}
+    rows = RawRows(given, bounds, row_meaning(**meaning), dense, batch_id)
+    record, weight = rows.meaning.record, given.get("weight")
+    if not (_fit(given, record) and _is_finite(device, weight, record)):
+        _refuse(device, rows)
+    rounded = _rounded(device, weight, given.get("op"), record)
+    return begin_edges(device, replace(rows, rounded=rounded), skew).batch()
 
 
-def begin_edges(
-    device: Device,
-    src: Items,
-    dst: Items,
-    op: Items | None = None,
-    *,
-    dense: bool,
-    meaning: RowMeaning,
-    weight: Items | None = None,
-    type: Items | None = None,  # noqa: A002 -- the log's name for the column
-    ts: Items | None = None,
-    batch_id: int = -1,
-    bounds: Bounds | None = None,
-    is_checked: bool = False,
-    skew: Skew | None = None,
-    rounded: int = 0,
-) -> Conversion:
-    """Begin to convert ``n`` rows of edges to their net effect, on the current stream.
+def begin_edges(device: Device, rows: RawRows, skew: Skew | None = None) -> Conversion:
+    """Begin to convert rows of edges to their net effect, on the current stream.
 
     What is refused is refused here, or, where it takes a look at the rows, by `Conversion.batch`.
 
     Parameters
     ----------
-    src, dst
-        Integers on the device, ``n`` of each: ids of the users' own, or vertex indices (``dense``).
-    op
-        int8[n], 1 inserts and -1 deletes; None: all insert.
-    meaning, weight, type, ts, batch_id
-        As of `UpdateBatch.of_rows`, arrays on the device.
-    bounds
-        What no id lies beyond, where the caller knows it: then the device is not asked. The closer,
-        the faster.
-    is_checked
-        Whether the rows are known to be in order as far as ``raw_rows.raw_rows`` checks them:
-        types, lengths, and weights that are finite on all rows that insert.
+    rows
+        On the device, of good types and lengths, and with weights that are finite in all rows that
+        insert (`raw_rows.raw_rows`).
     skew
         Of batches that are drawn as these rows are; `None`: nothing is known of them.
-    rounded
-        Rows that are known to have had their weight rounded.
 
     Raises
     ------
     BatchError
-        As `from_edges`.
+        An id cannot be a vertex index and ought to be one, or lies beyond the bounds.
     """
     skew = skew or Skew()
-    record, directed = meaning.record, meaning.directed
-    columns = {"op": op, "src": src, "dst": dst, "weight": weight, "type": type, "ts": ts}
-    if not is_checked:
-        if not (_fit(columns, record) and _is_finite(device, weight, record)):
-            _refuse(device, columns, meaning)
-        rounded = _rounded(device, weight, op, record)
-    count = src.size
+    columns, meaning = rows.arrays, rows.meaning
+    src, dst, op = columns["src"], columns["dst"], columns.get("op")
+    count = int(src.size)
     if not (src.dtype == NARROW and dst.dtype == NARROW):
         src, dst = _widened(src), _widened(dst)
     if count == 0:
         bounds = Bounds(0, 0, 0, 0)
-    elif bounds is None:
+    elif rows.bounds is None:
         bounds = bounds_of_ids(device, src, dst)
-    elif not hold_ids(bounds):
-        raise _beyond(batch_id, bounds)
-    if dense:
+    else:
+        bounds = Bounds(*rows.bounds)
+        if not hold_ids(bounds):
+            raise _beyond(rows)
+    if rows.dense:
         lowest, highest = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
-        check_range(batch_id, min(lowest, 0), highest)
-    rows = EdgeRows(
+        check_range(rows.batch_id, min(lowest, 0), highest)
+    record, directed = meaning.record, meaning.directed
+    edges = EdgeRows(
         op, src, dst, count, bounds if directed else folded(bounds), not directed,
         bool(record.properties),
     )  # fmt: skip
-    buckets = buckets_for(device, rows) if skew.permits_buckets() else None
+    buckets = buckets_for(device, edges) if skew.permits_buckets() else None
     memory = memory_for(
-        device, rows, record, buckets.scratch_bytes if buckets else order_bytes(device, rows),
-        dense=dense, buckets=buckets.number if buckets else 0,
+        device, edges, record, buckets.scratch_bytes if buckets else order_bytes(device, edges),
+        dense=rows.dense, buckets=buckets.number if buckets else 0,
     )  # fmt: skip
     words = device.page_locked(len(REPORT), np.uint32)
-    to = Output(memory, address(words), meaning.self_loops == "keep", dense)
+    to = Output(memory, address(words), meaning.self_loops == "keep", rows.dense)
     if buckets:
-        start_buckets(device, rows, buckets, to)
+        start_buckets(device, edges, buckets, to)
     else:
-        _start_sorting(device, rows, to)
+        _start_sorting(device, edges, to)
     report = PendingReport(device, words, columns, memory)
-    return Conversion(
-        device, columns, count, dense, meaning, batch_id, bounds, skew, memory, report, rounded,
-    )  # fmt: skip
+    return Conversion(device, replace(rows, bounds=bounds), skew, memory, report)
 
 
 def _start_sorting(device: Device, rows: EdgeRows, to: Output) -> None:
@@ -328,9 +303,8 @@ def _widened(ids: Items) -> Items:
     return ids if ids.dtype == WIDE else as_array(ids).astype(WIDE)
 
 
-def _fit(columns: dict[str, Any], record: Record) -> bool:
+def _fit(given: dict[str, Any], record: Record) -> bool:
     """Whether the columns may be rows, as far as that is known before they are read."""
-    given = {name: column for name, column in columns.items() if column is not None}
     src, dst = given["src"], given["dst"]
     if any(ids.dtype.kind not in "iu" or ids.dtype == np.uint64 for ids in (src, dst)):
         msg = "src and dst must be int64, or integers that fit it; number the vertices so"
@@ -381,20 +355,19 @@ def _rounded(device: Device, weight: Array | None, op: Array | None, record: Rec
     return int((changed if op is None else changed & (op > 0)).sum())
 
 
-def _beyond(batch_id: int, bounds: Bounds) -> BatchError:
+def _beyond(rows: RawRows) -> BatchError:
+    assert rows.bounds is not None
     msg = (
-        f"batch {batch_id}: an id lies beyond the bounds {tuple(bounds)} that were given; if they "
-        f"are a file's statistics, write it again"
+        f"batch {rows.batch_id}: an id lies beyond the bounds {tuple(rows.bounds)} that were "
+        f"given; if they are a file's statistics, write it again"
     )
     return BatchError(msg)
 
 
-def _refuse(device: Device, columns: dict[str, Any], meaning: RowMeaning) -> None:
+def _refuse(device: Device, rows: RawRows) -> None:
     """Refuse rows as `UpdateBatch.from_rows` does, in its words, if it does."""
     on_host: dict[str, Any] = {
-        name: device.to_host(as_array(column))
-        for name, column in columns.items()
-        if column is not None
+        name: device.to_host(as_array(column)) for name, column in rows.arrays.items()
     }
     ends = on_host.pop("src"), on_host.pop("dst")
-    UpdateBatch.of_rows(on_host.pop("op", None), *ends, meaning, **on_host)
+    UpdateBatch.of_rows(on_host.pop("op", None), *ends, rows.meaning, **on_host)
