@@ -27,10 +27,12 @@ from .errors import SettingsError
 from .face.adjacency_view import AdjacencyView
 from .face.arguments import (
     Ids,
+    check_direction,
     checked_device,
     checked_kind,
     checked_sizes,
     checked_time_unit,
+    count_of,
     is_frame,
 )
 from .face.graph_changes import ChangingGraph
@@ -276,7 +278,7 @@ class DynamicGraph(ChangingGraph):
         """
         with self._engine.lock:
             followed = pinned(self._engine, settles=settles)
-            copied = self._engine.pin(spare_bytes)
+            copied = self._engine.pin(count_of("spare_bytes", spare_bytes))
             copied.maintained.update(followed)
             if settles == "later":
                 leave_to(copied, self._engine)
@@ -296,23 +298,28 @@ class DynamicGraph(ChangingGraph):
         SettingsError
             The direction is unknown or not stored, or adjacencies lie on pages.
         """
-        if direction not in ("out", "in"):
-            msg = f"direction={direction!r} is unknown; use 'out' or 'in'"
-            raise SettingsError(msg)
+        check_direction(direction)
         if direction == "in":
             self._need_reverse("adjacency_view('in')")
         engine = self._engine
         with engine.lock:
             taken = self._changes
-            return AdjacencyView(
-                engine.arena, direction, engine.user_ids(), lambda: self._changes == taken
-            )
+            # Of an absent vertex there may be no name.
+            present = engine.present()
+            shown = self._ids.shown(engine.user_ids()[present])
+            vertices = np.full(present.size, None if shown.dtype == object else 0, shown.dtype)
+            vertices[present] = shown
+            return AdjacencyView(engine.arena, direction, vertices, lambda: self._changes == taken)
 
     @classmethod
     def from_checkpoint_arrays(
         cls, arrays: Mapping[str, npt.NDArray[np.generic]], **settings: Any
     ) -> DynamicGraph:
-        """Build the graph that `checkpoint_arrays` described; ``settings`` as for the class."""
+        """Build the graph that `checkpoint_arrays` described; ``settings`` as for the class.
+
+        What the arrays contain is not checked: whoever keeps them sees to it that they come back as
+        they were (`save` and checkpoints of a run carry digests).
+        """
         graph = cls(**settings)
         if "time_unit" in arrays:
             graph._take_time_unit(str(arrays["time_unit"][0]))

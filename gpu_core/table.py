@@ -48,6 +48,10 @@ class Table:
     def __getitem__(self, name: str) -> Column:
         """A column by its name."""
         columns = self.columns
+        if not isinstance(name, str):
+            msg = f"a table is asked for a column by its name, not for {type(name).__name__}; "
+            msg += "rows of one: table['vertex'][1:3], or to_pandas()"
+            raise TypeError(msg)
         if name not in columns:
             msg = f"column {name!r} is unknown; there are {', '.join(columns)}"
             raise KeyError(msg)

@@ -26,6 +26,7 @@ from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..image.fields import NONE
 from ..kind import RowMeaning
+from ..names.user_ids import text_of_key
 from ..printable import counted
 from ..properties.kinds import checked_kinds
 from ..records import ON_REPEAT, Record, record_named
@@ -155,7 +156,7 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> Rows:
         src, dst = (ids.astype(np.int64, copy=False) for ids in (src, dst))
 
     if meaning.self_loops == "reject":
-        _refuse_loops(src, dst, is_vertex, row_name)
+        _refuse_loops(src, dst, is_vertex, meaning.ids, row_name)
     if record.has_times and ts is None:
         msg = f"{record.name} records need the column ts; give it, or use weighted records"
         raise BatchError(msg)
@@ -237,13 +238,20 @@ def _refuse_no_indices(
 
 
 def _refuse_loops(
-    src: Ids, dst: Ids, is_vertex: npt.NDArray[np.bool_] | None, row_name: Callable[[int], str]
+    src: Ids,
+    dst: Ids,
+    is_vertex: npt.NDArray[np.bool_] | None,
+    ids: str,
+    row_name: Callable[[int], str],
 ) -> None:
     loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
     if loops.any():
         cure = "take it out, or set self_loops to 'drop' or 'keep'"
         raise BadRowsError(
-            loops, row_name, lambda at: f"is a self loop of vertex {src[at]}; {cure}", " "
+            loops,
+            row_name,
+            lambda at: f"is a self loop of vertex {text_of_key(ids, None, int(src[at]))}; {cure}",
+            " ",
         )
 
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import SettingsError, StaleViewError
 from ..image.fields import CLASS_MASK, STATE_WORD, Field, Shape
 from ..image.view import ImageView
 from ..rows import Array
+from ..table import Column
 
 
 class AdjacencyView:
@@ -34,7 +34,7 @@ class AdjacencyView:
         self,
         arena: ImageView,
         direction: str,
-        vertices: npt.NDArray[np.int64],
+        vertices: Column,
         is_current: Callable[[], bool],
     ) -> None:
         shape = arena.shape(direction)
@@ -79,12 +79,12 @@ class AdjacencyView:
         return self._checked(self._degrees)
 
     @property
-    def vertices(self) -> npt.NDArray[np.int64]:
-        """int64[vertex records], in host memory: users' id of each vertex index.
+    def vertices(self) -> Column:
+        """[vertex records], in host memory: users' id of each vertex index.
 
-        Undefined where `DynamicGraph.has_vertices` says that there is none; such a row is empty.
+        0, of names None, where there is no vertex; such a row is empty.
         """
-        ids: npt.NDArray[np.int64] = self._checked(self._vertices)
+        ids: Column = self._checked(self._vertices)
         return ids
 
     def neighbors(self, index: int) -> Array:

@@ -17,6 +17,7 @@ from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import FIRST_BATCH, ArenaSizes, GraphKind, RowMeaning
 from ..layouts import LAYOUTS
+from ..masked import refuse_masked
 from ..names.user_ids import given_ids
 from ..properties.kinds import checked_kinds
 from ..records import STORAGES, Record, record_named
@@ -32,6 +33,13 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a value that is not one of those allowed."""
     if value not in allowed:
         msg = f"{name}={value!r} is unknown; use one of {', '.join(allowed)}"
+        raise SettingsError(msg)
+
+
+def check_direction(direction: str) -> None:
+    """Refuse a direction of adjacencies that is none."""
+    if direction not in ("out", "in"):
+        msg = f"direction={direction!r} is unknown; use 'out' or 'in'"
         raise SettingsError(msg)
 
 
@@ -221,10 +229,7 @@ def batch_of_call(
     """
     record = meaning.record
     for name, column in (*columns.items(), *values.items()):
-        if np.ma.is_masked(column):
-            # NumPy gives what stands under the mask.
-            msg = f"{name} is masked in some rows; give each a value, or leave those rows out"
-            raise BatchError(msg)
+        refuse_masked(name, column, BatchError)
     source = given_ids(meaning.ids, "src", src)
     target = source if dst is None else given_ids(meaning.ids, "dst", dst)
     unit = None

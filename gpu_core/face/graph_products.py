@@ -12,6 +12,7 @@ from ..algorithms.centrality import pagerank as _pagerank
 from ..algorithms.centrality import personalized_pagerank as _personalized
 from ..algorithms.shared.vertex_vectors import VertexValues
 from ..errors import SettingsError
+from ..masked import refuse_masked
 from ..names.user_ids import listed
 from ..table import Table
 from .arguments import Frame, Id, Ids, count_of, yes_or_no
@@ -164,6 +165,7 @@ class GraphProducts(GraphPaths):
 
 def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     """Values as float64[n]."""
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):

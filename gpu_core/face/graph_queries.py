@@ -19,7 +19,7 @@ from ..image.fields import NONE
 from ..kind import GraphKind
 from ..names.user_ids import UserIds, is_one, listed, nth
 from ..table import VertexTable
-from .arguments import Id, Ids
+from .arguments import Id, Ids, check_direction
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -112,6 +112,7 @@ class GraphQueries:
             ``"out"``, or ``"in"`` for edges that point to it; undirected graphs have one direction.
         """
         self._need_weights("weighted_neighbors")
+        check_direction(direction)
         if direction == "in":
             self._need_reverse("weighted_neighbors(direction='in')")
         reader = self._reader

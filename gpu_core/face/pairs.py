@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import SettingsError
 from ..table import Column, TableRows
 from .arguments import Frame, Id, Ids, is_frame
+from .named_values import is_series
 
 #: Pairs of ids: an array or list [k, 2], or a frame with columns ``src`` and ``dst``.
 Pairs = npt.ArrayLike | Sequence[tuple[Id, Id]] | Frame
@@ -72,7 +73,7 @@ def given_pairs(pairs: Any) -> tuple[Ids, Ids]:
     BatchError
         A frame has no columns ``src`` and ``dst``.
     """
-    if is_frame(pairs):
+    if is_frame(pairs) and not is_series(pairs):
         from ... import pairs_of_frame  # which knows Arrow
 
         return pairs_of_frame(pairs)

@@ -33,6 +33,10 @@ def _mixed(words: Words) -> Words:
 
 def stream_start(seed: int, stream: int) -> np.uint64:
     """Start of the counter of one stream."""
+    beyond = seed >> 64
+    if beyond not in (0, -1):
+        # The bits that do not fit are mixed in, so that each seed is one of its own.
+        seed = seed % 2**64 ^ int(stream_start(beyond, stream))
     start = np.array([(seed * 0x632BE59BD9B4E019 + stream) & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
     return np.uint64(_mixed(_mixed(start + _GOLDEN) + _GOLDEN)[0])
 

@@ -35,6 +35,7 @@ from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
 from ..algorithms.shared.sources import ids_of, source_indices
 from ..errors import SettingsError, VertexNotFoundError
+from ..masked import refuse_masked
 from ..printable import counted
 from ..table import VertexTable
 from .program import Program
@@ -244,26 +245,31 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
         more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
         msg = f"values names vertex {{vertex}}, which is not in the graph{more}"
         raise VertexNotFoundError.of_vertex(msg, unknown[0])
-    # Of an id that is named twice the last value counts.
-    indices, last = np.unique(found[::-1], return_index=True)
+    indices, first, counts = np.unique(found, return_index=True, return_counts=True)
+    if indices.size < found.size:
+        msg = "values names vertex {vertex} more than once; name it once"
+        raise SettingsError.of_vertex(msg, ids[first[np.argmax(counts)]])
     if default is None and indices.size < reader.num_vertices:
         msg = f"values names {indices.size} of {reader.num_vertices} vertices; "
         msg += "give default= for the others"
         raise SettingsError(msg)
-    return Start(others, indices, np.broadcast_to(given, ids.shape)[::-1][last], None)
+    return Start(others, indices, np.broadcast_to(given, ids.shape)[first], None)
 
 
 def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:
     """Numbers as values of a program; refused where that changes them."""
+    refuse_masked(name, given)
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.ndim > 1:
         msg = f"{name} has dtype {array.dtype} and {array.ndim} dimensions; give numbers"
         raise SettingsError(msg)
-    if program.value.kind == "f":
-        return array.astype(program.value)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         found = array.astype(program.value)
-    differs = np.flatnonzero(np.atleast_1d(found != array))
+    if program.value.kind == "f":
+        # What is rounded is another number, what is beyond is none.
+        differs = np.flatnonzero(np.atleast_1d(np.isinf(found) & ~np.isinf(array)))
+    else:
+        differs = np.flatnonzero(np.atleast_1d(found != array))
     if differs.size:
         wrong = np.atleast_1d(array)[differs[0]]
         msg = f"{name} has {wrong}, which is no {program.value}, the type of the program's values"

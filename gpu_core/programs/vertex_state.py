@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..algorithms.shared.by_vertex import in_order
 from ..errors import SettingsError, StaleViewError
+from ..masked import refuse_masked
 from ..rows import Rows
 from ..table import Column, TableRows
 from .operations import FLAG, REAL, WHOLE
@@ -156,6 +157,7 @@ def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
         why = "functions take already" if name in OF_EDGES else "is no name of Python's"
         msg = f"an array cannot be called {name!r}, which {why}; take another name"
         raise SettingsError(msg)
+    refuse_masked(name, given)
     values = np.asarray(given)
     if values.dtype.kind not in _KINDS or values.ndim > 1:
         msg = (
@@ -166,6 +168,9 @@ def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
     if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
         msg = f"{name} has {values.max()}, which is beyond int64"
         raise SettingsError(msg)
+    if values.dtype.kind == "f":
+        # One nan, and 0.0 for -0.0, as functions leave them.
+        values = np.where(np.isnan(values), np.nan, values + 0.0)
     return values
 
 

@@ -143,7 +143,9 @@ def from_scipy(
     if ids.size != n or np.unique(ids).size != n:
         msg = f"{np.unique(ids).size} different ids are given for {n} rows; give one for each row"
         raise SettingsError(msg)
-    entries = A.tocsr().tocoo()
+    rows_of_entries = A.tocsr(copy=True)
+    rows_of_entries.sum_duplicates()
+    entries = rows_of_entries.tocoo()
     rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
     values = None
     if _takes_weights(settings):

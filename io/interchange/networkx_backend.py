@@ -69,6 +69,11 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
     return True
 
 
+#: A distance to which a weight can be added that makes it infinite; the last bit of the largest
+#: number is larger.
+_LARGE_DISTANCE = 1e290
+
+
 @contextmanager
 def _errors_of_networkx(max_iter: int = 0) -> Iterator[None]:
     """In here, what this package refuses is left to networkx."""
@@ -153,7 +158,8 @@ def betweenness_centrality(
     seed: Any = None,
 ) -> dict[Any, float]:
     """`networkx.betweenness_centrality` from all nodes, without weights."""
-    found = G.graph.betweenness_centrality(normalized=normalized, endpoints=endpoints)
+    with _errors_of_networkx():
+        found = G.graph.betweenness_centrality(normalized=normalized, endpoints=endpoints)
     return G.by_node(found.betweenness_centrality)
 
 
@@ -307,6 +313,9 @@ def single_source_dijkstra_path_length(
     with _errors_of_networkx():
         found = G.graph.sssp(number, weight=G.weight(weight)).distance
     is_reached = np.isfinite(found)
+    if found[is_reached].max() > _LARGE_DISTANCE:
+        # A path to others may be longer than float64 can be.
+        is_reached = G.graph.bfs(number).distance >= 0
     if cutoff is not None:
         is_reached &= ~(found > cutoff)
         is_reached[number] = True

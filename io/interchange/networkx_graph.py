@@ -124,22 +124,19 @@ class _Read:
         Raises
         ------
         NotImplementedError
-            A weight is no number, or not a finite one.
+            A weight is no number, not a finite one, or none that float64 has.
         """
         rows = [row for _, row in graph.adjacency()]
         weights = None
         if weight is not None:
             name, default = weight
+            given = [[data.get(name, default) for data in row.values()] for row in rows]
             try:
-                weights = [
-                    array("d", [data.get(name, default) for data in row.values()]) for row in rows
-                ]
+                weights = [array("d", row) for row in given]
             except (TypeError, ValueError, OverflowError) as error:
                 msg = f"a weight is no number: {error}"
                 raise NotImplementedError(msg) from error
-            if not np.isfinite(_in_one(weights)).all():
-                msg = "graphtide keeps finite weights alone"
-                raise NotImplementedError(msg)
+            _check_exact(_in_one(weights), given)
         return cls(list(graph), [list(row) for row in rows], weights)
 
     def row(self, number: int) -> dict[Any, float]:
@@ -157,6 +154,27 @@ class _Read:
             weights = zip(self.weights[:known], before.weights, strict=True)
             changed |= {number for number, (new, old) in enumerate(weights) if new != old}
         return sorted(changed)
+
+
+def _check_exact(weights: npt.NDArray[np.float64], given: list[list[Any]]) -> None:
+    """Leave weights to networkx that are not what they were before they were float64."""
+    if not np.isfinite(weights).all():
+        msg = "graphtide keeps finite weights alone"
+        raise NotImplementedError(msg)
+    # Whole numbers are exact as long as none is large.
+    are_small = not weights.size or np.abs(weights).max() < 2.0**53
+    exact = _FLOATS | _WHOLES if are_small else _FLOATS
+    others = [each for row in given if not exact.issuperset(map(type, row)) for each in row]
+    for each in others:
+        is_number = isinstance(each, float | int | np.number | np.bool_ | np.ndarray)
+        if not (is_number and float(each) == each):
+            msg = f"graphtide keeps weights as float64, which does not have {each!r}"
+            raise NotImplementedError(msg)
+
+
+#: Types of numbers that float64 has, or has unless they are large.
+_FLOATS = frozenset({float, np.float64, np.float32})
+_WHOLES = frozenset({int, bool, np.int64, np.int32})
 
 
 def _in_one(weights: list[array[float]]) -> npt.NDArray[np.float64]:

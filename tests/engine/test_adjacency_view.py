@@ -1,5 +1,7 @@
 """Views of the adjacencies without a copy: what they show, and that they are told when stale."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,22 @@ def test_a_view_is_stale_once_the_graph_has_changed() -> None:
         with pytest.raises(StaleViewError, match="changed after this view was taken; take a new"):
             look()
     assert on_host(graph.adjacency_view().degrees).sum() == 7
+
+
+@pytest.mark.parametrize(
+    ("ids", "named"), [("uint64", [2**63 + 5, 1, 9]), ("string", ["one", "two", "three"])]
+)
+def test_vertices_are_users_ids(ids: str, named: list[Any]) -> None:
+    graph = DynamicGraph(ids=ids)
+    graph.insert_edges(named[:2], named[1:])
+    graph.delete_vertices(named[2:])
+    vertices = graph.adjacency_view().vertices.tolist()
+    assert [each for each in vertices if each in named] == [
+        each for each in vertices if each not in (0, None)
+    ]
+    assert sorted(map(str, vertices)) == sorted(
+        [*map(str, named[:2]), "None" if ids == "string" else "0"]
+    )
 
 
 def test_views_that_cannot_be_are_refused() -> None:

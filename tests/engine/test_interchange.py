@@ -59,6 +59,18 @@ def test_pairs_with_weights():
     )
 
 
+def test_duplicates_of_any_form_are_summed():
+    """Rows of a CSR may have a column twice; the matrix is left as it is."""
+    rows, columns, values = np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 2.0, 4.0])
+    matrix = scipy.sparse.csr_array((values, columns, [0, 2, 3]), shape=(2, 2))
+    turned = scipy.sparse.csc_array((values[[2, 0, 1]], [1, 0, 0], [0, 1, 3]), shape=(2, 2))
+    for form in (matrix, turned, scipy.sparse.coo_array((values, (rows, columns)), shape=(2, 2))):
+        for settings in ({}, {"on_repeat": "sum"}, {"on_repeat": "first"}):
+            graph = from_scipy(form, records="weighted", **settings)
+            assert to_scipy(graph).toarray().tolist() == [[0, 3], [4, 0]]
+        assert form.nnz == 3
+
+
 @pytest.mark.parametrize(
     ("edges", "settings", "words"),
     [

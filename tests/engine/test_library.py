@@ -139,6 +139,60 @@ def test_what_is_masked_is_no_value():
 
 
 @host_only
+def test_what_is_masked_is_no_argument_either():
+    graph = DynamicGraph(records="weighted")
+    graph.insert_edges([1, 2], [2, 3], weight=[5, 7])
+    some = np.ma.array([1, 2], mask=[False, True])
+    values = np.ma.array([1.0, 2.0, 3.0], mask=[False, False, True])
+    program = graphtide.Program(
+        lambda source_value, weight: source_value, "sum", lambda old, message: (message, False)
+    )
+    for call in (
+        lambda: graph.bfs(some),
+        lambda: graph.sssp(some[1:]),
+        lambda: graph.compute("bfs", sources=some),
+        lambda: graph.spmv(values),
+        lambda: graph.vertex_state(a=values),
+        lambda: graph.run_program(program, values),
+        lambda: graph.run_program(program, 1, active=some),
+        lambda: graph.pagerank(personalization=([1, 2, 3], values)),
+        lambda: graph.pagerank(dangling=(some, [1.0, 2.0])),
+    ):
+        with pytest.raises(SettingsError, match="is masked in some rows"):
+            call()
+
+
+@host_only
+def test_arguments_that_are_none_are_refused_by_their_names():
+    graph = DynamicGraph(records="weighted")
+    graph.insert_edges([1, 3], [2, 1], weight=[5, 7])
+    for direction in ("incoming", "IN", None):
+        with pytest.raises(SettingsError, match=f"direction={direction!r} is unknown"):
+            graph.weighted_neighbors(1, direction)
+    for spare in ("2", None, -1, 2.5):
+        with pytest.raises(SettingsError, match=f"spare_bytes={spare!r} is not a whole number"):
+            graph.pin(spare_bytes=spare)
+    for name in ("personalization", "nstart", "dangling"):
+        with pytest.raises(SettingsError, match=f"{name} is neither a mapping"):
+            graph.pagerank(**{name: {1: 10**400}})
+    with pytest.raises(SettingsError, match="pairs has 1; give pairs of ids"):
+        graph.common_neighbors(pd.Series([1, 2]))
+    with pytest.raises(SettingsError) as refused:
+        graph.common_neighbors((np.arange(9_999), np.arange(9_999)))
+    assert len(str(refused.value)) < 200
+    with pytest.raises(TypeError, match="a column by its name, not for slice"):
+        graph.pagerank()[1:3]
+
+
+@host_only
+def test_a_self_loop_is_named_as_users_have_it():
+    graph = DynamicGraph(ids="uint64", self_loops="reject")
+    for vertex in (2, 2**63 + 2):
+        with pytest.raises(BatchError, match=f"is a self loop of vertex {vertex};"):
+            graph.insert_edges([vertex], [vertex])
+
+
+@host_only
 @pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int64])
 def test_operations_are_numbers_of_any_type(kind):
     graph = DynamicGraph()

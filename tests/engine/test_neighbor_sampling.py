@@ -13,6 +13,7 @@ import pytest
 from graphs import SHAPES
 from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.face.samples import in_host_memory
+from graphtide.gpu_core.generators.counter_random import stream_start
 from graphtide.gpu_core.jit import parallel
 from oracles import chance_of
 from sampled import edges_by_pair, skewed_graph
@@ -271,3 +272,10 @@ def test_seeds_of_any_size_are_taken(name: str) -> None:
     call: Callable[..., Any] = getattr(graph, name)
     rest: Any = 3 if name == "random_walks" else [3]
     assert len(call([1], rest, seed=2**70)) > 0
+
+
+def test_seeds_are_told_apart_by_all_their_bits() -> None:
+    seeds = [0, 1, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 2**70, 2**128, 2**200 + 5, 5]
+    assert len({int(stream_start(seed, 3)) for seed in seeds}) == len(seeds)
+    # What was drawn stays so.
+    assert int(stream_start(7, 3)) == 9_458_330_621_802_958_762

@@ -8,6 +8,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, ValuesView
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,8 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
     negative.add_edge(1, 2, weight=-1.0)
     infinite = nx.Graph([(1, 2), (2, 3, {"weight": math.inf})])
     many = nx.MultiGraph([(1, 2), (1, 2)])
+    large = nx.Graph([(1, 2, {"weight": 2**53 + 1}), (2, 3)])
+    exact = nx.Graph([(1, 2, {"weight": Fraction(1, 10)}), (2, 3, {"weight": Fraction(2, 10)})])
     calls: list[tuple[Any, nx.Graph, dict[str, Any]]] = [
         (nx.pagerank, looped, {}),
         (nx.clustering, nx.complete_graph(4), {"weight": "weight"}),
@@ -289,6 +292,9 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
         ),
         (nx.single_source_dijkstra_path_length, infinite, {"source": 1}),
         (nx.pagerank, infinite, {}),
+        (nx.single_source_dijkstra_path_length, large, {"source": 1}),
+        (nx.single_source_dijkstra_path_length, exact, {"source": 1}),
+        (nx.betweenness_centrality, nx.path_graph(4), {"normalized": 0}),
     ]
     for call, graph, arguments in calls:
         with pytest.raises(NotImplementedError):
@@ -299,6 +305,12 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
         nx.single_source_dijkstra_path_length(negative, 1, backend="graphtide")
     with pytest.raises(nx.NodeNotFound):
         nx.single_source_shortest_path_length(looped, 7, backend="graphtide")
+
+
+def test_a_path_longer_than_any_float_is_one() -> None:
+    graph = nx.DiGraph([(0, 1, {"weight": 1e308}), (1, 2, {"weight": 1e308}), (3, 0)])
+    found = nx.single_source_dijkstra_path_length(graph, 0, backend="graphtide")
+    assert found == {0: 0, 1: 1e308, 2: math.inf}
 
 
 @pytest.mark.parametrize("given", [{}, {"a": 0}])

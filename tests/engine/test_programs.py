@@ -158,7 +158,7 @@ def test_what_is_sent_and_taken_superstep_by_superstep(engine: str) -> None:
         most = 2**31 - 1
         found = graph.run_program(COUNTS, most, active=[1], direction=direction, max_supersteps=1)
         assert found.value.tolist() == [most, -2, -2, most]
-    found = graph.run_program(COUNTS, ([1, 9, 1], [5, 6, 7]), default=2, active=[])
+    found = graph.run_program(COUNTS, ([9, 1], [6, 7]), default=2, active=[])
     assert found.value.tolist() == [7, 2, 2, 6]
     found = graph.run_program(COUNTS, 1, active=[], direction="push")
     assert (found.value.tolist(), found.supersteps) == ([1, 1, 1, 1], 0)
@@ -201,7 +201,7 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
         "tolerance=0.1 is for programs of all vertices": {"values": 1, "tolerance": 0.1},
         "give (ids, values)": {"values": ([1], [2], [3])},
         "values has 2 numbers for 1 ids": {"values": ([1], [2, 3]), "default": 0},
-        "values names 2 of 3 vertices; give default=": {"values": ([1, 2, 1], [4, 5, 6])},
+        "values names vertex 1 more than once": {"values": ([1, 2, 1], [4, 5, 6]), "default": 0},
         "values must be an id (int64) or an array of ids; got float64": {
             "values": ([1.5], [2]),
             "default": 0,
@@ -230,8 +230,11 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
         graph.run_program(sent, 0.5)
     with pytest.raises(VertexNotFoundError, match="values names vertex 7, which is not in"):
         graph.run_program(COUNTS, {7: 1}, default=0)
-    with pytest.raises(VertexNotFoundError, match="source 8 is not in the graph"):
+    with pytest.raises(VertexNotFoundError, match="active vertex 8 is not in the graph"):
         graph.run_program(COUNTS, 1, active=8)
+    single = Program(sent, "sum", lambda old, message: (message, False), value="float32")
+    with pytest.raises(SettingsError, match=r"values has 1e\+300, which is no float32"):
+        graph.run_program(single, 1e300)
 
 
 def test_nan_wins_and_zeros_are_one(engine: str) -> None:

@@ -174,7 +174,8 @@ ANALYTIC = Analytic(
     compute=betweenness_centrality,
     parameters=(
         Parameter(
-            "k", "vertices that paths are counted from, a sample; null: all, which is exact",
+            "k", "vertices that paths are counted from, a sample (of 1, its own value may be NaN); "
+            "null: all, which is exact",
             {"type": ["integer", "null"], "minimum": 1},
         ),
         Parameter(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError, VertexNotFoundError
+from ...masked import refuse_masked
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -51,13 +52,15 @@ def source_indices(
     missing = ids[indices == NONE]
     if missing.size and unknown == "error":
         more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
-        msg = f"source {{vertex}} is not in the graph{more}; check with has_vertices()"
+        what = "source" if name in ("source", "sources") else f"{name} vertex"
+        msg = f"{what} {{vertex}} is not in the graph{more}; check with has_vertices()"
         raise VertexNotFoundError.of_vertex(msg, missing[0])
     return np.unique(indices[indices != NONE])
 
 
 def ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
     """Ids as int64[k]; `SettingsError` where they are none."""
+    refuse_masked(name, sources)
     array = np.atleast_1d(np.asarray(sources))
     if not array.size:
         msg = f"{name} is empty; give the id of a vertex, or of several"

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError, VertexNotFoundError
+from ...masked import refuse_masked
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -116,9 +117,11 @@ def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
             (list(values.keys()), list(values.values())) if isinstance(values, Mapping) else values
         )
         vertices, numbers = np.asarray(keys), np.asarray(amounts, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         msg = f"{name} is neither a mapping of vertices to values nor a pair of arrays: {error}"
         raise SettingsError(msg) from None
+    for column in (keys, amounts):
+        refuse_masked(name, column)
     if vertices.size == 0:
         vertices = vertices.astype(np.int64)
     is_int64 = vertices.dtype.kind == "i" or (
