@@ -15,6 +15,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import SettingsError
 from ..io.log.file_errors import EmptyLogError, UnusableFileError
 from ..io.state.running import RunningFile
+from .batch_window import batch_rows, max_loads, window_size
 from .log_watch import LOOK_SECONDS, PATIENCE_SECONDS, Follow
 from .monitoring.progress import WAITING_FOR_A_LOG, Progress, beginning_of
 from .monitoring.run_feed import run_feed
@@ -22,7 +23,6 @@ from .monitoring.worker_metrics import graph_metrics
 from .opening import open_files
 from .run_files import RunFiles, RunSummary
 from .run_loop import RunLoop
-from .state_machine.batch_window import batch_rows, max_loads, window_size
 from .state_machine.lifecycle import Lifecycle, RunRules
 from .workers.cluster import open_cluster
 

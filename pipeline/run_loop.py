@@ -34,6 +34,8 @@ from .graph_worker.notice import GraphStoppedError, Notice
 from .graph_worker.pinned import Arrays, Copy, PinAnswer, PinAsked
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .graph_worker.shared_arrays import ArraysAddress, open_arrays
+from .in_flight import TasksInFlight, span_of_run
+from .loads import Loads
 from .log_watch import Follow, LogWatch
 from .monitoring.limit_watch import LimitWatch
 from .monitoring.picture import Painter
@@ -42,7 +44,6 @@ from .run_files import RunFiles
 from .state_machine import events
 from .state_machine.applies import Applies
 from .state_machine.events import Event
-from .state_machine.in_flight import TasksInFlight, span_of_run
 from .state_machine.instructions import (
     Apply,
     Capture,
@@ -56,7 +57,6 @@ from .state_machine.instructions import (
     WriteResults,
 )
 from .state_machine.lifecycle import Lifecycle
-from .state_machine.loads import Loads
 from .workers.cluster import Cluster
 from .writer import Writer
 

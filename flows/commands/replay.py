@@ -67,7 +67,7 @@ def replay_log(
 
 def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
     """The log, cut as a first run with these options would."""
-    from ...pipeline.state_machine.batch_window import batch_rows
+    from ...pipeline.batch_window import batch_rows
 
     settings = settings_from_options(options)
     reading = settings.reading()

@@ -8,8 +8,8 @@ from ...config.settings import RunSettings
 from ...gpu_core.id_kinds import are_names
 from ...gpu_core.kind import RowMeaning
 from ...gpu_core.properties.kinds import value_bytes
+from ..batch_window import is_raw
 from ..run_files import RunFiles
-from ..state_machine.batch_window import is_raw
 from ..time_window import TimeWindow
 from ..workers.local_cluster import uses_gpu
 from .handover import RingSize, ring_size

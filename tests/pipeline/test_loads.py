@@ -4,8 +4,8 @@ import queue
 
 from distributed import Client, LocalCluster
 
+from graphtide.pipeline.loads import Loads
 from graphtide.pipeline.state_machine.events import BatchLoaded
-from graphtide.pipeline.state_machine.loads import Loads
 from waiting import PATIENCE, wait_until
 
 

@@ -27,9 +27,9 @@ from graphtide.pipeline import run_loop
 from graphtide.pipeline.graph_worker import findings
 from graphtide.pipeline.graph_worker.pinned import Arrays
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
+from graphtide.pipeline.in_flight import TasksInFlight
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.state_machine.in_flight import TasksInFlight
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
 from small_log import (

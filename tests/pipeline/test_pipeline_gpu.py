@@ -28,6 +28,7 @@ from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
+from graphtide.pipeline import batch_window
 from graphtide.pipeline.graph_worker import exit_reasons, recovery
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
@@ -35,7 +36,6 @@ from graphtide.pipeline.graph_worker.beginning import Beginning
 from graphtide.pipeline.graph_worker.recovery import GraphLostError, start_generation
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.state_machine import batch_window
 from graphtide.pipeline.workers import local_cluster
 from graphtide.pipeline.workers.cluster import open_cluster
 from graphtide.pipeline.workers.local_cluster import uses_gpu

@@ -24,13 +24,13 @@ from typing import Any, Final
 import dask
 from distributed import Client, Future, fire_and_forget, span
 
-from ...gpu_core.kind import RowMeaning
-from ...io.log.bad_rows import PlannedRows
-from .. import tasks
-from ..answers import Answer, Answers
-from ..graph_worker.handover import Form, RingSlot
-from ..graph_worker.pinned import PinAsked
-from ..graph_worker.recovery import Generation
+from ..gpu_core.kind import RowMeaning
+from ..io.log.bad_rows import PlannedRows
+from . import tasks
+from .answers import Answer, Answers
+from .graph_worker.handover import Form, RingSlot
+from .graph_worker.pinned import PinAsked
+from .graph_worker.recovery import Generation
 
 #: Keyword arguments of ``dask.annotate``.
 Annotation = Mapping[str, Any]

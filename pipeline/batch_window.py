@@ -3,9 +3,9 @@
 What an engine is fastest with, as measured: see docs/benchmarks.md.
 """
 
-from ...config.settings import RunSettings
-from ..workers.local_cluster import uses_gpu
-from ..workers.roles import Roles
+from ..config.settings import RunSettings
+from .workers.local_cluster import uses_gpu
+from .workers.roles import Roles
 
 #: Rows a batch, at most.
 HOST_BATCH_ROWS = 1_000_000
