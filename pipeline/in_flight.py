@@ -29,8 +29,8 @@ from ..io.log.bad_rows import PlannedRows
 from . import tasks
 from .answers import Answer, Answers
 from .graph_worker.handover import Form, RingSlot
-from .graph_worker.pinned import PinAsked
 from .graph_worker.recovery import Generation
+from .state_machine.instructions import Pin
 
 #: Keyword arguments of ``dask.annotate``.
 Annotation = Mapping[str, Any]
@@ -112,7 +112,7 @@ class TasksInFlight:
             )
         return self._hold("load", numbers, loads)
 
-    def apply(self, numbers: Sequence[int], behind: Sequence[PinAsked | None]) -> list[Future]:
+    def apply(self, numbers: Sequence[int], behind: Sequence[Pin | None]) -> list[Future]:
         """Hand batches to the graph, each behind a pin or none.
 
         A load lives on as long as the apply that depends on it.

@@ -31,7 +31,7 @@ from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
 from .graph_worker.findings import Findings, SharedFindings
 from .graph_worker.notice import GraphStoppedError, Notice
-from .graph_worker.pinned import Arrays, Copy, PinAnswer, PinAsked
+from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .graph_worker.shared_arrays import ArraysAddress, open_arrays
 from .in_flight import TasksInFlight, span_of_run
@@ -212,15 +212,14 @@ class RunLoop:
             case StartGraph(generation):
                 self._report(self._start_graph(generation))
             case Pin(_, boundary, results):
-                asked = _pin_asked(instruction)
                 if not results:
-                    self._ask("pin", tasks.pin_graph, boundary, asked, executor="default")
+                    self._ask("pin", tasks.pin_graph, boundary, instruction, executor="default")
                     return
                 if not instruction.epoch:
                     self._progress("analytics")
                 wanted = self._files.asked(results, boundary)
                 analyse = partial(tasks.pin_and_analyse, share=self._shares)
-                self._ask("analytics", analyse, boundary, asked, wanted, executor="default")
+                self._ask("analytics", analyse, boundary, instruction, wanted, executor="default")
             case Capture(_, boundary):
                 self._progress("checkpoint")
                 copy = partial(tasks.copy_pinned, share=self._shares)
@@ -305,7 +304,7 @@ class RunLoop:
         assert self._tasks is not None
         generation = self._tasks.generation.number
         batches = [each.batch_id for each in applies]
-        behind = [_pin_asked(each.behind) if each.behind else None for each in applies]
+        behind = [each.behind for each in applies]
         for batch_id, task in zip(batches, self._tasks.apply(batches, behind), strict=True):
             ended = partial(self._apply_ended, generation, batch_id)
             task.add_done_callback(lambda task, ended=ended: self._ended.put(partial(ended, task)))
@@ -492,8 +491,3 @@ class RunLoop:
                 picture=self._painter.picture(self._files.results.newest),
             )
         )
-
-
-def _pin_asked(pin: Pin) -> PinAsked:
-    """A pin as the graph worker takes it."""
-    return PinAsked(pin.boundary, bool(pin.results), pin.checkpoint, pin.epoch)

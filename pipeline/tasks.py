@@ -37,8 +37,9 @@ from .graph_worker.findings import Asked, Findings
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.kept_graph import KeptGraph
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
-from .graph_worker.pinned import Arrays, Copy, PinAnswer, PinAsked
+from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.ring import Batch, RingAddress, is_reachable
+from .state_machine.instructions import Pin
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
 #: it was too busy to answer, and given back.
@@ -93,7 +94,7 @@ def apply_batch(
     load_key: str,
     batch_id: int,
     loaded: LoadedBatch,
-    behind: PinAsked | None = None,
+    behind: Pin | None = None,
 ) -> Notice:
     """Hand a batch to the graph; a pin that it comes ``behind`` is made before.
 
@@ -113,7 +114,7 @@ def apply_batch(
     return notice
 
 
-def pin_graph(actor_key: str, boundary: int, asked: PinAsked) -> PinAnswer:
+def pin_graph(actor_key: str, boundary: int, asked: Pin) -> PinAnswer:
     """Keep the graph when it stands at a boundary; returns in which form."""
     with _errors_forget_the_graph():
         return _actor_beside(actor_key).pin(asked)
@@ -122,7 +123,7 @@ def pin_graph(actor_key: str, boundary: int, asked: PinAsked) -> PinAnswer:
 def pin_and_analyse(
     actor_key: str,
     boundary: int,
-    asked: PinAsked,
+    asked: Pin,
     results: Mapping[str, Asked],
     *,
     share: bool = False,

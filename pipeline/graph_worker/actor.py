@@ -48,6 +48,7 @@ from ...gpu_core.maintenance import Settles
 from ...gpu_core.report import BatchSource
 from ...io.state.checkpoint import check_state_hash
 from ..monitoring import worker_metrics as monitoring
+from ..state_machine.instructions import Pin
 from ..time_window import TimeWindow
 from ..workers.warm_up import warm_graph
 from .asked_pins import AskedPins
@@ -60,7 +61,6 @@ from .pinned import (
     CopiedGraph,
     Copy,
     PinAnswer,
-    PinAsked,
     Pinned,
     PinnedAs,
     PinnedQueue,
@@ -152,7 +152,7 @@ class GraphActor:
         #: Batches that came out of order, by number.
         self._early: dict[int, LoadedBatch] = {}
         #: What they come behind.
-        self._behind: dict[int, PinAsked | None] = {}
+        self._behind: dict[int, Pin | None] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
@@ -189,7 +189,7 @@ class GraphActor:
         self,
         batch_id: int,
         loaded: LoadedBatch,
-        behind: PinAsked | None = None,
+        behind: Pin | None = None,
         give_way: Callable[[], object] | None = None,
     ) -> Notice:
         """Take in a batch, and apply all batches that are due now.
@@ -362,7 +362,7 @@ class GraphActor:
             is_broken=not isinstance(error, _REFUSALS),
         )
 
-    def pin(self, asked: PinAsked) -> PinAnswer:
+    def pin(self, asked: Pin) -> PinAnswer:
         """Keep the graph of a boundary, beside those kept already.
 
         Waits until the graph stands there, and until there is room.
@@ -387,7 +387,7 @@ class GraphActor:
                 return PinAnswer("missed")
             self._pinned.wait_for_release(released)
 
-    def _pin(self, asked: PinAsked) -> PinnedAs | None:
+    def _pin(self, asked: Pin) -> PinnedAs | None:
         """Pin the graph, unless there is no room beside the others."""
         if asked.boundary != self._boundary:
             msg = f"the graph stands before batch {self._boundary}, not {asked.boundary}"

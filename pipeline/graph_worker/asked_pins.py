@@ -6,7 +6,8 @@ the pin. Both hold the lock of the graph here.
 
 from collections.abc import Callable
 
-from .pinned import PinAnswer, PinAsked, PinnedAs, PinnedQueue
+from ..state_machine.instructions import Pin
+from .pinned import PinAnswer, PinnedAs, PinnedQueue
 
 
 class AskedPins:
@@ -21,13 +22,13 @@ class AskedPins:
     def __init__(self, graphs: PinnedQueue) -> None:
         self._graphs = graphs
         #: Those where the graph stands that are made.
-        self._here: set[PinAsked] = set()
+        self._here: set[Pin] = set()
         #: What those who asked are to be told, an error where a pin has failed.
-        self._answers: dict[PinAsked, PinAnswer | Exception] = {}
+        self._answers: dict[Pin, PinAnswer | Exception] = {}
         #: Graphs beside which there was no room for the one that is to be made; None: not tried.
         self._room: int | None = None
 
-    def is_made(self, asked: PinAsked, make: Callable[[PinAsked], PinnedAs | None]) -> bool:
+    def is_made(self, asked: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
         """Whether the graph, which stands at the boundary, is pinned; tried again at each call.
 
         False where there is no room, or it has failed, which its asker is told.
@@ -53,7 +54,7 @@ class AskedPins:
         self._room = None
         return True
 
-    def answer(self, asked: PinAsked) -> PinAnswer | None:
+    def answer(self, asked: Pin) -> PinAnswer | None:
         """What to tell who asked, whose pin it is no more then; None: nothing yet.
 
         Raises the error with which it has failed, each time: no batch may go past it.
@@ -64,7 +65,7 @@ class AskedPins:
         self._answers.pop(asked, None)
         return answer
 
-    def renew(self, asked: PinAsked) -> None:
+    def renew(self, asked: Pin) -> None:
         """It is asked for: one that was alike, if there was one and it is told, was another."""
         if asked not in self._answers:
             self._here.discard(asked)

@@ -85,23 +85,6 @@ def is_copied_at_once(graph: DynamicGraph) -> bool:
     return graph.engine == "host" and not shares and is_hashed_by_client(graph)
 
 
-@dataclass(frozen=True)
-class PinAsked:
-    """What the graph of a boundary is to be pinned for.
-
-    No two that are alike are asked for at once.
-    """
-
-    #: First batch that the graph does not have.
-    boundary: int
-    #: Whether results are computed of it, and whether it is copied for a checkpoint then. With the
-    #: last of them it is let go of.
-    results: bool
-    checkpoint: bool
-    #: Whether batches are to go on meanwhile, if there is room for that.
-    epoch: bool
-
-
 #: What was kept: a copy, beside which batches are applied; the graph itself; or nothing, for the
 #: graph never stood there.
 PinnedAs = Literal["epoch", "graph", "missed"]
@@ -109,7 +92,7 @@ PinnedAs = Literal["epoch", "graph", "missed"]
 
 @dataclass(frozen=True)
 class PinAnswer:
-    """What has become of a `PinAsked`."""
+    """What has become of a `Pin`."""
 
     kept: PinnedAs
     #: Graphs beside which there was no room for it, so that it waited for the oldest of them; None:

@@ -26,16 +26,19 @@ class Pin:
     """Keep the graph as it is when it stands at a boundary, and compute the results due there.
 
     Answered by Pinned, and by Analysed behind it if there are results; by neither where a batch
-    before the boundary cannot be applied. What the graph is kept for says until when.
+    before the boundary cannot be applied. When all that it is kept for is there, it is let go of.
+
+    The actor gets it as it is. No two that are equal are asked for at once.
     """
 
     generation: int
+    #: First batch that the graph does not have.
     boundary: int
     #: Names of the results that are due.
     results: tuple[str, ...]
     #: Whether a checkpoint is due: the graph is copied when the results are there.
     checkpoint: bool
-    #: Whether batches follow, or may, so that an epoch is wanted.
+    #: Whether batches follow, or may, so that an epoch is wanted, if there is room for one.
     epoch: bool
 
 

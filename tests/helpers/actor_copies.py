@@ -5,12 +5,18 @@ from typing import Any
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.findings import Asked, Findings
-from graphtide.pipeline.graph_worker.pinned import Copy, PinAsked, PinnedAs
+from graphtide.pipeline.graph_worker.pinned import Copy, PinnedAs
+from graphtide.pipeline.state_machine.instructions import Pin
+
+
+def asked_pin(boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> Pin:
+    """What the actor is asked for; whatever results are due, they are computed apart from it."""
+    return Pin(0, boundary, ("any",) if results else (), checkpoint, epoch)
 
 
 def pin(actor: GraphActor, boundary: int, **purpose: bool) -> PinnedAs:
     """Pin the graph of a boundary; returns as what."""
-    return actor.pin(PinAsked(boundary, **purpose)).kept
+    return actor.pin(asked_pin(boundary, **purpose)).kept
 
 
 def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actor_copies import analysed, batch_ids, copied, findings, hash_of, pin, whole
+from actor_copies import analysed, asked_pin, batch_ids, copied, findings, hash_of, pin, whole
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosedError
 from graphtide.gpu_core.face.graph_reader import GraphReader
@@ -32,7 +32,7 @@ from graphtide.pipeline.graph_worker.findings import (
 )
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
-from graphtide.pipeline.graph_worker.pinned import PinAnswer, PinAsked
+from graphtide.pipeline.graph_worker.pinned import PinAnswer
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, SharedArrays, open_arrays
 from graphtide.pipeline.monitoring import worker_metrics as monitoring
 from graphtide.pipeline.time_window import TimeWindow
@@ -359,7 +359,7 @@ def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.Monke
 def test_a_batch_does_not_overtake_the_pin_that_it_comes_behind() -> None:
     """Neither where it is there first, nor where another thread asks for the pin at once."""
     actor = GraphActor({}, 0, None)
-    asked = [PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
+    asked = [asked_pin(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
     actor.apply(1, LoadedBatch(one_edge(1)), asked[0])
     actor.apply(2, LoadedBatch(one_edge(2)), asked[1])
     assert actor.apply(0, LoadedBatch(one_edge(0))).boundary == 3
@@ -385,7 +385,7 @@ class Crowded:
         monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
         #: Of the boundaries behind batch 0 and behind batch 1.
         self.asked = [
-            PinAsked(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
+            asked_pin(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
         ]
 
     def applied(self, pool: ThreadPoolExecutor) -> Future[Notice]:
@@ -464,7 +464,7 @@ def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
         raise CorruptImageError(msg)
 
     monkeypatch.setattr(DynamicGraph, "pin", pin_graph)
-    asked = PinAsked(1, results=True, checkpoint=False, epoch=True)
+    asked = asked_pin(1, results=True, checkpoint=False, epoch=True)
     with ThreadPoolExecutor(1) as pool:
         applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
         with pytest.raises(CorruptImageError, match="a page is in two runs"):

@@ -40,7 +40,6 @@ from graphtide.pipeline.graph_worker.handover import (
 )
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
-from graphtide.pipeline.graph_worker.pinned import PinAsked
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
@@ -50,6 +49,7 @@ from graphtide.pipeline.graph_worker.ring import (
     is_reachable,
 )
 from graphtide.pipeline.ingest import run
+from graphtide.pipeline.state_machine.instructions import Pin
 from waiting import wait_until
 
 SIZE = RingSize(slots=3, slot_bytes=1 << 16)
@@ -189,7 +189,7 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     kept: Any
     if what == "analysed":
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
-        asked = PinAsked(0, results=True, checkpoint=False, epoch=True)
+        asked = Pin(0, 0, ("pagerank",), checkpoint=False, epoch=True)
         results = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
         kept = tasks.pin_and_analyse("graph", 0, asked, results)
         assert "max_iter" in kept.findings.failed["pagerank"]
