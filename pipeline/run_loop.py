@@ -211,19 +211,17 @@ class RunLoop:
         match instruction:
             case StartGraph(generation):
                 self._report(self._start_graph(generation))
-            case Pin(_, boundary, results):
-                if not results:
-                    self._ask("pin", tasks.pin_graph, boundary, instruction, executor="default")
-                    return
-                if not instruction.epoch:
+            case Pin(_, boundary, results, epoch=epoch):
+                if results and not epoch:
                     self._progress("analytics")
                 wanted = self._files.asked(results, boundary)
-                analyse = partial(tasks.pin_and_analyse, share=self._shares)
-                self._ask("analytics", analyse, boundary, instruction, wanted, executor="default")
+                pin = partial(tasks.pin_graph, share=self._shares)
+                kind = "analytics" if results else "pin"
+                self._ask(kind, boundary, pin, instruction, wanted, executor="default")
             case Capture(_, boundary):
                 self._progress("checkpoint")
                 copy = partial(tasks.copy_pinned, share=self._shares)
-                self._ask("checkpoint", copy, boundary, executor="default")
+                self._ask("checkpoint", boundary, copy, boundary, executor="default")
             case WriteResults(boundary):
                 write = self._files.write_results
                 self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
@@ -340,14 +338,14 @@ class RunLoop:
     def _ask(
         self,
         kind: str,
-        task: Callable[..., Any],
         boundary: int,
+        task: Callable[..., Any],
         *arguments: Any,
         executor: str = "actor",
     ) -> None:
         """Run a task beside the actor, and fetch what it brings."""
         assert self._tasks is not None
-        self._tasks.submit(kind, boundary, task, boundary, *arguments, executor=executor)
+        self._tasks.submit(kind, boundary, task, *arguments, executor=executor)
         self._fetch(kind, boundary)
 
     def _fetch(self, kind: str, number: int) -> None:
@@ -435,7 +433,7 @@ class RunLoop:
         try:
             findings = shared.opened()
         except OSError:
-            self._ask("findings", tasks.send_findings, boundary)
+            self._ask("findings", boundary, tasks.send_findings, boundary)
             return None
         return self._analysed(generation, boundary, findings, is_shared=True)
 
@@ -460,7 +458,7 @@ class RunLoop:
             try:
                 arrays = open_arrays(arrays)
             except OSError:
-                self._ask("arrays", tasks.send_copy, boundary)
+                self._ask("arrays", boundary, tasks.send_copy, boundary)
                 return None
         self._arrays = arrays
         self._tasks.submit_and_forget("let_go", boundary, tasks.let_go_of_copy)

@@ -114,27 +114,24 @@ def apply_batch(
     return notice
 
 
-def pin_graph(actor_key: str, boundary: int, asked: Pin) -> PinAnswer:
-    """Keep the graph when it stands at a boundary; returns in which form."""
-    with _errors_forget_the_graph():
-        return _actor_beside(actor_key).pin(asked)
-
-
-def pin_and_analyse(
-    actor_key: str,
-    boundary: int,
-    asked: Pin,
-    results: Mapping[str, Asked],
-    *,
-    share: bool = False,
+def pin_graph(
+    actor_key: str, pin: Pin, wanted: Mapping[str, Asked], *, share: bool = False
 ) -> PinAnswer:
-    """Keep the graph when it stands at a boundary, and compute results of it, beside the actor."""
+    """Keep the graph as a pin asks, and compute its results, if any, beside the actor.
+
+    Parameters
+    ----------
+    wanted
+        What to compute for ``pin.results``, but for those that are on disk already.
+    share
+        As of `PinnedReads.analyse`.
+    """
     with _errors_forget_the_graph():
         actor = _actor_beside(actor_key)
-        answer = actor.pin(asked)
-        if answer.kept == "missed":
+        answer = actor.pin(pin)
+        if answer.kept == "missed" or not pin.results:
             return answer
-        return replace(answer, findings=actor.reads.analyse(boundary, results, share=share))
+        return replace(answer, findings=actor.reads.analyse(pin.boundary, wanted, share=share))
 
 
 def send_findings(actor_key: str, boundary: int) -> Findings:

@@ -191,7 +191,7 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
         asked = Pin(0, 0, ("pagerank",), checkpoint=False, epoch=True)
         results = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
-        kept = tasks.pin_and_analyse("graph", 0, asked, results)
+        kept = tasks.pin_graph("graph", asked, results)
         assert "max_iter" in kept.findings.failed["pagerank"]
     else:
         if what == "broken":
