@@ -69,6 +69,9 @@ _NUMBERS_SECONDS = 0.1
 #: Seconds without any event after which the workers are recounted.
 _QUIET_SECONDS = 5.0
 
+#: Takes what a task has brought: generation, number of the task, result; returns an event, or None.
+Answered = Callable[[int, int, Any], Event | None]
+
 
 class RunLoop:
     """Performs the instructions of one lifecycle on one cluster."""
@@ -217,11 +220,17 @@ class RunLoop:
                 wanted = self._files.asked(results, boundary)
                 pin = partial(tasks.pin_graph, share=self._shares)
                 kind = "analytics" if results else "pin"
-                self._ask(kind, boundary, pin, instruction, wanted, executor="default")
+                self._ask(
+                    kind, boundary, pin, instruction, wanted, answered=self._pinned,
+                    executor="default",
+                )  # fmt: skip
             case Capture(_, boundary):
                 self._progress("checkpoint")
                 copy = partial(tasks.copy_pinned, share=self._shares)
-                self._ask("checkpoint", boundary, copy, boundary, executor="default")
+                self._ask(
+                    "checkpoint", boundary, copy, boundary, answered=self._copy_made,
+                    executor="default",
+                )  # fmt: skip
             case WriteResults(boundary):
                 write = self._files.write_results
                 self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
@@ -316,8 +325,12 @@ class RunLoop:
             self._tasks.drop("apply", batch_id)
         else:
             self._notice_due = time.monotonic() + _NUMBERS_SECONDS
-            self._fetch("apply", batch_id)
+            self._fetch("apply", batch_id, self._apply_answered)
         return self._taken(generation, batch_id) if is_taken else None
+
+    def _apply_answered(self, generation: int, batch_id: int, notice: Notice) -> Event:
+        self._hear(notice)
+        return self._taken(generation, batch_id)
 
     def _taken(self, generation: int, batch_id: int) -> Event:
         """The actor has a batch; so the graph has all before the first that it has not."""
@@ -341,21 +354,23 @@ class RunLoop:
         boundary: int,
         task: Callable[..., Any],
         *arguments: Any,
+        answered: Answered,
         executor: str = "actor",
     ) -> None:
-        """Run a task beside the actor, and fetch what it brings."""
+        """Run a task beside the actor; ``answered`` makes an event of what it brings."""
         assert self._tasks is not None
         self._tasks.submit(kind, boundary, task, *arguments, executor=executor)
-        self._fetch(kind, boundary)
+        self._fetch(kind, boundary, answered)
 
-    def _fetch(self, kind: str, number: int) -> None:
-        """Make an event of the result of a task beside the actor, when it has ended."""
+    def _fetch(self, kind: str, number: int, answered: Answered) -> None:
+        """Have the loop call ``answered`` with the result of a task, when that has ended."""
         assert self._tasks is not None
-        ended = partial(self._graph_task_ended, self._tasks.generation.number, kind, number)
+        generation = self._tasks.generation.number
+        ended = partial(self._graph_task_ended, generation, kind, number, answered)
         self._tasks.fetch(kind, number, lambda answer: self._ended.put(partial(ended, answer)))
 
     def _graph_task_ended(
-        self, generation: int, kind: str, number: int, answer: Answer
+        self, generation: int, kind: str, number: int, answered: Answered, answer: Answer
     ) -> Event | None:
         if self._tasks is None or self._tasks.generation.number != generation:
             return None
@@ -364,7 +379,7 @@ class RunLoop:
             return events.GraphLost(generation, "the scheduler went away")
         error = answer.exception()
         if error is None:
-            return self._answered(generation, kind, number, answer.result())
+            return answered(generation, number, answer.result())
         if isinstance(error, GraphStoppedError):
             return self._stopped(generation, error.notice)
         file = self._files.shown(number) if kind == "apply" else ""
@@ -374,25 +389,6 @@ class RunLoop:
         if kind == "apply":
             return events.BatchFailed(generation, number, error)
         return events.GraphFailed(generation, error)
-
-    def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event | None:
-        match kind:
-            case "apply":
-                self._hear(answer)
-                return self._taken(generation, number)
-            case "pin" | "analytics":
-                self._pinned(generation, number, answer)
-                return None
-            case "findings":
-                return self._analysed(generation, number, answer, is_shared=True)
-            case "checkpoint":
-                self._copy = answer
-                if answer.notice is not None:
-                    # Of the last batches before it no answer may have been fetched.
-                    self._hear(answer.notice)
-                return self._copied(generation, number, answer.arrays)
-            case _:
-                return self._copied(generation, number, answer)
 
     def _hear(self, notice: Notice) -> None:
         """Take note of how the graph stands; two notices may be on their way at once."""
@@ -433,7 +429,8 @@ class RunLoop:
         try:
             findings = shared.opened()
         except OSError:
-            self._ask("findings", boundary, tasks.send_findings, boundary)
+            answered = partial(self._analysed, is_shared=True)
+            self._ask("findings", boundary, tasks.send_findings, boundary, answered=answered)
             return None
         return self._analysed(generation, boundary, findings, is_shared=True)
 
@@ -449,6 +446,13 @@ class RunLoop:
         self._painter.failed(findings.failures(boundary - 1))
         return events.Analysed(generation, boundary, findings.has_columns)
 
+    def _copy_made(self, generation: int, boundary: int, copy: Copy) -> Event | None:
+        self._copy = copy
+        if copy.notice is not None:
+            # Of the last batches before it no answer may have been fetched.
+            self._hear(copy.notice)
+        return self._copied(generation, boundary, copy.arrays)
+
     def _copied(
         self, generation: int, boundary: int, arrays: Arrays | ArraysAddress
     ) -> Event | None:
@@ -458,7 +462,7 @@ class RunLoop:
             try:
                 arrays = open_arrays(arrays)
             except OSError:
-                self._ask("arrays", boundary, tasks.send_copy, boundary)
+                self._ask("arrays", boundary, tasks.send_copy, boundary, answered=self._copied)
                 return None
         self._arrays = arrays
         self._tasks.submit_and_forget("let_go", boundary, tasks.let_go_of_copy)
