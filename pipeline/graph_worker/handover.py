@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...gpu_core.batch.raw_rows import raw_bytes
-from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.image.memory_size import memory_bytes
 from ...gpu_core.records import record_named
 from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
@@ -152,13 +151,6 @@ def hand_over(batch: Batch, batch_id: int, slot: RingSlot | None) -> Parcel:
     return ticket or batch
 
 
-def _is_met_on_host(batch: Batch) -> bool:
-    """Whether the graph looks at the batch before it goes to a GPU: at names, or properties."""
-    return isinstance(batch, UpdateBatch) and (
-        batch.names is not None or bool(batch.put_values) or bool(batch.put_vertex_values)
-    )
-
-
 class RingSlots:
     """Assignment of slots to batches, on the client; of one generation.
 
@@ -259,19 +251,16 @@ class Inbox:
             self._ring_of(parcel).check(parcel)
 
     def open(self, parcel: Parcel) -> "Batch | SentBatch":
-        """Unpack a batch for the graph; where that is on a GPU, the batch is on its way there.
+        """Unpack a batch for the graph; where there is a feed, the batch is on its way to a GPU.
 
         It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.
         """
-        if not isinstance(parcel, Ticket):
-            return (
-                parcel if self._feed is None or _is_met_on_host(parcel) else self._feed.send(parcel)
-            )
-        ring = self._ring_of(parcel)
-        batch = ring.read(parcel)
-        if self._feed is None or _is_met_on_host(batch):
+        batch = self._ring_of(parcel).read(parcel) if isinstance(parcel, Ticket) else parcel
+        if self._feed is None:
             return batch
-        self._feed.lock(ring.memory_of(parcel), ring.address.slot_bytes)
+        if isinstance(parcel, Ticket):
+            ring = self._ring_of(parcel)
+            self._feed.lock(ring.memory_of(parcel), ring.address.slot_bytes)
         return self._feed.send(batch)
 
     def advance(self, boundary: int, applied: Parcel) -> None:

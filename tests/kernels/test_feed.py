@@ -182,6 +182,18 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
     assert copy.routes == {"ring": 6, "dask": 6}
 
 
+def test_names_stay_on_the_host_until_the_graph_has_looked_at_them(emulated_device: Any) -> None:
+    """So such batches are not sent ahead, whether they are early or not."""
+    kind: dict[str, Any] = {"ids": "string"}
+    actor = GraphActor({"engine": "cuda", **kind}, 0, None, RingSize(4, 1 << 16))
+    slots = RingSlots(actor.ring if not isinstance(actor.ring, str) else None)
+    for batch_id, names in ((1, ["c", "d"]), (0, ["a", "b"])):
+        batch = UpdateBatch.from_rows(None, names[:1], names[1:], **kind)
+        actor.apply(batch_id, LoadedBatch(hand_over(batch, batch_id, slots.take(batch_id))))
+    assert sorted(actor._graph.vertices()) == ["a", "b", "c", "d"]
+    assert copied(actor, 2).routes == {"ring": 2}
+
+
 def test_a_batch_that_is_refused_ahead_is_refused_in_its_turn(actor: GraphActor) -> None:
     bad = UpdateBatch.from_rows(None, np.array([-4]), np.array([1]), batch_id=1)
     assert actor.apply(1, LoadedBatch(bad)).error is None
