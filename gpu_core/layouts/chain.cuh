@@ -1,6 +1,5 @@
 // chain.cuh -- the layout `chain`: the formulas of chain.py, for kernels.
 //
-// Part of     pages.cuh, which asks them of whatever layout has pages
 // Host twin   gpu_core/layouts/chain.py, same names and arithmetic; tests hold the two together
 #pragma once
 

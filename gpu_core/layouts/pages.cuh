@@ -1,6 +1,5 @@
 // pages.cuh -- adjacencies on pages of one size, whatever layout links them.
 //
-// Part of     the segmented update path (cuda/update/pages/segmented.cuh), and kernels that read any layout
 // Host twin   gpu_core/layouts/pages.py, same names and arithmetic; the rules: layout.py
 //
 // A layout says which page names which, and where, in a header with the names of its module and

@@ -1,6 +1,5 @@
 // runs.cuh -- the layout `runs`: the formulas of runs.py, for kernels.
 //
-// Part of     image.cuh
 // Host twin   gpu_core/layouts/runs.py, same names and arithmetic; tests hold the two together
 #pragma once
 

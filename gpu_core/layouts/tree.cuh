@@ -1,6 +1,5 @@
 // tree.cuh -- the layout `tree`: the formulas of tree.py, for kernels.
 //
-// Part of     pages.cuh, which asks them of whatever layout has pages
 // Host twin   gpu_core/layouts/tree.py, same names and arithmetic; tests hold the two together
 #pragma once
 

@@ -1,6 +1,6 @@
 // aimgraph.cuh -- memory of a graph in aimGraph's data structure, and how its rows are walked.
 //
-// Part of     aimgraph.cu, which says what a row is; aimgraph_pagerank.cu
+// Rows        aimgraph.cu says what a row is
 // Form        LANES threads work at one item: 1, 4, 8, 16, 32 or 128, a block
 #pragma once
 #include "block.cuh"

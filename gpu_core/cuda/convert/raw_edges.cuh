@@ -1,6 +1,5 @@
 // raw_edges.cuh -- sorted raw edge rows, and the CSR lists made of them.
 //
-// Part of     raw_edges.cu and edge_buckets.cu
 // Keys        narrow: src | dst | tail, relative to the smallest ids, `dst_bits` and `tail_bits` wide
 //             wide: src alone, and `wide_dst` the destinations by row
 // Tail        position of the row << 1 | is insert; what is not needed of it is left out. It is the

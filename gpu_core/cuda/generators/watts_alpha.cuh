@@ -1,6 +1,5 @@
 // watts_alpha.cuh -- a growing graph of Watts' alpha model: its memory, random draws and edges.
 //
-// Part of     watts_alpha.cu
 // Host twin   gpu_core/generators/watts_alpha_kernels.py: same draws from the same words, and doubles
 //             that are added up in the same order, so the same graph
 // Rows        row v is columns[begin[v] … begin[v] + degree[v]); it has room for room[v], 0 or a power

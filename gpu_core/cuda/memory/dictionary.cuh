@@ -1,6 +1,5 @@
 // dictionary.cuh -- users' ids to vertex indices: the hash table and its probe sequence.
 //
-// Part of     dictionary.cu
 // Host twin   gpu_core/host/memory/dictionary.py: the same table, bit by bit
 //
 // Open addressing with linear probing. A slot holds a vertex index, NONE where it is free; the id

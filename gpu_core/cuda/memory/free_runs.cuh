@@ -1,7 +1,5 @@
 // free_runs.cuh -- free runs of pages: enter a run, find the run that was allocated.
 //
-// Part of     buddies.cu, ledger.cuh, merge_rows.cuh, segmented.cuh, and so kernels that allocate runs, free
-//             them or use them
 // Host twin   gpu_core/image/free_runs.py, which describes counts and bit trees in the table
 // Order       setting bits commutes, and so do sums: no order of threads shows in the table
 //

@@ -1,6 +1,5 @@
 // ledger.cuh -- which runs a demand gets, from the free-run counts alone; same order as image/free_runs.py.
 //
-// Part of     allocate_demand, allocate_groups (free_runs.cu), apply_few_rows (few_rows.cu)
 // Host twin   gpu_core/image/free_runs.py, take_runs called from the largest class down
 //
 // A demand is allocated class by class from the largest down: lowest free runs of the class itself,

@@ -1,6 +1,5 @@
 // lowest_runs.cuh -- allocate the lowest runs of one tree, by one block.
 //
-// Part of     allocate_demand (free_runs.cu), apply_few_rows (few_rows.cu)
 // Host twin   gpu_core/image/free_runs.py: same runs, in the same order
 // Method      down the levels of the tree, with a list of the lowest words that are not empty, never
 //             longer than the runs that are wanted

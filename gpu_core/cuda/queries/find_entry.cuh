@@ -1,6 +1,4 @@
 // find_entry.cuh -- where the entry of an edge lies, by binary search in the row of its source.
-//
-// Part of     queries.cu, changes.cu
 #pragma once
 #include "pages.cuh"
 

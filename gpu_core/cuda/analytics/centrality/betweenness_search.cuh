@@ -1,7 +1,5 @@
 // betweenness_search.cuh -- what searches from many sources at once write: bundles, cells, levels.
 //
-// Part of     betweenness_stages.cuh
-//
 // Bundle      up to SLOTS sources that are searched from together: a row is walked once for all of them, and
 //             a mask of bits says for which
 // Cells       arrays of masks have a cell for each vertex of a bundle, `bundle * rows + vertex`; those of

@@ -1,7 +1,7 @@
 // betweenness_stages.cuh -- one level of the searches, forward or backward: walk rows for bundles of sources.
 //
-// Part of     betweenness_centrality.cu, which says what the stages are and in which order they come. Bundles
-//             of sources, and cells: betweenness_search.cuh
+// Stages      betweenness_centrality.cu says what they are and in which order they come. Bundles of
+//             sources, and cells: betweenness_search.cuh
 //
 // Rows        a short one is walked by a *team* of TEAM lanes, each of which has two sources of a bundle; a
 //             longer one by a warp, four teams; parts of PART_ENTRIES of still longer ones by a warp each

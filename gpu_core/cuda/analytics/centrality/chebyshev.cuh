@@ -2,7 +2,6 @@
 //
 //     x' = G x + b (G x - x_before)       a plain step: b = 0
 //
-// Part of     pagerank_step.cuh
 // Host twin   gpu_core/host/analytics/centrality/chebyshev.py, which says why; same formulas in the same precision
 //
 // One thread of step k plans step k + 1, out of residuals of steps up to k - 1, while others sum up rows. So

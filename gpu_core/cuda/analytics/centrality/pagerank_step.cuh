@@ -1,7 +1,7 @@
 // pagerank_step.cuh -- one step of PageRank but for the sums of rows: what is kept from step to step, what
 // becomes of a row's sum, and when steps end.
 //
-// Part of     pagerank.cu, whose head has the formulas; pagerank_start.cu has the numbers of fixed point
+// Formulas    at the head of pagerank.cu; numbers of fixed point: pagerank_start.cu
 // Host twin   gpu_core/host/analytics/centrality/pagerank.py
 //
 // A kernel makes a `Step` of a `Pull`, and asks `is_over`; it calls `prepare` and `finish` for each row, and

@@ -1,7 +1,5 @@
 // forest.cuh -- state of maintained components: roots, levels, and queues of rows of both directions.
 //
-// Part of     maintained_components.cu
-//
 // Level       u32 by vertex index; UNPROVEN: the vertex has no neighbor below it, or none that is proven.
 //             A compare-and-swap gives or takes a level, so one thread alone has done it, and a thread that reads a
 //             level may build on it. Roots and levels are read past the L1 cache.

@@ -1,6 +1,5 @@
 // found_triangles.cuh -- triangles with changed edges, once found: which of them count, and where.
 //
-// Part of     maintained_triangles.cu, hub_pairs.cu
 // Reads       keys     u64[pairs], lower end << 32 | higher end, increasing: the pairs with changed edges
 #pragma once
 #include "pairs.cuh"

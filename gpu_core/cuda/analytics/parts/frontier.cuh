@@ -1,9 +1,5 @@
 // frontier.cuh -- operators on a frontier: along its edges, over its vertices, into the next one; rounds of them.
 //
-// Part of     betweenness_centrality.cu, bfs.cu, core_number.cu, greedy_coloring.cu, label_propagation.cu,
-//             maintained_components.cu (forest.cuh), sssp.cu, strongly_connected_components.cu,
-//             weakly_connected_components.cu; message_rows.cuh, and so operators and programs of users
-//
 // Operators   `for_edges`, `for_vertices`; `queue_vertices` and `append_vertices` filter, into a queue or
 //             a list. Those of users (for_edges.cuh, for_vertices.cuh) are these, with functions of theirs
 // Together    a small level has few entries a thread, and each takes a chain of reads that wait for one

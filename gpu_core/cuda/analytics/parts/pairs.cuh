@@ -1,6 +1,5 @@
 // pairs.cuh -- common neighbors of pairs: entries of the shorter row, searched for in the longer one.
 //
-// Part of     common_neighbors.cu, found_triangles.cuh, pairs.cu
 // Caller      gpu_core/cuda/analytics/parts/pairs.py
 //
 // Keys        u64 of each pair: one vertex above 32 bits, the other below; in the order of the pairs, or

@@ -1,6 +1,5 @@
 // slices.cuh -- sliced CSR (SELL): 32 adjacent rows interleaved, so that each lane sums one row.
 //
-// Part of     slices.cu, katz_centrality.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/slices.py
 // Launch      SLICE_THREADS threads a block, `chunk_blocks` blocks and one for every BLOCK_SLICES slices
 //

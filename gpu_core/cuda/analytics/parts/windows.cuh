@@ -1,6 +1,5 @@
 // windows.cuh -- a CSR by vertex index cut into windows of equal cost, for one block each.
 //
-// Part of     compact_rows.cu, oriented_edges.cu
 // Host twin   gpu_core/host/analytics/parts/compact_rows.py
 // Launch      WINDOW_THREADS threads a block, a block a window
 //

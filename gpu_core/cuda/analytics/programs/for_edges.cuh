@@ -1,6 +1,6 @@
 // for_edges.cuh -- an operator along the edges of a frontier: messages, combined at their targets.
 //
-// Part of     texts that operator_text.py writes: they define the operator, then name this header
+// Included    by texts that operator_text.py writes, after what they define
 // Caller      gpu_core/cuda/analytics/programs/operators.py
 // Host twin   gpu_core/host/analytics/programs/edge_kernels.py: the same values, bit for bit
 //

@@ -1,6 +1,6 @@
 // for_vertices.cuh -- an operator over the vertices of a frontier: it writes their state, or filters them.
 //
-// Part of     texts that operator_text.py writes: they define the operator, then name this header
+// Included    by texts that operator_text.py writes, after what they define
 // Caller      gpu_core/cuda/analytics/programs/operators.py
 // Host twin   gpu_core/host/analytics/programs/vertex_kernels.py: the same values, bit for bit
 //

@@ -1,6 +1,5 @@
 // message_rows.cuh -- rows that messages follow, with the weights of their entries.
 //
-// Part of     messages.cuh, program_run.cuh, for_vertices.cuh
 // Twin        `_MESSAGE_ROWS` in gpu_core/cuda/analytics/programs/message_rows.py
 #pragma once
 #include "floats.cuh"

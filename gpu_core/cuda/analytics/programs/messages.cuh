@@ -1,7 +1,5 @@
 // messages.cuh -- messages to vertices: combined where they arrive; a vertex that is sent any is listed once.
 //
-// Part of     programs.cuh, for_edges.cuh
-//
 // Needs       Message, Word    f64, f32, i64 or i32; the unsigned type of its size
 //             both             what two messages are together, in whatever order
 //             IS_SUM_OF_WHOLES

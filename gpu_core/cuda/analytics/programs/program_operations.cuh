@@ -1,6 +1,6 @@
 // program_operations.cuh -- functions that translated programs call, on the device.
 //
-// Part of     texts that program_text.py writes
+// Included    by texts that program_text.py writes
 // Host twin   gpu_core/host/analytics/programs/program_operations.py: functions of the same names
 // Meaning     gpu_core/programs/operations.py
 #pragma once

@@ -1,6 +1,6 @@
 // program_run.cuh -- state and arrays of a run of a program, and sums over vertices.
 //
-// Part of     programs.cuh, which says what the program defines
+// Needs       what a program defines: programs.cuh lists it
 //
 // Run         where it stands is a `State`; after each superstep one thread makes up how the next one is
 //             to be run (`end_superstep`), so that the host need not know. A launch that finds another

@@ -1,6 +1,6 @@
 // programs.cuh -- supersteps of a user's program: messages pushed or pulled, combined, applied.
 //
-// Part of     texts that program_text.py writes: they define the program, then name this header
+// Included    by texts that program_text.py writes, after what they define
 // Caller      gpu_core/cuda/analytics/programs/programs.py
 // Host twin   gpu_core/host/analytics/programs/programs.py: the same values, bit for bit
 //

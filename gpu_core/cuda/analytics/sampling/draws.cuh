@@ -1,6 +1,5 @@
 // draws.cuh -- counter-based random draws within kernels.
 //
-// Part of     random_walks.cu, neighbor_sampling.cu
 // Host twin   gpu_core/host/analytics/sampling/draws.py; same formulas in the same precision, so the same bits
 //
 // The words are those of gpu_core/generators/counter_random.py: a hash of where a stream starts and of the

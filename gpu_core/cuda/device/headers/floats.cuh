@@ -1,7 +1,5 @@
 // floats.cuh -- arithmetic with float32 that keeps the smallest numbers.
 //
-// Part of     what reads weights as float32, rounds to them, or adds them up
-//
 // CuPy has NVRTC take floats below 2^-126 for 0 (-ftz=true, behind whatever options it is given), and edges
 // may have such weights. What is written in assembler is compiled as it stands.
 #pragma once

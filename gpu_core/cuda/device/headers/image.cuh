@@ -1,6 +1,5 @@
 // image.cuh -- the arena image in kernels: constants, Shape, and the layout.
 //
-// Part of     every kernel that reads or writes the image
 // Host twin   gpu_core/layouts/__init__.py, same names and arithmetic
 // Numbers     constants.cuh, generated: gpu_core/cuda/device/compile.py
 //

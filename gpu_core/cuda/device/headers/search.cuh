@@ -1,6 +1,4 @@
 // search.cuh -- binary search, by any test that holds for the first items of a range and no others.
-//
-// Part of     kernels that look for a key among keys in order
 #pragma once
 #include "block.cuh"
 

@@ -1,8 +1,7 @@
 // tile_items.cuh -- items of any length cut into tiles of equal size: the item at a position.
 //
-// Part of     kernels with a position a thread (expired.cu, paged_rows.cu, pairs.cuh,
-//             segmented_commit.cu, segmented_plan.cu, vertex_numbers.cu), where items may be empty
-// Needs       `starts`, which grow; item i has the positions from starts[i] to starts[i + 1] - 1
+// Needs       `starts`, which grow, or stay where an item is empty; item i has the positions from
+//             starts[i] to starts[i + 1] - 1
 #pragma once
 #include "block.cuh"
 

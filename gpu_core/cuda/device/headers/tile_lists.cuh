@@ -1,7 +1,6 @@
 // tile_lists.cuh -- items of one kind, listed in their order: counted tile by tile in one launch, written in
 // the next.
 //
-// Part of     changes.cu, maintained_triangles.cu
 // Launch      LIST_THREADS threads, a block for a tile of LIST_ITEMS items, both times
 // Before      i64[blocks + 1]: items of the kind in the tiles before each, and in all
 #pragma once

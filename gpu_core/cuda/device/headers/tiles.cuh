@@ -1,7 +1,6 @@
 // tiles.cuh -- entries of a CSR cut into tiles of equal size, and the row of each entry.
 //
-// Part of     kernels that work entry by entry on rows of any length (vertices.cu, dictionary.cu,
-//             deltas.cu, raw_edges.cu): a row of a million entries is spread over many blocks
+// Rows        of any length: one of a million entries is spread over many blocks
 // Launch      TILE_THREADS threads a block, a block a tile
 // Needs       indptr[0] == 0, no row empty
 #pragma once

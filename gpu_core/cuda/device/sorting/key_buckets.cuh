@@ -1,6 +1,5 @@
 // key_buckets.cuh -- buckets of keys that one block sorts in registers and shared memory.
 //
-// Part of     edge_buckets.cu and row_buckets.cu, whose blocks sort a bucket and go on with it
 // Needs       keys in the order of their uppermost bits, by which they are partitioned
 // Host side   gpu_core/cuda/device/sorting/key_buckets.py
 #pragma once

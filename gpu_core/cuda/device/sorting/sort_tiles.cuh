@@ -1,6 +1,5 @@
 // sort_tiles.cuh -- keys in the registers of a block, ranked by a digit.
 //
-// Part of     sorting.cu; key_buckets.cuh
 // Keeps       the order of keys whose digits agree
 #pragma once
 #include "sorting.cuh"

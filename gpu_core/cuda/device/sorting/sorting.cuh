@@ -1,7 +1,5 @@
 // sorting.cuh -- digit counts of a radix pass, to be fused into other kernels.
 //
-// Part of     sort_tiles.cuh, and kernels that write the keys of a sort and count their first digit on
-//             the way (deltas.cu, raw_edges.cu)
 // Launch      SORT_THREADS threads a block; block b owns keys [b * portion, (b + 1) * portion)
 // Scratch     counts   u32[blocks * DIGITS]     groups  u32[groups of GROUP_BLOCKS blocks * DIGITS]
 //             tickets  u32[1 + groups], 0 before and after

@@ -1,6 +1,5 @@
 // deltas.cuh -- sort keys of the entries of a delta, and the arrays unpacked from them.
 //
-// Part of     deltas.cu and row_buckets.cu
 // Keys        row | column | kind | number, from the top: `bits` bits each for row and column,
 //             `kind_bits` (2, or 0 where all entries are of one kind), `number_bits` for the number
 //             of the put (0 where it travels as a value of the sort, or not at all)

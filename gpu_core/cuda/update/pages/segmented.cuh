@@ -1,6 +1,5 @@
 // segmented.cuh -- updates of rows on pages: what planning and writing share.
 //
-// Part of     segmented_plan.cu, segmented_settled.cu, segmented_commit.cu
 // Caller      gpu_core/cuda/update/pages/page_launches.py
 // Host twin   gpu_core/host/update/plan.py, commit.py: the same pages for the same batch
 //

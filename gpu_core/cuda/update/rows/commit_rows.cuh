@@ -1,8 +1,7 @@
 // commit_rows.cuh -- write the rows of a tile, their records and the runs that they leave, by one block.
 //
-// Part of     commit_rows (commit.cu), apply_few_rows (few_rows.cu)
 // Reads       one delta of a batch, its plan (plan_rows.cuh), the runs allocated for it
-// Writes      as `commit_rows`
+// Writes      as `commit_rows` (commit.cu)
 //
 // A row that shrinks keeps the half at the low address: its upper pages, where it begins already.
 // Entries of several words go plane by plane, a plane being one word of all entries; planes are

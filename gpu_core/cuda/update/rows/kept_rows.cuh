@@ -1,7 +1,5 @@
 // kept_rows.cuh -- short rows of one-word entries, merged in registers.
 //
-// Part of     plan.cu (how many entries a row has afterwards), commit.cu and segmented_settled.cu (the
-//             row is written)
 // Launch      LANES lanes a row, KEPT columns a lane side by side, all lanes of a warp call
 // Needs       columns side by side and quads of them aligned (`quads_are_aligned`)
 // Method      entries of the batch are applied one by one, as in insertion sort. A new column goes

@@ -1,6 +1,5 @@
 // large_rows.cuh -- long rows that one block writes: merged in place, or new ones copied.
 //
-// Part of     long_rows_commit.cu: commit_long
 // Launch      all threads of a block call for one row; the caller has a barrier between two rows
 // Method      all old columns are staged; each thread looks up entries of the batch and leaves what
 //             they become in shared memory, if old entries need it. The formula: rows.cuh

@@ -1,6 +1,5 @@
 // merge_rows.cuh -- merge a row with its delta, and write it in place or to a new run.
 //
-// Part of     commit_rows.cuh, large_rows.cuh (the merge by a block), segmented_settled.cu
 // Host twin   gpu_core/host/update/commit.py: rewrite_rows
 #pragma once
 #include "free_runs.cuh"

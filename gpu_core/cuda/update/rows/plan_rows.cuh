@@ -1,6 +1,5 @@
 // plan_rows.cuh -- plan the rows of a tile, by one block.
 //
-// Part of     plan_rows (plan.cu), apply_few_rows (few_rows.cu)
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
 // Writes      plan words; the batch's status where it meets a long row that was not expected
 //

@@ -1,6 +1,5 @@
 // put_words.cuh -- which words of an entry a batch writes, and their values.
 //
-// Part of     merge_rows.cuh and segmented_commit.cu
 // Host twin   gpu_core/host/update/entries.py: write_properties
 #pragma once
 #include "rows.cuh"

@@ -1,6 +1,5 @@
 // rows.cuh -- rows of a batch and the positions of their entries: shared by all update kernels.
 //
-// Part of     the apply path: map ids -> deltas -> plan -> allocate -> commit
 // Host twin   gpu_core/host/update/plan.py: plan_rows (what becomes of an entry), is_settled
 //
 // A delta of a batch is a CSR: rows of vertices, entries sorted by (column, kind) within a row.

@@ -1,6 +1,5 @@
 // staged_rows.cuh -- rows merged in shared memory.
 //
-// Part of     plan.cu (how many entries a row has afterwards), commit.cu (the row is written)
 // Launch      LANES lanes a row, all lanes of a warp call; short rows: LANES_SHORT, medium: a warp;
 //             large ones are staged by a block (large_rows.cuh)
 // Method      entries of the batch are looked up LANES at a time; the old entries up to the last of

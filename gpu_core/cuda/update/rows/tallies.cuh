@@ -1,6 +1,5 @@
 // tallies.cuh -- counts of inserted, updated, deleted and missing entries of a batch.
 //
-// Part of     merge_rows.cuh and kept_rows.cuh, for rows that a few threads merge, and segmented.cuh
 // Host twin   gpu_core/host/update/plan.py: Tally
 #pragma once
 #include "rows.cuh"

@@ -1,6 +1,5 @@
 // hub_cache.cuh -- values of the vertices that entries name most often, in shared memory, found by vertex.
 //
-// Part of     hub_cache.cu, katz_centrality.cu
 // Caller      gpu_core/cuda/analytics/parts/hub_cache.py
 //
 // A direct-mapped cache, filled before a step and not changed in it. A slot is for the vertices whose last

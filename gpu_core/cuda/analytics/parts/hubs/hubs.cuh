@@ -1,6 +1,5 @@
 // hubs.cuh -- an order of rows by which what entries name often lies close together.
 //
-// Part of     hubs.cu, slices.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/hubs/hubs.py
 //
 // Half of the entries of a skewed graph name a few thousand *hubs*. What a kernel gathers for each
