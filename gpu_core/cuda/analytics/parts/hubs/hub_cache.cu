@@ -1,6 +1,6 @@
 // hub_cache.cu -- choose the vertex of each slot of a cache (hub_cache.cuh).
 //
-// Caller      gpu_core/cuda/analytics/parts/hub_cache.py
+// Caller      gpu_core/cuda/analytics/parts/hubs/hub_cache.py
 #include "hub_cache.cuh"
 
 constexpr int CHOOSE_THREADS = 256;

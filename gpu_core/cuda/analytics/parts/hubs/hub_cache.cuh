@@ -1,6 +1,6 @@
 // hub_cache.cuh -- values of the vertices that entries name most often, in shared memory, found by vertex.
 //
-// Caller      gpu_core/cuda/analytics/parts/hub_cache.py
+// Caller      gpu_core/cuda/analytics/parts/hubs/hub_cache.py
 //
 // A direct-mapped cache, filled before a step and not changed in it. A slot is for the vertices whose last
 // `bits` bits are its number, and has the value of the one that is named most often. Entries go on naming
