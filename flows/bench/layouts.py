@@ -98,7 +98,7 @@ def bench_layouts(
     for bench in selection.benches(Bench, arm):
         name, plain, scale = bench.name, bench.keys, bench.scale
         neighbors = (1 << scale) * 3 // 4
-        hub = draws.hub_keys(xp, plain, scale, 0, neighbors, 7)
+        hub = draws.hub_keys(xp, plain, scale, neighbors, 7)
         for what, keys in (name, plain), (f"{name}, a hub", xp.concatenate([plain, hub])):
             keys = xp.sort(keys)
             benches = {each: Bench(arms[each], what, keys, scale, repeats) for each in arms}
@@ -106,7 +106,7 @@ def bench_layouts(
                 draw = partial(benches["runs"].fresh, max(keys.size // _SHARE, 1))
                 known = keys
             else:
-                draw = partial(draws.hub_keys, xp, keys, scale, 0, max(neighbors // 16, 1))
+                draw = partial(draws.hub_keys, xp, keys, scale, max(neighbors // 16, 1))
                 known = hub
             half = min(_QUERIES >> 1, known.size)
             others = draw(repeats + 1)[:half]

@@ -103,12 +103,12 @@ class Updates(Bench):
         xp = self.arm.xp
         neighbors = (1 << self.scale) * 3 // 4
         extra, many = max(neighbors // 100, 1), min(size, neighbors // 4)
-        grown = draws.hub_keys(xp, self.keys, self.scale, 0, neighbors, 7)
+        grown = draws.hub_keys(xp, self.keys, self.scale, neighbors, 7)
         keys = xp.sort(xp.concatenate([self.keys, grown]))
         bench = Updates(self.arm, self.name, keys, self.scale, self.repeats)
 
         def some(repeat: int) -> Keys:
-            return draws.hub_keys(xp, keys, self.scale, 0, extra, repeat)
+            return draws.hub_keys(xp, keys, self.scale, extra, repeat)
 
         def others(repeat: int) -> Keys:
             return bench.fresh(size - extra, repeat)
@@ -121,7 +121,7 @@ class Updates(Bench):
         yield bench.insert_and_delete(f"the same and {extra:,} of {label}", both)
         yield bench.insert_and_delete(
             f"{many:,}, all of {label}",
-            lambda repeat: draws.hub_keys(xp, keys, self.scale, 0, many, repeat),
+            lambda repeat: draws.hub_keys(xp, keys, self.scale, many, repeat),
         )
 
 

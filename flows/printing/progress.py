@@ -8,7 +8,6 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
@@ -38,16 +37,11 @@ class ProgressLine:
     ----------
     stream
         Where to write; silent unless it is a terminal.
-    clock
-        Seconds that only grow.
     """
 
-    def __init__(
-        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = self._stream.isatty()
-        self._clock = clock
         self._next_time = float("-inf")
         self._stage = ""
         self._is_shown = False
@@ -69,7 +63,7 @@ class ProgressLine:
         """Write the line, unless it was written a moment ago and the stage is the same."""
         if not self._is_terminal:
             return
-        now = self._clock()
+        now = time.monotonic()
         if progress.stage == self._stage and now < self._next_time:
             return
         self._stage = progress.stage

@@ -155,7 +155,7 @@ def check_schema(
     )
 
 
-def not_kept_line(schemas: list[LogSchema], records: str) -> str | None:
+def not_kept_line(schemas: list[LogSchema]) -> str | None:
     """One line on the columns of a log that do not enter the graph; None where all do."""
     not_kept = [name for name in CANONICAL if any(name in schema.not_kept for schema in schemas)]
     not_read = sorted({name for schema in schemas for name in schema.not_read})

@@ -178,7 +178,7 @@ def _words(header: PageHeader, content: Bytes) -> _Words:
 def _unpacked(header: PageHeader, payload: memoryview, codec: str | None) -> Bytes:
     """Bytes of a page, decompressed."""
     content: Any = payload
-    if codec == "snappy" and _number_at(payload, 0)[0] != header.unpacked_bytes:
+    if codec == "snappy" and _first_number(payload)[0] != header.unpacked_bytes:
         # It would be read, with anything after it.
         raise _OddPageError
     if codec is not None:
@@ -197,18 +197,17 @@ def _skip_levels(content: Bytes, count: int) -> int:
     end = 4 + int.from_bytes(content[:4].tobytes(), "little")
     levels = content[4:end].tobytes()
     # One run of so many ones, or more: where a writer makes several, Arrow reads them.
-    header, at = _number_at(levels, 0)
+    header, at = _first_number(levels)
     if header & 1 or header >> 1 < count or at >= len(levels) or levels[at] != 1:
         raise _OddPageError
     return end
 
 
-def _number_at(data: memoryview | bytes, at: int) -> tuple[int, int]:
-    """A number in bytes of 7 bits, the lowest first, and where it ends."""
-    number = shift = 0
-    while at < len(data) and shift < 35:
-        number |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return number, at
+def _first_number(data: memoryview | bytes) -> tuple[int, int]:
+    """The number at the beginning, in bytes of 7 bits, the lowest first, and where it ends."""
+    number = 0
+    for at, byte in enumerate(data[:5]):
+        number |= (byte & 127) << 7 * at
+        if byte < 128:
+            return number, at + 1
     raise _OddPageError

@@ -123,16 +123,11 @@ def shared_columns(findings: Findings) -> dict[str, SharedArrays]:
     return shared
 
 
-def finding(asked: Asked, result: Any) -> Finding:
-    """Reduce what ``compute`` returned to what is asked for; the graph's lock is held.
-
-    Columns that are not written stay where they are.
-    """
-    return with_columns(brief_finding(asked, result), asked, result)
-
-
 def brief_finding(asked: Asked, result: Any) -> Finding:
-    """The same without columns; their values are found where the result was made."""
+    """Reduce what ``compute`` returned to values; the graph's lock is held.
+
+    They are computed where the result is, and its columns stay there.
+    """
     analytic = analytic_named(asked.kind)
     figures = analytic.figures_of(result)
     # Also where columns are written: on a GPU it is found sooner there than of columns on the host.
@@ -140,7 +135,7 @@ def brief_finding(asked: Asked, result: Any) -> Finding:
 
 
 def with_columns(found: Finding, asked: Asked, result: Any) -> Finding:
-    """A `brief_finding` with the columns of the result, if they are written."""
+    """A `brief_finding` with the columns of the result, if they are written; under the lock."""
     if asked.written is None:
         return found
     columns = dict(analytic_named(asked.kind).values(result))

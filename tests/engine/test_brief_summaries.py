@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actor_copies import finding
 from emulated_device import EmulatedDevice
 from graphs import KARATE
 from graphtide import DynamicGraph
@@ -15,7 +16,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
 from graphtide.gpu_core.cuda.analytics.parts.reductions import sums
 from graphtide.gpu_core.cuda.analytics.parts.reductions.largest import largest
-from graphtide.pipeline.graph_worker.findings import Asked, finding
+from graphtide.pipeline.graph_worker.findings import Asked
 
 analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
 

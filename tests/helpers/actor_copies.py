@@ -4,7 +4,13 @@ from typing import Any
 
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.graph_worker.actor import GraphActor
-from graphtide.pipeline.graph_worker.findings import Asked, Findings
+from graphtide.pipeline.graph_worker.findings import (
+    Asked,
+    Finding,
+    Findings,
+    brief_finding,
+    with_columns,
+)
 from graphtide.pipeline.graph_worker.pinned import Copy, PinnedAs
 from graphtide.pipeline.state_machine.instructions import Pin
 
@@ -35,6 +41,11 @@ def hash_of(copy: Copy) -> str:
     assert copy.state_hash is None, "the graph worker has worked it out already"
     assert isinstance(copy.arrays, dict)
     return checkpoint_hash(copy.arrays, directed=True, records="simple")
+
+
+def finding(asked: Asked, result: Any) -> Finding:
+    """What a result comes to, with its columns where these are asked for."""
+    return with_columns(brief_finding(asked, result), asked, result)
 
 
 def findings(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> Findings:

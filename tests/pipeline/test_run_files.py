@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from actor_copies import finding
 from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
 from graphtide.pipeline.graph_worker.batches import AppliedBatch
-from graphtide.pipeline.graph_worker.findings import Findings, finding
+from graphtide.pipeline.graph_worker.findings import Findings
 from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
 from small_log import BATCH_ROWS, write_file

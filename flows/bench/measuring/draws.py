@@ -35,10 +35,10 @@ def new_keys(xp: Any, is_known: IsKnown, draw: DrawPairs, count: int, random: An
     return some_keys(xp, drawn, count, random)
 
 
-def hub_keys(xp: Any, keys: Keys, scale: int, hub: int, count: int, random: Any) -> Keys:
-    """Sorted keys of ``count`` new entries of one source."""
+def hub_keys(xp: Any, keys: Keys, scale: int, count: int, random: Any) -> Keys:
+    """Sorted keys of ``count`` new entries of vertex 0."""
     targets = xp.arange(1 << scale, dtype=xp.int64)
-    fresh = pack(xp, xp.full(targets.size, hub, xp.int64), targets)[targets != hub]
+    fresh = pack(xp, xp.zeros(targets.size, xp.int64), targets)[targets != 0]
     return some_keys(xp, fresh[~is_key(xp, keys, fresh)], count, random)
 
 

@@ -174,7 +174,6 @@ def drive(
     options: argparse.Namespace,
     bench_once: Callable[[int], Iterable[Sample]],
     tidy_results: Callable[[list[Sample]], list[Table]],
-    print_results: Callable[[list[Table]], None] | None = None,
     packages: Sequence[str] = (),
 ) -> None:
     """Measure, and print the machine, the command, the tables and the copy bandwidth."""
@@ -193,7 +192,7 @@ def drive(
             writer.writerow([field.name for field in fields(Sample)])
             writer.writerows(astuple(sample) for sample in samples)
     print(bandwidth)
-    (print_results or print_tables)(tidy_results([each for each in samples if each.repeat]))
+    print_tables(tidy_results([each for each in samples if each.repeat]))
 
 
 def print_tables(tables: Iterable[Table]) -> None:
