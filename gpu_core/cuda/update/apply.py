@@ -22,22 +22,23 @@ not at all. Twin: ``host/update/apply.py``; both take the same runs for the same
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
-from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
-from ..device.packed_arguments import address
+from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus, Field
+from ..device.packed_arguments import address, packer
 from ..memory.scratch import DeviceScratch
+from ..structs import BLOCK
 from .assisted.map_ids import check_fits, map_with_host
 from .assisted.vertices import create_vertices, remove_vertices
 from .batch import upload
 from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
-from .commit import finish
 from .context import ALL_STEPS, NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
+from .kernels import defines_of
 from .modes import Following, Mode, following
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from .assisted.mapped import Mapped
     from .batch import DeviceBatch
     from .state import UpdatableGraph
+
+_CLOSING: Final = packer("image", "entries_per_edge", "more_vertices", "report")
 
 
 def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outcome:
@@ -234,10 +237,30 @@ def _commit_by_host(
         graph.device.run(context.launches)
         if mapped:
             remove_vertices(graph, mapped.gone)
-        finish(graph, created - gone, report.address)
+        _finish(graph, created - gone, report.address)
         arena.header[BatchField.STATUS :] = 0
         arena.follow(report)
     return report[BatchField.STATUS]
+
+
+def _finish(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
+    """End a batch: count it in the header, write its report, and clear its fields; wait for that.
+
+    Where the host has nothing to add, the last launch that writes rows does the same.
+
+    Parameters
+    ----------
+    more_vertices
+        Vertices that the host created for the batch, less those that the batch deleted.
+    report
+        Address of a `memory.batch_report.Report`.
+    """
+    graph.device.launch_packed(
+        "commit.cu", "finish_batch", 1, BLOCK,
+        _CLOSING(address(graph.image), 1 if graph.directed else 2, more_vertices, report),
+        defines_of(graph.arena[Field.ENTRY_WORDS]),
+    )  # fmt: skip
+    graph.device.synchronize()
 
 
 def _outcome(graph: UpdatableGraph, batch: DeviceBatch, mapped: Mapped | None) -> Outcome:
