@@ -25,7 +25,7 @@ import dask
 from distributed import Client, Future, fire_and_forget, span
 
 from ..gpu_core.kind import RowMeaning
-from ..io.log.bad_rows import PlannedRows
+from ..io.log.bad_rows import RowsToRead
 from . import tasks
 from .answers import Answer, Answers
 from .graph_worker.handover import Form, RingSlot
@@ -93,7 +93,7 @@ class TasksInFlight:
     def load(
         self,
         numbers: Sequence[int],
-        rows: Sequence[PlannedRows],
+        rows: Sequence[RowsToRead],
         meaning: RowMeaning,
         slots: Sequence[RingSlot | None],
         form: Form,

@@ -22,7 +22,7 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
-from ..io.log.bad_rows import PlannedRows
+from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
 from ..io.log.operations import Operations
@@ -163,12 +163,12 @@ class Replay:
             return str(error)
         return ""
 
-    def _rows(self, batch_id: int) -> PlannedRows:
+    def _rows(self, batch_id: int) -> RowsToRead:
         planned = self.plan.batches[batch_id]
         fingerprint = self._fingerprints[planned.file]
         order, where = self._order, (planned.file, planned.first_row, planned.rows)
         ordered = None if order is None else order.batch(*where)
-        return PlannedRows(
+        return RowsToRead(
             self.log,
             planned,
             fingerprint,
@@ -177,7 +177,7 @@ class Replay:
             quarantine=self.quarantined.get(batch_id, int(self.quarantines)) > 0,
         )
 
-    def _read(self, rows: PlannedRows) -> tuple[ReadRows, int]:
+    def _read(self, rows: RowsToRead) -> tuple[ReadRows, int]:
         """Read rows of a batch; how many of them are left out unread."""
         planned = rows.planned
         if self.quarantined.get(planned.batch_id) == planned.rows > 0:

@@ -31,7 +31,7 @@ from fsspec.implementations.local import LocalFileSystem
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.id_kinds import are_names
 from ..gpu_core.times import INTEGERS, time_unit_named
-from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, PlannedRows
+from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
@@ -196,7 +196,7 @@ class _Requeue:
         table = self._quarantine.read(path)
         if "src" not in table.column_names:
             # None of its rows could be read; the file may have been restored.
-            whole = PlannedRows(self._log, planned, self._prints[planned.file])
+            whole = RowsToRead(self._log, planned, self._prints[planned.file])
             table = whole.read()[0].table
         else:
             origin = {*dict(ORIGIN_FIELDS), LINE_FIELD}

@@ -17,7 +17,7 @@ from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
-from ..io.log.bad_rows import PlannedRows
+from ..io.log.bad_rows import RowsToRead
 from ..io.log.log_order import unordered_note
 from ..io.log.log_paths import order_key
 from ..io.log.ordered_rows import OrderedBatch, RowOrder
@@ -271,9 +271,9 @@ class RunFiles:
         groups = groups_of_run(self._group_starts[batch.file], batch.first_row, batch.rows)
         return self._read.known(batch.file, fingerprint, groups)
 
-    def rows_of(self, batch_id: int) -> PlannedRows:
+    def rows_of(self, batch_id: int) -> RowsToRead:
         """Plan for reading the rows of a batch."""
-        return PlannedRows(
+        return RowsToRead(
             self.log_of(batch_id),
             *self.planned(batch_id),
             known=self.known(batch_id),

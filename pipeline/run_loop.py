@@ -411,7 +411,7 @@ class RunLoop:
             return
         self._report(self._applied(generation, self._applies.reach(boundary)))
         is_epoch = answer.kept == "epoch"
-        self._report(events.Pinned(generation, boundary, is_epoch, answer.room))
+        self._report(events.GraphPinned(generation, boundary, is_epoch, answer.room))
         if (findings := answer.findings) is not None:
             self._ended.put(partial(self._computed, generation, boundary, findings))
 

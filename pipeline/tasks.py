@@ -28,7 +28,7 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
-from ..io.log.bad_rows import PlannedRows
+from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor
@@ -51,7 +51,7 @@ class GraphGoneError(GraphtideError):
 
 
 def load_batch(
-    rows: PlannedRows, meaning: RowMeaning, slot: RingSlot | None = None, form: Form = AS_ON_HOST
+    rows: RowsToRead, meaning: RowMeaning, slot: RingSlot | None = None, form: Form = AS_ON_HOST
 ) -> LoadedBatch:
     """Read the rows of a batch and convert them; leave the batch in its slot, if it has one."""
     start = time.perf_counter()

@@ -22,7 +22,7 @@ from ..kind import RowMeaning
 from ..records import record_named
 from .dense_ids import to_indices
 from .packed_batch import padded
-from .rows import Bounds, GivenRows, Ids, Rows, are_indices, checked_rows, name_of_row
+from .rows import Bounds, CheckedRows, GivenRows, Ids, are_indices, checked_rows, name_of_row
 from .serial_sort import smallest_and_largest
 from .update_batch import UpdateBatch
 
@@ -112,7 +112,7 @@ def raw_bytes(rows: int, *, id_bytes: int, records: str) -> int:
     return sum(padded(rows * item) for item in items)
 
 
-def _ids(rows: Rows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bounds] | None:
+def _ids(rows: CheckedRows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bounds] | None:
     """End points as they travel, and their bounds; None where they are no vertex indices."""
     ends = rows.src, rows.dst
     src: npt.NDArray[Any]

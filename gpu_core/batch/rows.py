@@ -46,7 +46,7 @@ Ids = npt.NDArray[Any]
 Bounds = tuple[int, int, int, int]
 
 
-class Rows(NamedTuple):
+class CheckedRows(NamedTuple):
     """Checked columns of a batch; all of the same length."""
 
     #: int8, 1 or -1; of length 0 where every row is an insert.
@@ -141,7 +141,7 @@ class GivenRows(NamedTuple):
     row_name: Callable[[int], str] = name_of_row
 
 
-def checked_rows(given: GivenRows, meaning: RowMeaning) -> Rows:
+def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     """Check rows; `BatchError` names the first bad one."""
     record = meaning.record
     op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
@@ -167,7 +167,7 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> Rows:
         # Bounds that a file says wrongly are found where ids are narrowed, without the row.
         if bounds is None or not are_indices(bounds):
             _refuse_no_indices(src, dst, is_vertex, meaning, row_name)
-    checked = Rows(ops, src, dst, is_vertex, None, None, None, bounds)
+    checked = CheckedRows(ops, src, dst, is_vertex, None, None, None, bounds)
     if record.has_weight and weight is not None and meaning.on_repeat != "count":
         weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
         checked = checked._replace(weight=weights, rounded=rounded)
@@ -194,13 +194,13 @@ def are_indices(bounds: Bounds) -> bool:
     return min(bounds) >= 0 and max(bounds) < NONE
 
 
-def puts_edge(rows: Rows) -> npt.NDArray[np.bool_]:
+def puts_edge(rows: CheckedRows) -> npt.NDArray[np.bool_]:
     """Rows that insert an edge: those whose properties count."""
     inserts = _inserts(rows)
     return inserts if rows.is_vertex is None else inserts & ~rows.is_vertex
 
 
-def _inserts(rows: Rows) -> npt.NDArray[np.bool_]:
+def _inserts(rows: CheckedRows) -> npt.NDArray[np.bool_]:
     return rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
 
 
@@ -289,7 +289,7 @@ def _ids(
 
 
 def _weights(
-    weight: Any, rows: Rows, kept: np.dtype[Any], row_name: Callable[[int], str]
+    weight: Any, rows: CheckedRows, kept: np.dtype[Any], row_name: Callable[[int], str]
 ) -> tuple[npt.NDArray[np.floating[Any]], int]:
     """Weights as they are kept, and on how many rows that is another number."""
     array = _array("weight", weight, "iuf", "give numbers")
@@ -308,7 +308,9 @@ def _weights(
     return weights, _rounded(array, weights, rows)
 
 
-def _rounded(given: npt.NDArray[Any], weights: npt.NDArray[np.floating[Any]], rows: Rows) -> int:
+def _rounded(
+    given: npt.NDArray[Any], weights: npt.NDArray[np.floating[Any]], rows: CheckedRows
+) -> int:
     """Rows that insert an edge whose weight is another number than was given."""
     # NumPy takes any integer for a float64, which holds 53 bits.
     is_long = given.dtype.kind in "iu" and given.itemsize == 8
@@ -320,7 +322,7 @@ def _rounded(given: npt.NDArray[Any], weights: npt.NDArray[np.floating[Any]], ro
     return int(np.count_nonzero(changed & puts_edge(rows))) if changed.any() else 0
 
 
-def _types(values: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArray[np.int32]:
+def _types(values: Any, rows: CheckedRows, row_name: Callable[[int], str]) -> npt.NDArray[np.int32]:
     array = _array("type", values, "iu", "number the edge types with int32")
     if array.dtype.itemsize >= 4 and array.dtype != np.int32:
         limits = np.iinfo(np.int32)
@@ -334,7 +336,7 @@ def _types(values: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArr
     return np.ascontiguousarray(array).astype(np.int32, copy=False)
 
 
-def _times(ts: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArray[np.int64]:
+def _times(ts: Any, rows: CheckedRows, row_name: Callable[[int], str]) -> npt.NDArray[np.int64]:
     array, unit = times_of(ts)
     if unit != INTEGERS and (array == NAT).any():
         bad = puts_edge(rows) & (array == NAT)

@@ -53,7 +53,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class PlannedRows:
+class RowsToRead:
     """Plan for reading the rows of one batch; pickles in a few bytes."""
 
     log: UpdateLog

@@ -61,8 +61,8 @@ from .pinned import (
     CopiedGraph,
     Copy,
     PinAnswer,
-    Pinned,
     PinnedAs,
+    PinnedGraph,
     PinnedQueue,
     is_copied_at_once,
 )
@@ -409,7 +409,9 @@ class GraphActor:
         is_epoch = kept is not self._graph
         if asked.epoch and not is_epoch and others:
             return None
-        pinned = Pinned(asked.boundary, kept, asked.checkpoint, self._source, self._window.kept())
+        pinned = PinnedGraph(
+            asked.boundary, kept, asked.checkpoint, self._source, self._window.kept()
+        )
         if asked.checkpoint:
             pinned = replace(pinned, batches=self._applied, routes=self._inbox.routes())
             self._applied = []

@@ -103,7 +103,7 @@ class PinAnswer:
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedGraph:
     """The graph of a boundary, and the facts that its copy has."""
 
     boundary: int
@@ -131,7 +131,7 @@ class PinnedQueue:
     """
 
     def __init__(self) -> None:
-        self._graphs: deque[Pinned] = deque()
+        self._graphs: deque[PinnedGraph] = deque()
         #: Whether the oldest is being read.
         self._is_read = False
         self._is_given_up = False
@@ -142,7 +142,7 @@ class PinnedQueue:
     def __len__(self) -> int:
         return len(self._graphs)
 
-    def append(self, pinned: Pinned) -> None:
+    def append(self, pinned: PinnedGraph) -> None:
         """Add one after the others."""
         with self._changed:
             self._graphs.append(pinned)
@@ -170,7 +170,7 @@ class PinnedQueue:
             self._changed.notify_all()
 
     @contextmanager
-    def reading(self, boundary: int, *, checkpoint: bool) -> Iterator[Pinned]:
+    def reading(self, boundary: int, *, checkpoint: bool) -> Iterator[PinnedGraph]:
         """The graph of a boundary, once it is the oldest.
 
         It is let go of if this is what it was pinned for last: to be copied for a ``checkpoint``,

@@ -83,7 +83,7 @@ class GraphFailed:
 class Analysed:
     """Results of a boundary are computed, and at hand for WriteResults; may come out of order.
 
-    Behind the Pinned of that boundary.
+    Behind the GraphPinned of that boundary.
     """
 
     generation: int
@@ -93,7 +93,7 @@ class Analysed:
 
 
 @dataclass(frozen=True)
-class Pinned:
+class GraphPinned:
     """The graph of a boundary was kept as it was, and is at hand for Capture if it is to be copied.
 
     If results are due, it is not told before these are computed.
@@ -145,7 +145,7 @@ Event = (
     | BatchFailed
     | GraphFailed
     | Analysed
-    | Pinned
+    | GraphPinned
     | Captured
     | Written
     | WriteFailed

@@ -25,8 +25,9 @@ class Load:
 class Pin:
     """Keep the graph as it is when it stands at a boundary, and compute the results due there.
 
-    Answered by Pinned, and by Analysed behind it if there are results; by neither where a batch
-    before the boundary cannot be applied. When all that it is kept for is there, it is let go of.
+    Answered by GraphPinned, and by Analysed behind it if there are results; by neither where a
+    batch before the boundary cannot be applied. When all that it is kept for is there, it is let go
+    of.
 
     The actor gets it as it is. No two that are equal are asked for at once.
     """

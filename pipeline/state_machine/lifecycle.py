@@ -9,7 +9,7 @@ reports what became of them::
     GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
     BatchLoaded                       Apply             hand a batch to the graph
     BatchesApplied  BatchFailed       Pin               keep the graph of a boundary for its results
-    Pinned          GraphFailed       Capture           copy a pinned graph
+    GraphPinned     GraphFailed       Capture           copy a pinned graph
     Analysed        Captured          WriteResults, WriteCheckpoint
     Written         WriteFailed       Discard           forget what a lost generation was asked for
                                       Finish            the run is over, with or without an error
@@ -86,9 +86,9 @@ from .events import (
     Event,
     GraphFailed,
     GraphLost,
+    GraphPinned,
     GraphStarted,
     LogFailed,
-    Pinned,
     RunStarted,
     StopAsked,
     WriteFailed,
@@ -369,7 +369,7 @@ class Lifecycle:
                 # No checkpoint: it would say that results are there that are not, or keep a wreck.
                 self._error = event.error
                 self.state = "ending"
-            case Pinned():
+            case GraphPinned():
                 self.pins.pinned(event)
             case Analysed():
                 instructions += self._write_results(self.pins.analysed(event))

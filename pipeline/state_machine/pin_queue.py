@@ -14,7 +14,7 @@ Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 from collections import deque
 from itertools import islice
 
-from .events import Analysed, Pinned
+from .events import Analysed, GraphPinned
 from .instructions import Capture, Pin
 
 
@@ -101,7 +101,7 @@ class PinQueue:
         assert not self.is_full, "too many graphs are pinned"
         self._pins.append(pin)
 
-    def pinned(self, answer: Pinned) -> None:
+    def pinned(self, answer: GraphPinned) -> None:
         """A graph is pinned, and so are all that were asked for before it."""
         for number in range(self.made, len(self._pins)):
             if self._pins[number].boundary == answer.boundary:

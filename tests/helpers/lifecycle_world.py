@@ -8,8 +8,8 @@ from graphtide.pipeline.state_machine.events import (
     BatchLoaded,
     Captured,
     GraphLost,
+    GraphPinned,
     GraphStarted,
-    Pinned,
     Written,
 )
 from graphtide.pipeline.state_machine.instructions import (
@@ -59,7 +59,7 @@ class World:
         self.asked_pins: list[Pin] = []
         self.behind: dict[int, Pin | None] = {}
         #: Answers of those that are made, and graphs beside which there was no room for one.
-        self.made: list[Pinned] = []
+        self.made: list[GraphPinned] = []
         self.room: int | None = None
         #: Whether there is room for another epoch.
         self.has_room = True
@@ -68,9 +68,9 @@ class World:
         self.held: Pin | None = None
         #: Those of them whose results are not computed, with what is told of them then; the copy
         #: that is made of the oldest; and the answer that the next one overtakes.
-        self.computing: list[Pinned] = []
+        self.computing: list[GraphPinned] = []
         self.copying: Capture | None = None
-        self.late: Pinned | Captured | None = None
+        self.late: GraphPinned | Captured | None = None
         #: Whether results have columns that are written.
         self.has_columns = True
         #: Most graphs that were pinned at once.
@@ -219,7 +219,7 @@ class World:
         if not is_epoch:
             self.held = pin
         answers = self.computing if pin.results else self.made
-        answers.append(Pinned(pin.generation, pin.boundary, is_epoch, self.room))
+        answers.append(GraphPinned(pin.generation, pin.boundary, is_epoch, self.room))
         self.room = None
         return True
 
@@ -240,7 +240,7 @@ class World:
     def read(self, *, is_late: bool = False) -> None:
         """What is made of the oldest pinned graph is there; ``is_late``: told behind the next."""
         late, self.late = self.late, None
-        done: Pinned | Captured | None = None
+        done: GraphPinned | Captured | None = None
         match self.reading:
             case Pin(_, _, _, checkpoint):
                 done = self.computing.pop(0)
@@ -257,8 +257,8 @@ class World:
         if self.finish is None:
             self._tell_read(late)
 
-    def _tell_read(self, done: Pinned | Captured | None) -> None:
-        if isinstance(done, Pinned):
+    def _tell_read(self, done: GraphPinned | Captured | None) -> None:
+        if isinstance(done, GraphPinned):
             self.tell(BatchesApplied(done.generation, done.boundary))
             self.tell(done)
             self.tell(Analysed(done.generation, done.boundary, self.has_columns))

@@ -17,7 +17,7 @@ from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.update.batch import upload
 from graphtide.gpu_core.errors import BatchError, GraphtideError
 from graphtide.gpu_core.records import RECORDS
-from graphtide.io.log.bad_rows import PlannedRows
+from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
@@ -265,7 +265,7 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
         slots = RingSlots(actor.ring)
         for number, name in enumerate(FILES):
             planned = PlannedBatch(number, f"{name}.parquet", 0, 400)
-            loaded = load_batch(PlannedRows(log, planned, None), meaning, slots.take(number), form)
+            loaded = load_batch(RowsToRead(log, planned, None), meaning, slots.take(number), form)
             assert isinstance(loaded.parcel, Ticket)
             assert actor.apply(number, loaded).error is None
         copies.append(copied(actor, len(FILES)))

@@ -104,7 +104,7 @@ there = set(sys.modules)
 
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.io.log.bad_rows import PlannedRows
+from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline.tasks import load_batch
@@ -112,7 +112,7 @@ from graphtide.pipeline.tasks import load_batch
 for ids, file in (("string", "names.parquet"), ("any", "numbers.parquet")):
     graph = DynamicGraph(ids=ids, engine="host")
     log = UpdateLog(str(Path.cwd()), ids=ids)
-    rows = PlannedRows(log, PlannedBatch(0, file, 0, 3), None)
+    rows = RowsToRead(log, PlannedBatch(0, file, 0, 3), None)
     graph.apply(load_batch(rows, row_meaning(ids=ids)).parcel)
     assert graph.num_edges == 3
     graph.checkpoint_arrays(), graph.state_hash()

@@ -9,7 +9,7 @@ from graphtide.pipeline.state_machine.events import (
     Analysed,
     Captured,
     ClockTicked,
-    Pinned,
+    GraphPinned,
     RunStarted,
 )
 from graphtide.pipeline.state_machine.instructions import (
@@ -165,7 +165,7 @@ def test_a_graph_takes_no_room_once_its_results_are_here_before_older_ones() -> 
     assert [each.boundary for each in here.computing] == [1, 2]
     here.read(is_late=True)  # of boundary 1: columns, say, which come later
     here.late, late = None, here.late
-    assert late == Pinned(0, 1, is_epoch=True)
+    assert late == GraphPinned(0, 1, is_epoch=True)
     here.read()
     assert here.results == [], "results are out of order"
     assert [pin.boundary for pin in here.asked_pins] == [3], "one has room beside that which waits"

@@ -11,7 +11,7 @@ import pytest
 from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import BadRowsError, row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.io.log.bad_rows import PlannedRows
+from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
@@ -31,7 +31,7 @@ def batch_of(log: UpdateLog, first_row: int, rows: int) -> tuple[pa.Table, Updat
     """Some rows of its file as a run reads them, and what they come to."""
     file = log.files()[0]
     planned = PlannedBatch(0, file.name, first_row, rows)
-    found, _ = PlannedRows(log, planned, file.fingerprint).read()
+    found, _ = RowsToRead(log, planned, file.fingerprint).read()
     batch = table_to_batch(
         found.table, meaning=MEANING, file=file.name, first_row=first_row, batch_id=0
     )
@@ -104,7 +104,7 @@ def test_words_that_are_no_text_are_refused_by_the_rows_that_have_them(tmp_path:
     bad = caught.value.__cause__
     assert isinstance(bad, BadRowsError)
     assert bad.bad.tolist() == [False, False, True, False, True, False]
-    planned = PlannedRows(log, PlannedBatch(0, "a.parquet", 0, 6), None, quarantine=True)
+    planned = RowsToRead(log, PlannedBatch(0, "a.parquet", 0, 6), None, quarantine=True)
     found, _ = planned.read()
     batch, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
     assert left_out is not None

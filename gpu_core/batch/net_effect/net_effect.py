@@ -23,7 +23,7 @@ from ...jit.compile import compiled
 from ...kind import RowMeaning
 from ...records import Record
 from ..row_values import spread_values, values_at
-from ..rows import Rows
+from ..rows import CheckedRows
 from ..serial_sort import distinct_ids
 from . import edge_buckets, last_deletes, last_rows
 from .repeats import REPEATS, Folded, fold_repeats
@@ -35,7 +35,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def net_effect(
-    rows: Rows,
+    rows: CheckedRows,
     meaning: RowMeaning,
     *,
     dense: bool = False,
@@ -108,7 +108,7 @@ class _EdgeEffect(NamedTuple):
 
 
 def _edge_effect(
-    rows: Rows,
+    rows: CheckedRows,
     meaning: RowMeaning,
     *,
     keep_loops: bool,
@@ -182,8 +182,8 @@ def write_ends(rows, indptr, indices, chosen, ends):
 
 
 def _vertex_effect(
-    rows: Rows, fields: dict[str, Any], *, keep_loops: bool
-) -> tuple[Rows, Ids, Ids, Ids, int]:
+    rows: CheckedRows, fields: dict[str, Any], *, keep_loops: bool
+) -> tuple[CheckedRows, Ids, Ids, Ids, int]:
     """Decide the vertex rows.
 
     Returns the edge rows that no vertex delete overrides, the vertices whose own insert row
@@ -225,7 +225,7 @@ def _vertex_effect(
     def stays(column: npt.NDArray[Any] | None) -> Any:
         return None if column is None else column[edges_at]
 
-    edges = Rows(
+    edges = CheckedRows(
         op=stays(rows.op) if rows.op.size else rows.op,
         src=stays(rows.src),
         dst=stays(rows.dst),
@@ -238,7 +238,7 @@ def _vertex_effect(
     return edges, touched[is_put], last_row[is_put], created, dropped
 
 
-def _properties(rows: Rows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
+def _properties(rows: CheckedRows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
     """Property columns of the edges to put, as the deciding rows have them."""
     deciding, times = effect.lists.deciding, effect.times
     fields: dict[str, Any] = dict.fromkeys(
