@@ -138,7 +138,7 @@ def _follow(
 
 def _give_up(following: list[Maintained], error: Exception) -> None:
     names = ", ".join(each.twin for each in following)
-    _log.warning("%s: the batch could not be followed, all is computed anew (%r)", names, error)
+    _log.warning("%s: the batch could not be followed, all is recomputed (%r)", names, error)
     _forget(following)
 
 

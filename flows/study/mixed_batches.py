@@ -28,7 +28,7 @@ _VERTEX_ROWS, _LOOPS, _REPEATS = 0.002, 0.005, 0.05
 #: inserted in the last `_LATELY` batches, the others being of pairs drawn uniformly.
 _FROM_HUB, _TO_HUB = 0.35, 0.15
 _KNOWN, _LATELY = 0.9, 16
-#: Every so manieth batch deletes a hub, has no row about a vertex, has inserts or deletes alone.
+#: One batch in so many deletes a hub, has no row about a vertex, has inserts alone, deletes alone.
 _HUB_LEAVES, _PLAIN, _ONLY_INSERTS, _ONLY_DELETES = 20, 6, 7, 11
 #: Batches have the rows that were asked for, over one of these.
 _SMALLER = (1, 1, 1, 4, 64, 1 << 20)

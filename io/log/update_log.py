@@ -311,7 +311,7 @@ class UpdateLog:
     ) -> Iterator[LogFileReader]:
         """Open a file until the block ends, see `open_log_file`.
 
-        A text file that has changed is indexed anew.
+        A text file that has changed is indexed again.
         """
         index = self.indexes.get(path.name)
         if index is not None and index.stamp != stamp_of(path):

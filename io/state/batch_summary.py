@@ -129,7 +129,7 @@ def read_summary(state: StateDirectory, notes: list[str] | None = None) -> Table
         try:
             tables.append(_read(path, first, last))
         except FileNotFoundError:
-            continue  # a run has just written it anew, in another group
+            continue  # a run has just rewritten it, in another group
         except DamagedTableError as error:
             msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
             if notes is None:

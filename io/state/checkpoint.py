@@ -145,7 +145,7 @@ def whole_checkpoints(
     """
     skipped: set[int] = set()
     while True:
-        # A reader may be overtaken by a writer that lets go of old checkpoints, so look anew.
+        # A reader may be overtaken by a writer that lets go of old checkpoints, so look again.
         ids = [
             each
             for each in state.checkpoint_ids()

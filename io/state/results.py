@@ -294,7 +294,7 @@ def read_reports(
         try:
             rows = [_report(row) for row in read_table(path).to_pylist()]
         except FileNotFoundError:
-            continue  # a run has just written it anew, in another group
+            continue  # a run has just rewritten it, in another group
         except (DamagedTableError, KeyError, TypeError) as error:
             msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
             if notes is None:

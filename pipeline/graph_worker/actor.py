@@ -424,7 +424,7 @@ class GraphActor:
         return replace(copied, notice=self._notice_between_batches())
 
     def stop(self) -> None:
-        """Have all who wait for the graph give up: nothing is asked of it any more."""
+        """End all waits for the graph: nothing is asked of it any more."""
         with self._stands:
             self._is_closed = True
             self._stands.notify_all()

@@ -1,7 +1,7 @@
-"""Pins that the graph worker is asked for: made once, whoever is there first, and told once.
+"""Pins that the graph worker is asked for: each is made once, and answered once.
 
-Two threads may be first: that of the task that asks, and that which is to apply the batch behind
-the pin. Both hold the lock of the graph here.
+Two threads may make it, whichever comes first: that of the task that asks, and that which is to
+apply the batch behind the pin. Both hold the lock of the graph here.
 """
 
 from collections.abc import Callable
@@ -21,22 +21,23 @@ class AskedPins:
 
     def __init__(self, graphs: PinnedQueue) -> None:
         self._graphs = graphs
-        #: Those where the graph stands that are made.
+        #: Pins that are made, of the boundary where the graph is now.
         self._here: set[Pin] = set()
-        #: What those who asked are to be told, an error where a pin has failed.
+        #: Answers that no task has taken yet, and errors of pins that failed.
         self._answers: dict[Pin, PinAnswer | Exception] = {}
         #: Graphs beside which there was no room for the one that is to be made; None: not tried.
         self._room: int | None = None
 
     def is_made(self, asked: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
-        """Whether the graph, which stands at the boundary, is pinned; tried again at each call.
+        """Make a pin of the graph's boundary, unless that is done; returns whether it is made.
 
-        False where there is no room, or it has failed, which its asker is told.
+        False where there is no room: then the next call tries again. False also where it failed,
+        at this call or an earlier one: `answer` raises the error.
 
         Parameters
         ----------
         make
-            Pins the graph; None: there is no room beside the others.
+            Pins the graph; returns None where there is no room beside the others.
         """
         if asked in self._here or asked in self._answers:
             return asked in self._here
@@ -55,9 +56,9 @@ class AskedPins:
         return True
 
     def answer(self, asked: Pin) -> PinAnswer | None:
-        """What to tell who asked, whose pin it is no more then; None: nothing yet.
+        """Take the answer, for the task that asked; None: there is none yet.
 
-        Raises the error with which it has failed, each time: no batch may go past it.
+        Raises the error of a pin that failed, at each call: no batch may go past it.
         """
         answer = self._answers.get(asked)
         if isinstance(answer, Exception):
@@ -66,12 +67,12 @@ class AskedPins:
         return answer
 
     def renew(self, asked: Pin) -> None:
-        """It is asked for: one that was alike, if there was one and it is told, was another."""
+        """Begin with a pin that a task asks for: an equal one that was answered does not count."""
         if asked not in self._answers:
             self._here.discard(asked)
 
     def move_on(self) -> None:
-        """The graph stands there no more."""
+        """The graph leaves its boundary."""
         self._here.clear()
 
     def clear(self) -> None:

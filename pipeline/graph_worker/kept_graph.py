@@ -1,7 +1,7 @@
-"""What Dask keeps of the actor: once it lets go of that, nobody waits for the graph any more.
+"""Holder of the actor, which Dask keeps: when Dask releases it, no thread waits any longer.
 
-A client that is killed takes all with it that was asked for. Threads of the graph worker may then
-wait for batches that are not loaded, and for pinned graphs that are not read, and with them they
+When a client is killed, Dask drops all tasks that it asked for. Threads of the graph worker may
+then wait for batches that are never loaded, and for pinned graphs that are never read, and they
 would keep the graph in memory as long as the worker lives.
 """
 

@@ -153,12 +153,12 @@ class PinnedQueue:
             return any(each.graph is graph for each in self._graphs)
 
     def wait_for_release(self, before: int) -> None:
-        """Wait until more than ``before`` were let go of, or nobody is to wait any more."""
+        """Wait until more than ``before`` were let go of; after `give_up`, do not wait."""
         with self._changed:
             self._changed.wait_for(lambda: self.released > before or self._is_given_up)
 
     def give_up(self) -> None:
-        """Have nobody wait for a release any more."""
+        """End all calls of `wait_for_release`, these and later ones."""
         with self._changed:
             self._is_given_up = True
             self._changed.notify_all()

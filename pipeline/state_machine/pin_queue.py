@@ -59,12 +59,12 @@ class PinQueue:
 
     @property
     def _let_go_already(self) -> int:
-        """Pins whose answer is here before one that is older; their graphs were let go of."""
+        """Pins whose results overtook those of an older one: their graphs are released already."""
         return sum(pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
 
     @property
     def waits_for_results(self) -> bool:
-        """Whether results are what is to be had next."""
+        """Whether the oldest pin is for results that are not here yet."""
         return bool(self._pins) and self._needs_results(self._pins[0])
 
     def _needs_results(self, pin: Pin) -> bool:

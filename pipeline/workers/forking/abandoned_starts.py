@@ -1,4 +1,4 @@
-"""Has a child end without a word if its parent has given it up while it was being started.
+"""No traceback of a child whose parent ended, or gave it up, while it was being started.
 
 Imported by the fork server; children inherit it. A child unpickles what it is to do, which names
 semaphores of its parent. If the parent ends meanwhile, or gives up that start, the semaphores are
