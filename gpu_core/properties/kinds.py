@@ -133,7 +133,7 @@ def as_kind(
     name, kind
         Of the property.
     values
-        One a row.
+        One a row; masked where there is none.
     counts
         bool: the rows whose values are kept; None: all are.
     refuse
@@ -142,9 +142,10 @@ def as_kind(
     Raises
     ------
     BatchError
-        They are of another type, or one of them does not fit.
+        They are of another type, or one of them does not fit, or is missing and must not be.
     """
     array, dtype = np.asarray(values), np.dtype(kind)
+    missing = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
     if array.ndim != 1:
         msg = f"{name} has {array.ndim} dimensions; give one value per row"
         raise BatchError(msg)
@@ -156,9 +157,15 @@ def as_kind(
         column = np.ascontiguousarray(array, dtype=dtype)
     bad = _unfit(array, column)
     if bad is not None:
+        bad = bad if missing is None else bad & ~missing
         bad = bad if counts is None else bad & counts
         if bad.any():
             raise refuse(bad, lambda at: f"{name} {array[at]} does not fit into {kind}")
+    if missing is not None:
+        column = np.where(missing, missing_of(kind), column)
+        gone = missing if counts is None else missing & counts
+        if gone.any() and not has_missing(kind):
+            raise refuse(gone, lambda _: f"{name} is null, which {kind} cannot be; fill it in")
     return column
 
 

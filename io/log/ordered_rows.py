@@ -30,6 +30,7 @@ from dask.utils import parse_timedelta
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..parquet.page_checks import ChunkSum
 from ..parquet.parquet_files import ReadRows
+from .alike import alike
 from .log_files import LogFileReader
 from .update_log import ORDER_KEY, UpdateLog
 
@@ -97,8 +98,8 @@ class OrderedBatch:
             tables.append(found.table.drop_columns([ORDER_KEY]))
             sums.update(found.sums if is_own else {})
         try:
-            table = pa.concat_tables(tables, promote_options="permissive")
-        except pa.ArrowInvalid as error:
+            table = pa.concat_tables(alike(tables), promote_options="permissive")
+        except (pa.ArrowException, ValueError) as error:
             names = ", ".join(log.shown(piece.file) for piece in self.pieces)
             msg = f"{names} cannot be sorted together: {error}; write their columns alike"
             raise UpdateLogError(msg) from error

@@ -15,7 +15,6 @@ import pyarrow as pa
 from ...gpu_core.batch.bad_rows import BadRowsError
 from ...gpu_core.errors import BatchError
 from ...gpu_core.kind import RowMeaning
-from ...gpu_core.properties.kinds import has_missing
 
 Flags = npt.NDArray[np.bool_]
 
@@ -27,7 +26,7 @@ def own_columns(
     dst_valid: Flags | None,
     row_name: Callable[[int], str],
 ) -> dict[str, npt.NDArray[Any]]:
-    """Values of each property that the table has.
+    """Values of each property that the table has, masked where they are null.
 
     Parameters
     ----------
@@ -62,13 +61,12 @@ def own_columns(
             elsewhere = ~is_edge
         elif name not in of_edges:
             elsewhere = is_edge
-        counts = inserts & ~elsewhere
         valid = np.asarray(column.is_valid())
         stray = elsewhere & valid & inserts
         if stray.any():
             raise BadRowsError(stray, row_name, _stray_text(name, of_edges=name in of_edges))
         kinds = {kinds[name] for kinds in (of_edges, of_vertices) if name in kinds}
-        values[name] = _filled(name, column, valid, counts, kinds, row_name)
+        values[name] = _with_missing(name, column, valid, kinds)
     return values
 
 
@@ -77,15 +75,8 @@ def _stray_text(name: str, *, of_edges: bool) -> Callable[[int], str]:
     return lambda _: f"{name} is set on {row}, but it is a property of {what}"
 
 
-def _filled(
-    name: str,
-    column: pa.Array,
-    valid: Flags,
-    counts: Flags,
-    kinds: set[str],
-    row_name: Callable[[int], str],
-) -> npt.NDArray[Any]:
-    """Values with NaN for nulls, where all kinds of the property have such a thing; else 0."""
+def _with_missing(name: str, column: pa.Array, valid: Flags, kinds: set[str]) -> npt.NDArray[Any]:
+    """Values; of numbers with nulls a masked array, as whole ones have no NaN."""
     if not (
         pa.types.is_integer(column.type)
         or pa.types.is_floating(column.type)
@@ -96,18 +87,7 @@ def _filled(
         raise BatchError(msg)
     if valid.all():
         return column.to_numpy(zero_copy_only=False)
-    has_nan = all(map(has_missing, kinds))
-    missing = counts & ~valid
-    if missing.any() and not has_nan:
-        kind = min(kinds)
-        raise BadRowsError(
-            missing, row_name, lambda _: f"{name} is null, which {kind} cannot be; fill it in"
-        )
     if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan) if has_nan else np.zeros(len(column), min(kinds))
-    if has_nan:
-        floats = column.cast(pa.float64(), safe=False)
-        return np.where(valid, floats.fill_null(0).to_numpy(zero_copy_only=False), np.nan)
-    return column.fill_null(False if pa.types.is_boolean(column.type) else 0).to_numpy(
-        zero_copy_only=False
-    )
+        return np.ma.array(np.zeros(len(column), min(kinds)), mask=True)
+    filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
+    return np.ma.array(filled.to_numpy(zero_copy_only=False), mask=~valid)

@@ -11,6 +11,7 @@ import hypothesis
 import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
@@ -486,3 +487,33 @@ def test_exports_have_them(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(edges, graph.to_pandas())
     assert vertices.columns.tolist() == ["vertex", "score", "channel"]
     assert vertices["channel"].tolist() == [2**64 - 1, 0, 0, 2**64 - 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "words"),
+    [
+        ("float64", pa.array([2**53 + 1, None]), "row 0: amount 9007199254740993 does not fit"),
+        ("float32", pa.array([None, 2**24 + 1]), "row 1: amount 16777217 does not fit"),
+        ("float64", pa.array([2**63 + 1, None], pa.uint64()), "amount 9223372036854775809 does"),
+        ("float32", pa.array([True, None]), "amount is of type bool"),
+        ("int64", pa.array([5, None]), "row 1: amount is null, which int64 cannot be"),
+        ("bool", pa.array([None, None]), "row 0: amount is null, which bool cannot be"),
+    ],
+)
+def test_a_null_beside_numbers_changes_nothing_about_them(
+    kind: str, column: pa.Array, words: str
+) -> None:
+    graph = DynamicGraph(properties={"amount": kind})
+    with pytest.raises(BatchError, match=words):
+        graph.apply(pa.table({"src": [1, 2], "dst": [2, 3], "amount": column}))
+    assert graph.num_edges == 0
+
+
+def test_a_name_of_edges_and_of_vertices_is_of_the_type_of_each() -> None:
+    graph = DynamicGraph(properties={"amount": "int64"}, vertex_properties={"amount": "float32"})
+    amount = pa.array([2**53 + 1, None, 5])
+    graph.apply(pa.table({"src": [1, 1, 2], "dst": pa.array([2, None, None]), "amount": amount}))
+    assert graph.edges().properties["amount"].tolist() == [2**53 + 1]
+    values = graph.vertex_values()["amount"].tolist()
+    assert np.isnan(values[0])
+    assert values[1] == 5

@@ -1,6 +1,8 @@
 """Rows in the order of a column: those of a stable sort of the whole log, cut as the files are."""
 
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphtide import SettingsError, UpdateLogError
+from graphtide import DynamicGraph, SettingsError, UpdateLogError
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import RowMeaning
+from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.ordered_rows import row_order
+from graphtide.io.log.schema import OP_BYTES
 from graphtide.io.log.update_log import UpdateLog
 from strategies import examples
 
@@ -154,3 +160,84 @@ def test_files_and_row_groups_without_rows_are_nothing(tmp_path: Path, within: s
     assert pq.read_metadata(tmp_path / "0.parquet").num_row_groups == 1
     wanted = [0, 2, 1, 3, 4] if within else [0, 1, 2, 3, 4]
     assert read_batches(UpdateLog(str(tmp_path)), within, 2) == wanted
+
+
+def written(tmp_path: Path, *tables: pa.Table, **settings: Any) -> UpdateLog:
+    """A log of a file a table, each with a column ``when`` of which the files take turns."""
+    for number, table in enumerate(tables):
+        when = pa.array(np.arange(number, len(tables) * len(table), len(tables)))
+        pq.write_table(table.append_column("when", when), tmp_path / f"{number}.parquet")
+    return UpdateLog(str(tmp_path), **settings)
+
+
+def merged(log: UpdateLog, meaning: RowMeaning, batch_rows: int) -> dict[tuple[int, int], Any]:
+    """Edges that the log comes to, with their weights, cut into batches."""
+    order, listing = order_of(log, 100)
+    graph = DynamicGraph(
+        records=meaning.record.name, engine="host", properties=dict(meaning.properties)
+    )
+    for file in listing.files:
+        for first in range(0, file.rows, batch_rows):
+            ordered = order.batch(file.name, first, min(batch_rows, file.rows - first))
+            read = ordered.read(log.for_rows(ordered.runs()), file.name)
+            graph.apply(
+                table_to_batch(
+                    read.table, meaning=meaning, file=file.name, first_row=first, batch_id=-1,
+                    row_name=read.row_name,
+                )
+            )  # fmt: skip
+    edges = graph.edges()
+    pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
+    columns = [each.tolist() for each in edges.properties.values()]
+    rows = zip(*columns, strict=True) if columns else repeat(())
+    return dict(zip(pairs, rows, strict=False))
+
+
+PLAIN = pa.table({"src": [1, 2], "dst": [2, 3]})
+OPS = {
+    "numbers": pa.array([1, 1]),
+    "words": pa.array(["insert", "Add"]),
+    "booleans": pa.array([True, True]),
+    "bytes": pa.array([b"\x01", b"\x01"], OP_BYTES),
+    "dictionary": pa.array(["insert", "insert"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 100])
+@pytest.mark.parametrize("one", [None, *OPS])
+@pytest.mark.parametrize("other", OPS)
+def test_operations_of_files_are_joined_whatever_they_are_written_as(
+    tmp_path: Path, one: str | None, other: str, batch_rows: int
+) -> None:
+    """A file without the column inserts."""
+    first = PLAIN if one is None else PLAIN.append_column("op", OPS[one])
+    second = pa.table({"src": [5, 6], "dst": [6, 7], "op": OPS[other]})
+    log = written(tmp_path, first, second)
+    assert set(merged(log, row_meaning(), batch_rows)) == {(1, 2), (2, 3), (5, 6), (6, 7)}
+
+
+def test_columns_that_a_file_lacks_have_what_its_rows_mean(tmp_path: Path) -> None:
+    """Weights are 1; a property that nobody gave is missing; vertex rows stay without weight."""
+    first = pa.table({"src": [1, 2, 9], "dst": [2, 3, None]})
+    second = pa.table({"src": [5, 6], "dst": [6, 7], "weight": [0.5, 0.25], "amount": [7, 8]})
+    meaning = row_meaning(records="weighted", properties={"amount": "float64"})
+    log = written(tmp_path, first, second, records="weighted", own={"amount": "float64"})
+    for batch_rows in (1, 100):
+        found = merged(log, meaning, batch_rows)
+        assert {pair: weight for pair, (weight, _) in found.items()} == {
+            (1, 2): 1.0, (2, 3): 1.0, (5, 6): 0.5, (6, 7): 0.25,
+        }  # fmt: skip
+        amounts = {pair: amount for pair, (_, amount) in found.items()}
+        assert amounts[5, 6] == 7
+        assert np.isnan(amounts[1, 2])
+
+
+def test_columns_that_cannot_be_joined_are_refused_with_their_files(tmp_path: Path) -> None:
+    names = [pa.array([name] * 2) for name in ("0" * 32, b"0" * 16)]
+    tables = [pa.table({"src": each, "dst": each}) for each in names]
+    tables[1] = tables[1].cast(pa.schema([(name, pa.binary(16)) for name in ("src", "dst")]))
+    log = written(tmp_path, *tables, ids="uuid")
+    order, listing = order_of(log, 100)
+    ordered = order.batch(listing.files[0].name, 0, 2)
+    with pytest.raises(UpdateLogError, match=r"0.parquet, .*1.parquet cannot be sorted.*alike"):
+        ordered.read(log.for_rows(ordered.runs()), listing.files[0].name)
