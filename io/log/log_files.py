@@ -150,8 +150,8 @@ def open_log_file(
             names = [name for name, canonical in columns.items() if canonical in texts]
             file = ParquetLogFile(source, path.shown, names if dictionaries else ())
             if path.change not in ("", INSERT):
-                op = next(name for name, canonical in columns.items() if canonical == "op")
-                file = ChangedRows(file, path.change, op, path.shown)
+                names_there = {canonical: name for name, canonical in columns.items()}
+                file = ChangedRows(file, path.change, names_there, path.shown)
         else:
             file = TextLogFile(source, path, form, columns, index, ids, own, sifts=sifts)
         values = partition_values(path.partitions, columns, path.shown, own, ids)

@@ -41,10 +41,8 @@ SNAPSHOT = "snapshot"
 
 #: Column of change data, and its values.
 _CHANGE_TYPE = "_change_type"
-_KINDS = {
-    FEED_DELETE: ("delete", "update_preimage"),
-    FEED_INSERT: ("insert", "update_postimage"),
-}
+_BEFORE, _AFTER = "update_preimage", "update_postimage"
+_KINDS = {FEED_DELETE: ("delete", _BEFORE), FEED_INSERT: ("insert", _AFTER)}
 _NAME = re.compile(r"_table/(\d+)/([a-z-]+)\.(\d+)/(.+)", re.DOTALL)
 
 
@@ -88,7 +86,8 @@ class ChangedRows:
     """Rows of a data file, as what a version does with them: `log_files.LogFileReader`.
 
     Rows that go have a column of ops, with -1. Of change data there are the rows of one direction
-    alone, counted from 0.
+    alone, counted from 0; a row about a vertex that was updated, and is still about it, does not
+    go, as the vertex' edges would go along.
 
     Parameters
     ----------
@@ -96,8 +95,8 @@ class ChangedRows:
         The data file.
     change
         ``delete``, ``feed-delete``, ``feed-insert`` or ``snapshot``.
-    op
-        What the column of ops is called in the log.
+    names
+        What the columns ``op``, ``src`` and ``dst`` are called in the log.
     shown
         Name of the file, for messages.
 
@@ -110,7 +109,10 @@ class ChangedRows:
     form = "parquet"
     index = None
 
-    def __init__(self, file: ParquetLogFile, change: str, op: str, shown: str) -> None:
+    def __init__(
+        self, file: ParquetLogFile, change: str, names: Mapping[str, str], shown: str
+    ) -> None:
+        op = names["op"]
         if op in file.schema.names:
             what = "begins with" if change == SNAPSHOT else "deletes or changes"
             msg = (
@@ -128,7 +130,7 @@ class ChangedRows:
         fields = [field for field in file.schema if field.name != _CHANGE_TYPE]
         self.schema = pa.schema([*fields, (op, pa.int8())] if self._sign < 0 else fields)
         if change in _KINDS:
-            self._positions = self._find(_KINDS[change])
+            self._positions = self._find(_KINDS[change], (names["src"], names["dst"]))
             self.rows = self._positions.size
 
     @property
@@ -192,8 +194,8 @@ class ChangedRows:
         first, last = (int(self._positions[at]) for at in (first_row, first_row + rows - 1))
         return first, last + 1 - first
 
-    def _find(self, kinds: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Positions of the rows of these kinds."""
+    def _find(self, kinds: Sequence[str], ends: tuple[str, str]) -> npt.NDArray[np.int64]:
+        """Positions of the rows of these kinds; ``ends``: the columns of end points."""
         if _CHANGE_TYPE not in self._file.schema.names:
             msg = f"{self._shown}: change data need a column {_CHANGE_TYPE}; copy the file again"
             raise UpdateLogError(msg)
@@ -208,4 +210,20 @@ class ChangedRows:
             )
             raise UpdateLogError(msg)
         found = pc.is_in(texts, pa.array(kinds, pa.string())).to_numpy()
+        if _BEFORE in kinds and {*ends} <= {*self._file.schema.names}:
+            found &= ~self._stay(texts, ends)
         return np.flatnonzero(found)
+
+    def _stay(self, kinds: pa.ChunkedArray, ends: tuple[str, str]) -> npt.NDArray[np.bool_]:
+        """Rows before an update that are about a vertex which the row after it is about, too."""
+        is_before = pc.equal(kinds, _BEFORE).to_numpy()
+        if not is_before.any():
+            return is_before
+        sources, targets = (
+            self._file.read([name], 0, self._file.rows).table[name] for name in ends
+        )
+        is_vertex = pc.is_null(targets)
+        updated = sources.filter(pc.and_(pc.equal(kinds, _AFTER), is_vertex))
+        is_there = pc.is_in(sources, value_set=updated.combine_chunks())
+        stays: npt.NDArray[np.bool_] = pc.and_(is_vertex, is_there).to_numpy()
+        return is_before & stays

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import UpdateLogError
+from graphtide import DynamicGraph, UpdateLogError
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.tables.table_files import TableFile
 from table_logs import Edge, check_versions, edges_by_version
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake writes the tables")
@@ -287,3 +288,30 @@ def test_two_tables_are_a_log(tmp_path: Path) -> None:
     assert [log.read(file.name, 0, 1).to_pylist()[0]["src"] for file in log.files()] == [1, 3]
     with pytest.raises(UpdateLogError, match="is in the log twice"):
         list_log([str(tmp_path / "a"), f"{tmp_path / 'a'}@v0"])
+
+
+def test_an_update_of_a_vertex_leaves_its_edges(tmp_path: Path) -> None:
+    """Its values alone change; a row that goes, or is about another vertex then, takes it along."""
+    table = pa.table(
+        {
+            "src": pa.array([1, 2, 3, 4, 1, 2, 3, 4], pa.int64()),
+            "dst": pa.array([None, None, None, None, 2, 3, 4, 1], pa.int64()),
+            "score": [0.1, 0.2, 0.3, 0.4, None, None, None, None],
+        }
+    )
+    write(tmp_path, table, configuration=FEED)
+    opened(tmp_path).update(updates={"score": "0.9"}, predicate="src = 1 AND dst IS NULL")
+    opened(tmp_path).update(updates={"src": "9"}, predicate="src = 3 AND dst IS NULL")
+    log = UpdateLog(str(tmp_path), own={"score": "float64"})
+    graph = DynamicGraph(engine="host", vertex_properties={"score": "float64"})
+    found = {}
+    for file in log.files():
+        graph.apply(log.read(file.name, 0, file.rows, file.fingerprint))
+        version = TableFile.of_name(file.name).version
+        found[version] = set(
+            zip(graph.edges().src.tolist(), graph.edges().dst.tolist(), strict=True)
+        )
+    assert found[1] == found[0] == {(1, 2), (2, 3), (3, 4), (4, 1)}
+    assert found[2] == {(1, 2), (4, 1)}
+    assert graph.vertices().tolist() == [1, 2, 4, 9]
+    assert graph.vertex_values()["score"].tolist() == [0.9, 0.2, 0.4, 0.3]
