@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
@@ -36,6 +37,7 @@ from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
 from ..io.log.log_writer import write_log_file
+from ..io.log.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
 from ..io.log.schema import check_schema, is_text
 from ..io.log.update_log import UpdateLog
@@ -47,6 +49,8 @@ from .replay import Replay
 
 _ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)
 _MARK = "_requeued-"
+#: What rows mean whose file lacks a column; others are null then.
+_ABSENT = {"op": 1, "weight": 1, "type": 0}
 #: Columns of which pandas makes floats where some are null, and nothing where all are.
 _KINDS = {"weight": pa.float64(), "type": pa.int64(), "ts": pa.int64()}
 
@@ -188,7 +192,9 @@ class _Requeue:
         )
         folder = Path(self._log.addresses[-1] if is_in_log else self._quarantine.path / "requeued")
         target = folder / (within if is_in_log else Path(within).name)
-        write_log_file(str(target), self._as_in_the_log(table))
+        # Folders beside the log, where the user puts the file, are not known.
+        folders = partitions_of(within) if is_in_log else {}
+        write_log_file(str(target), self._as_in_the_log(table, folders))
         thing.done()
         return Requeued(thing.what, str(target), table.num_rows, is_in_log)
 
@@ -232,14 +238,23 @@ class _Requeue:
         files[number] = replace(files[number], done=True)
         self._quarantine.write_files(files)
 
-    def _as_in_the_log(self, table: pa.Table) -> pa.Table:
-        """Columns by their names in the log; those that are not read need be there, too."""
-        names = [self._log.columns.get(name, name) for name in table.column_names]
+    def _as_in_the_log(self, table: pa.Table, folders: Collection[str]) -> pa.Table:
+        """Columns by their names in the log; those that are not read need be there, too.
+
+        And those that folders on the way to the new file have a value of: it is not that of rows
+        which had none where they stood.
+        """
+        columns = {name: name for name in (*_ABSENT, *self._log.own)} | dict(self._log.columns)
+        names = [columns.get(name, name) for name in table.column_names]
         renamed = table.rename_columns(names)
-        for canonical, name in self._log.columns.items():
-            if name not in names:
-                absent: Any = 1 if canonical == "op" else None
-                column = pa.array([absent] * table.num_rows, pa.int64())
+        for canonical, name in columns.items():
+            if name not in names and (canonical in self._log.columns or name in folders):
+                absent = pa.scalar(_ABSENT.get(canonical), pa.int64())
+                column = pa.repeat(absent, table.num_rows)
+                if canonical in ("weight", "type"):
+                    # Rows about vertices have none.
+                    of_edges = table["dst"].is_valid()
+                    column = pc.if_else(of_edges, column, pa.scalar(None, pa.int64()))
                 renamed = renamed.append_column(name, column)
         return renamed
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -338,6 +339,29 @@ def test_a_requeue_that_was_killed_takes_nothing_in_twice(
     requeue(directory)
     assert len(files_below(log)) == 3
     assert Quarantine(directory).waiting() == {}
+
+
+def test_rows_do_not_come_back_with_the_values_of_a_folder(places: tuple[Path, Path]) -> None:
+    """The last file of the log is in folders that say what the rows left out do not."""
+    log, state = places
+    ends = {"src": [1, 2, 9], "dst": pa.array([2, 3, None], pa.int64())}
+    for name in ("a", "score=2.5/weight=7"):
+        (log / name).mkdir(parents=True)
+    pq.write_table(pa.table({**ends, "op": ["insert", "bogus", "bogus"]}), log / "a" / "0.parquet")
+    pq.write_table(pa.table({"src": [5], "dst": [6]}), log / "score=2.5" / "weight=7" / "0.parquet")
+    kind = {"records": "weighted", "properties": {"score": "float64"}, "engine": "host"}
+    apply_log(log, state, 10, bad_rows="quarantine", **kind)
+    mended(state, 0, lambda rows: rows.assign(op="insert"))
+    [taken] = requeue(StateDirectory(state))
+    assert (taken.rows, taken.fault) == (2, "")
+    assert "score=2.5" in str(taken.path)
+    apply_log(log, state, 10, **kind)
+    graph = PastGraphs(StateDirectory(state)).after_newest()
+    edges = graph.edges()
+    weights = zip(edges.src.tolist(), edges.properties["weight"].tolist(), strict=True)
+    assert dict(weights) == {1: 1.0, 2: 1.0, 5: 7.0}
+    np.testing.assert_array_equal(edges.properties["score"], [np.nan, np.nan, 2.5])
+    assert graph.has_vertices([9]).tolist() == [True]
 
 
 def test_rows_of_a_mapped_log_come_back_under_its_names(places: tuple[Path, Path]) -> None:
