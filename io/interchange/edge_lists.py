@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.log_writer import write_log_file
+from ..parquet.parquet_files import PARQUET_BEGINS
 from ..text.line_blocks import blocks_of, first_lines, refuse_utf_16, without_comments
 from ..text.text_form import SAMPLE_LINES, Reading, reading_of
 from ..text.text_lines import parse_lines
@@ -34,8 +35,6 @@ __all__ = [
 
 #: Rows that show how a file is read.
 _SHOWN_ROWS = 3
-#: A Parquet file begins so.
-_PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def open_edge_list(path: str, columns: Sequence[str | None] | None = None) -> Te
 
 
 def _refuse_other_forms(path: str, block: bytes) -> None:
-    if block.startswith(_PARQUET):
+    if block.startswith(PARQUET_BEGINS):
         msg = f"{path} is a Parquet file, which is a log as it is; give it to graphtide run"
         raise UpdateLogError(msg)
     if block.lstrip().startswith(b"{"):

@@ -208,7 +208,10 @@ class UpdateLog:
                     schema = self._schema(arrow_schema, path.shown)
                     self._check_time_unit(schema, time_unit, path, files)
                 except UnusableFileError:
-                    if file.rows:
+                    ends = {self.columns.get(name, name) for name in ("src", "dst")}
+                    names = arrow_schema.names
+                    # A header of other columns: the file is something else.
+                    if file.rows or (index is not None and names and not ends <= {*names}):
                         raise
                     # Nothing is read of it: columns of an empty frame of pandas have no types.
                     files.append(file)

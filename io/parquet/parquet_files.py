@@ -33,7 +33,8 @@ from .plain_columns import column_index, plain_column
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start over with another --state"
 
-_MAGIC = b"PAR1"
+#: What a Parquet file begins with, and ends with.
+PARQUET_BEGINS = b"PAR1"
 #: Four bytes of footer length and the magic.
 _TRAILER_BYTES = 8
 #: Rows decoded at a time where a row group is much longer than what is asked for.
@@ -56,7 +57,7 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
         file.seek(max(0, size - TAIL_BYTES))
         tail = file.read()
         footer_bytes = int.from_bytes(tail[-_TRAILER_BYTES:-4], "little")
-        if tail[-4:] == _MAGIC and len(tail) < footer_bytes + _TRAILER_BYTES <= size:
+        if tail[-4:] == PARQUET_BEGINS and len(tail) < footer_bytes + _TRAILER_BYTES <= size:
             file.seek(size - footer_bytes - _TRAILER_BYTES)
             tail = file.read()
         file.seek(0)
@@ -71,14 +72,14 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
     if size == 0:
         msg = f"{shown} is empty; remove it, or write it again"
         raise UnusableFileError(msg)
-    if head != _MAGIC:
+    if head != PARQUET_BEGINS:
         msg = (
             f"{shown} is not a Parquet file, and text is known by its name (.csv, .tsv, .jsonl, "
             f".ndjson, .json); move it out of the log, rename it, or make a log of an edge list "
             f"with graphtide import"
         )
         raise UnusableFileError(msg)
-    if tail[-4:] != _MAGIC or footer_bytes + _TRAILER_BYTES + 4 > size:
+    if tail[-4:] != PARQUET_BEGINS or footer_bytes + _TRAILER_BYTES + 4 > size:
         msg = (
             f"{shown} is cut short, or still being written; copy it again, and write files of a "
             f"log under a name ending in .tmp until they are whole"
@@ -110,7 +111,7 @@ def _parsed(footer: bytes) -> Any:
     """Metadata of a footer; the batches of a file come one after the other."""
     check_footer(footer)
     length = len(footer).to_bytes(4, "little")
-    metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer + length + _MAGIC))
+    metadata = pq.read_metadata(pa.BufferReader(PARQUET_BEGINS + footer + length + PARQUET_BEGINS))
     _check_names(metadata)
     return metadata
 

@@ -422,6 +422,8 @@ def absolute_address(address: Address) -> Address:
     """Addresses that mean the same from every working directory; one alone is no tuple."""
     if isinstance(address, str):
         return _absolute(address)
+    if not address:
+        raise UpdateLogError(EMPTY_ADDRESS)
     each = tuple(map(_absolute, address))
     return each[0] if len(each) == 1 else each
 

@@ -31,7 +31,7 @@ from ..file_systems import as_storage_errors, is_local, open_file
 from ..log.file_errors import UnreadableRowsError, UnusableFileError
 from ..log.log_paths import LogPath
 from ..parquet.page_checks import ChunkSum
-from ..parquet.parquet_files import RESTORE, ReadRows, one_line
+from ..parquet.parquet_files import PARQUET_BEGINS, RESTORE, ReadRows, one_line
 from .csv_lines import csv_layout, without_header
 from .json_lines import JsonColumns, parse_json, sift_json
 from .line_blocks import line_blocks
@@ -359,6 +359,9 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
             if form == "json":
                 rows = columns.add(content, line)
             else:
+                if line == 1 and content.startswith(PARQUET_BEGINS):
+                    msg = f"{path.shown} is a Parquet file; give it a name that ends in .parquet"
+                    raise UpdateLogError(msg)
                 if not names:
                     delimiter, is_padded, names = csv_layout(content, path.shown)
                 data = without_header(content) if line == 1 else content

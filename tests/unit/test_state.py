@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import BatchReport, StateError
+from graphtide import BatchReport, StateError, UpdateLogError
 from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
@@ -523,3 +523,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
     with pytest.raises(StateError, match="cannot be written"), new_file(path / "b"):
         pass
+
+
+@pytest.mark.parametrize("address", ["", [], (), ["a", ""]])
+def test_an_address_that_is_none_is_refused(address: object) -> None:
+    with pytest.raises(UpdateLogError, match="an address of the log is empty"):
+        absolute_address(address)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
@@ -421,3 +422,16 @@ def test_a_file_without_times_takes_the_unit_of_others(tmp_path: Path, order: st
     assert log.listing().time_unit == "timestamp[us]"
     late = f"{order.index('c')}.csv"
     assert log.read(late, 1499, 2)["ts"].to_pylist() == [None, datetime(2024, 1, 1)]
+
+
+def test_a_file_of_other_columns_is_refused_though_it_has_no_rows(tmp_path: Path) -> None:
+    """A header of the right ones is a file without rows; a Parquet file has another name."""
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\n")
+    (tmp_path / "b.csv").write_text("src,dst\n")
+    assert [file.rows for file in UpdateLog(str(tmp_path)).listing().files] == [1, 0]
+    (tmp_path / "c.csv").write_text("foo,bar\n")
+    with pytest.raises(UpdateLogError, match=r"c.csv: there is no column src; the file has foo"):
+        UpdateLog(str(tmp_path)).listing()
+    pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "c.csv")
+    with pytest.raises(UpdateLogError, match=r"c.csv is a Parquet file; give it a name that ends"):
+        UpdateLog(str(tmp_path)).listing()
