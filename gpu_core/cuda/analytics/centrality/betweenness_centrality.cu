@@ -166,19 +166,6 @@ extern "C" __global__ void __launch_bounds__(MEETING_THREADS, 1) IN_CLUSTER smal
                 [&] { work<MEETING_THREADS, true>(out, into, batch); }, [&] { end_stage(batch); });
 }
 
-// Find out whether float64 was too small for the paths from a source: their number was infinite, what lies
-// behind that vertex no number, as infinity times 0, and so what lies behind the source.
-//
-// Launch      ROW_THREADS threads, a thread a source
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) find_overflow(
-        const u32* __restrict__ sources, const u64 count, const Batch batch) {
-    const u64 number = thread_of_grid();
-    if (number >= count) return;
-    const u64 cell = number / SLOTS * batch.rows + sources[number];
-    const double behind = batch.paths[cell * batch.slots + number % SLOTS];
-    if (!(behind >= 0)) batch.search->overflows = 1;
-}
-
 // Add what the sources of a batch give to every vertex, in their order.
 //
 // Launch      ROW_THREADS threads, a thread a vertex

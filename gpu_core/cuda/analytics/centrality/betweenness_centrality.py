@@ -4,8 +4,8 @@ Stages of a level, and their order: ``betweenness_centrality.cu``; how rows are 
 sources, and in which order sums are taken: ``betweenness_stages.cuh``; how launches are started
 that do the stages of a batch of sources: `parts/frontier.py`.
 
-Numbers of paths have exponents, as the host twin's, in another form of the kernels, which is
-slower: from the first batch of sources on that needs it.
+Numbers of paths have exponents, as the host twin's, in another form of the kernels. Which is
+needed shows afterwards, where float64 was too small: then all is counted again.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
@@ -19,6 +19,7 @@ from ....rows import Adjacencies, Rows
 from ...device.compile import WIDE_PATHS
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
+from ...device.flags import all_set
 from ...device.packed_arguments import address
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
@@ -76,9 +77,11 @@ def centrality(
     total.fill(0)
     if not sources.size:
         return total
-    added = _add(workspace, adjacencies, sources, total, endpoints=endpoints, is_wide=False)
-    if added < sources.size:
-        _add(workspace, adjacencies, sources[added:], total, endpoints=endpoints, is_wide=True)
+    _add(workspace, adjacencies, sources, total, endpoints=endpoints, is_wide=False)
+    # A number of paths was infinite, and times a share of 0 no number.
+    if not all_set(device.xp.isfinite(total)):
+        total.fill(0)
+        _add(workspace, adjacencies, sources, total, endpoints=endpoints, is_wide=True)
     is_source = device.empty(count, np.bool_)
     is_source.fill(False)
     is_source[device.to_device(sources)] = True
@@ -97,11 +100,8 @@ def _add(
     *,
     endpoints: bool,
     is_wide: bool,
-) -> int:
-    """Add what sources give to every vertex, batch after batch; returns of how many it did.
-
-    Unless ``is_wide``, it ends before a batch whose paths have to be counted with exponents.
-    """
+) -> None:
+    """Add what sources give to every vertex, batch after batch; ``is_wide``: with exponents."""
     device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
     batch = min(sources.size, max(1, MOST_VERTICES // count))
     if _SLOTS < batch < sources.size:
@@ -151,17 +151,10 @@ def _add(
                 device, _SOURCE, small, large, search, word_of(_SEARCH, "size"),
                 defines=WIDE_PATHS if is_wide else {},
             )  # fmt: skip
-            if not is_wide:
-                device.launch(
-                    _SOURCE, "find_overflow", blocks_for(some.size), THREADS, some, number, given
-                )
-                if device.read_words(search)[word_of(_SEARCH, "overflows")]:
-                    return first
             device.launch(
                 _SOURCE, "add_batch", blocks_for(count), THREADS, some, number, given,
                 np.uint32(endpoints), total,
             )  # fmt: skip
-    return sources.size
 
 
 def _most_parts(rows: Rows) -> int:

@@ -47,8 +47,6 @@ struct Search {
     u64 cost;
     u64 next_cost;
     u64 ticket;
-    // Whether there were too many paths for float64.
-    u64 overflows;
 };
 
 // A number of paths, or a sum of shares: value * 2^(512 exponent). The host twin says why. But in the form
