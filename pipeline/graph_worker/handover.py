@@ -25,17 +25,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...gpu_core.batch.raw_rows import raw_bytes
+from ...gpu_core.engine import BatchFeed, SentBatch
 from ...gpu_core.image.memory_size import memory_bytes
 from ...gpu_core.records import record_named
 from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
-
-if TYPE_CHECKING:
-    from ...gpu_core.engine import BatchFeed, SentBatch
 
 #: What travels by Dask.
 Parcel = Batch | Ticket

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from ...batch.raw_rows import RawRows
 from ..queries.expired import expired_edges
 from ..queries.vertex_order import id_table
 from ..update.batch import DeviceBatch
+from ..update.state import UpdatableGraph
 from .raw_edges import begin_edges
-
-if TYPE_CHECKING:
-    from ..update.state import UpdatableGraph
 
 
 def expired_batch(graph: UpdatableGraph, until: int) -> DeviceBatch:

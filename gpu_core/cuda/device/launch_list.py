@@ -8,13 +8,9 @@ goes from one launch to the next with no Python between them, and starts may ove
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from .device import Array, Device
 from .packed_arguments import packer
 from .stream_words import renew_words, words_of_stream
-
-if TYPE_CHECKING:
-    from .device import Array, Device
 
 _LAUNCH = packer("kernel", "blocks", "threads", "words")
 

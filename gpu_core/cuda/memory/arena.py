@@ -11,7 +11,7 @@ Both images are in device memory while one replaces the other. Whether both fit 
 allocating: only CuPy's allocator knows what is free.
 """
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,16 +34,14 @@ from ...image.fields import (
 from ...image.free_runs import LEVELS, tree_geometry
 from ...image.scratch import even
 from ...kind import ArenaSizes, GraphKind
+from ..device.device import Device
 from ..device.launches import copy_words
 from ..device.packed_arguments import address, packer
 from . import free_runs
+from .batch_report import Report
 from .free_runs import Allocation
 from .relocate import count_runs, move_pages, move_runs
 from .scratch import ALIGNMENT, SLACK_BYTES, DeviceScratch
-
-if TYPE_CHECKING:
-    from ..device.device import Device
-    from .batch_report import Report
 
 Int64s = npt.NDArray[np.int64]
 

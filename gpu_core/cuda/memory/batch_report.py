@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField
+from ..device.device import Device
 from ..device.packed_arguments import address
-
-if TYPE_CHECKING:
-    from ..device.device import Device
 
 
 class Report:

@@ -7,16 +7,14 @@ Kernels: ``dictionary.cu``. Host twin and source: ``host/memory/dictionary.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...image.fields import Field, Table
 from ..device.compile import shape_argument
-
-if TYPE_CHECKING:
-    from ..device.device import Array
-    from .arena import DeviceArena
+from ..device.device import Array
+from .arena import DeviceArena
 
 _THREADS = 256
 _IDS_A_BLOCK = 1024

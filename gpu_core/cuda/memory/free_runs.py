@@ -5,7 +5,7 @@ Host twin: `image/free_runs.py`, which describes the table; from the same table 
 same runs.
 """
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,11 @@ import numpy.typing as npt
 from ...image.fields import CLASSES
 from ...image.free_runs import LEVELS
 from ...jit.compile import compiled
+from ..device.device import Array, Device
 from ..device.launches import begin_launch, end_launch, put_words
 from ..device.packed_arguments import address
 from ..structs import ALLOCATION_WORDS, BLOCK, GROUP_WORDS, MOST_CUTS
 from .scratch import ALIGNMENT, DeviceScratch
-
-if TYPE_CHECKING:
-    from ..device.device import Array, Device
 
 _BUDDIES = "buddies.cu"
 

@@ -4,16 +4,14 @@ Kernels: ``relocate.cu``. Host twin: `host/memory/relocate.py`; every run is pla
 as there.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...image.fields import CLASSES, Shape
 from ..device.compile import shape_argument
-
-if TYPE_CHECKING:
-    from ..device.device import Device
+from ..device.device import Device
 
 Int64s = npt.NDArray[np.int64]
 

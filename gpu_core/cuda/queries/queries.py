@@ -4,7 +4,7 @@ Host twins: `host/queries/queries.py`. Kernels: ``queries.cu``, ``rows.cu``, ``c
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from ..device.compile import shape_argument
 from ..device.device import Array
 from ..device.sorting.sorting import Plain
 from ..memory.dictionary import look_up
+from .device_graph import DeviceGraph
 from .rows import selected_rows
-
-if TYPE_CHECKING:
-    from .device_graph import DeviceGraph
 
 _SOURCE: Final = "queries.cu"
 

@@ -22,7 +22,7 @@ not at all. Twin: ``host/update/apply.py``; both take the same runs for the same
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -30,22 +30,19 @@ from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus, Field
+from ..device.device import Array
 from ..device.packed_arguments import address, packer
 from ..memory.scratch import DeviceScratch
 from ..structs import BLOCK
 from .assisted.map_ids import check_fits, map_with_host
+from .assisted.mapped import Mapped
 from .assisted.vertices import create_vertices, remove_vertices
-from .batch import upload
+from .batch import DeviceBatch, upload
 from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
 from .context import ALL_STEPS, NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
 from .kernels import defines_of
 from .modes import Following, Mode, following
-
-if TYPE_CHECKING:
-    from ..device.device import Array
-    from .assisted.mapped import Mapped
-    from .batch import DeviceBatch
-    from .state import UpdatableGraph
+from .state import UpdatableGraph
 
 _CLOSING: Final = packer("image", "entries_per_edge", "more_vertices", "report")
 

@@ -7,7 +7,7 @@ Nothing goes to the host but how many edges there are. Kernel: ``changes.cu``. H
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,13 @@ from ...batch.update_batch import UpdateBatch
 from ...changes import Changing
 from ..device.compile import shape_argument
 from ..device.declarations import constant
+from ..device.device import Array, Device
 from ..device.stream_words import ticket_of
 from ..queries.queries import copy_neighbors, indices_of
 from .assisted.map_ids import check_fits, look_up_ids
+from .assisted.mapped import Mapped
 from .batch import DeviceBatch, upload
-
-if TYPE_CHECKING:
-    from ..device.device import Array, Device
-    from .assisted.mapped import Mapped
-    from .state import UpdatableGraph
+from .state import UpdatableGraph
 
 _SOURCE: Final = "changes.cu"
 _THREADS: Final = constant(_SOURCE, "LIST_THREADS")

@@ -9,7 +9,7 @@ arrays, which Numba would unpack one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +27,15 @@ from ..device.launches import (
 )
 from ..device.packed_arguments import address
 from ..memory import free_runs
+from ..memory.arena import DeviceArena
+from ..memory.batch_report import Report
 from ..structs import BLOCK, MOST_TILES
 from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
 from .facts import BATCH, BOUNDS, FACTS, pack_image
+from .kernels import Kernels, LongRows
 from .modes import ASSISTED, ENTERING, first_mode, fits_table, vertices_after
 from .pages.page_launches import queue_is_short
-
-if TYPE_CHECKING:
-    from ..memory.arena import DeviceArena
-    from ..memory.batch_report import Report
-    from .kernels import Kernels, LongRows
-    from .rows.listed_rows import ListedRows
+from .rows.listed_rows import ListedRows
 
 #: What lies at the address, int64 each; `FACTS` follow.
 _FIELDS: Final = (

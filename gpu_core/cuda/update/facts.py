@@ -6,18 +6,16 @@ before its launches are written (`context.py`, `apply.py`), and some of it by th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from ...image.fields import Field, Shape, Table
 from ..device.packed_arguments import address, packer
 from ..device.sorting.sorting import KERNELS as SORT_KERNELS
+from ..memory.arena import DeviceArena
 from ..structs import DELTA, LISTS, PROPERTIES
 from .modes import NAMES
-
-if TYPE_CHECKING:
-    from ..memory.arena import DeviceArena
 
 _SHAPE: Final = len(Shape._fields)
 

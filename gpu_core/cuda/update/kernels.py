@@ -7,21 +7,19 @@ these are provided for only while such rows are met.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...image.fields import WORD_BYTES, BatchField, Field
 from ...records import RECORDS
+from ..device.device import Array, Device
 from ..device.packed_arguments import address, packer
+from ..memory.arena import DeviceArena
+from ..memory.batch_report import Report
 from ..structs import THRESHOLDS
 from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
-
-if TYPE_CHECKING:
-    from ..device.device import Array, Device
-    from ..memory.arena import DeviceArena
-    from ..memory.batch_report import Report
 
 #: Batches without long rows after which none are expected any more.
 QUIET_BATCHES: Final = 64

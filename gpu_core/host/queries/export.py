@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,7 @@ from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
 from ..update.entries import has_wide_weight, read_time
 from ..update.parallel_sort import sort_alone
-
-if TYPE_CHECKING:
-    from .host_graph import HostGraph
+from .host_graph import HostGraph
 
 #: Bits of a key below the rank, for the position in the row.
 _AT_BITS = np.int64(32)

@@ -15,7 +15,6 @@ Levels, each including the ones before it:
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -37,11 +36,9 @@ from ...image.fields import (
 from ...layouts import LAYOUTS
 from ..memory.relocate import list_pages
 from .export import csr_of
+from .host_graph import HostGraph
 from .queries import indices_of
 from .rows import pinned_rows
-
-if TYPE_CHECKING:
-    from .host_graph import HostGraph
 
 LEVELS = ("header", "pages", "full")
 

@@ -17,8 +17,6 @@ the engine notices, and refuses to go on (`ImageGraph.committing`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +24,7 @@ from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, Field, Table
+from ..queries.host_graph import HostGraph
 from .commit import rewrite
 from .deltas import Delta
 from .expiring_batch import ExpiringBatch
@@ -33,9 +32,6 @@ from .expiry import take_out
 from .map_ids import Mapped
 from .plan import Plan, Tally, make_plan, plan_bytes
 from .vertices import create_vertices, remove_vertices
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]

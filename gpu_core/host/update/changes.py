@@ -5,17 +5,13 @@ CUDA twin: ``cuda/update/changes.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
 from ...changes import Changing
 from ...image.fields import NONE
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
+from ..queries.host_graph import HostGraph
 
 UInt32s = npt.NDArray[np.uint32]
 

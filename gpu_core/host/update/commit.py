@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
+from ...image.demand import Taken
 from ...image.fields import KIND_PUT
 from ...jit.arrays import readonly
 from ...jit.compile import compiled, inlined
@@ -41,14 +42,11 @@ from ...layouts import (
     strides,
     write_room,
 )
+from ..queries.host_graph import HostGraph
 from .entries import Properties, write_properties
 from .lanes import FEW, load_few, load_many, store
 from .plan import Plan, PlannedRows, Tally, longest_short, merge_lanes
 from .settled import merge_settled
-
-if TYPE_CHECKING:
-    from ...image.demand import Taken
-    from ..queries.host_graph import HostGraph
 
 UInt32s = npt.NDArray[np.uint32]
 

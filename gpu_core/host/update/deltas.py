@@ -15,7 +15,7 @@ empty where records have no properties.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +25,12 @@ from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
 from ...jit.arrays import readonly
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges, ranges_of
+from ..queries.host_graph import HostGraph
 from .expiring_batch import ExpiringBatch
 from .map_ids import Mapped
 from .parallel_sort import merge_keys, order_runs, sort_keys
 from .row_order import ordered_columns
 from .vertices import count_dangling, list_dangling
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
 
 UInt32s = npt.NDArray[np.uint32]
 

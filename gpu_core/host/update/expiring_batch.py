@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,7 @@ from ...batch.update_batch import CHECKED, UpdateBatch
 from ...id_kinds import form_of
 from ...jit.arrays import readonly
 from ..queries.expired import Expired, find_expired
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
+from ..queries.host_graph import HostGraph
 
 UInt32s = npt.NDArray[np.uint32]
 

@@ -11,8 +11,6 @@ Keeps     rows sorted by neighbor; the room of a row is what its new degree asks
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...jit.compile import compiled
@@ -21,14 +19,11 @@ from ...jit.prefetch import AHEAD, prefetch
 from ...layouts import is_paged, room_after, room_of, segment_pages, state_class
 from ...records import LAST_WORD
 from ..memory.rooms import rooms_of
-from ..queries.expired import entry_strides, first_entry, open_row, seek, segment_after
+from ..queries.expired import Expired, entry_strides, first_entry, open_row, seek, segment_after
+from ..queries.host_graph import HostGraph
 from .commit import Written, list_left_pages, write_record
 from .entries import read_time
 from .plan import Tally
-
-if TYPE_CHECKING:
-    from ..queries.expired import Expired
-    from ..queries.host_graph import HostGraph
 
 #: Words of the smallest record with times: the last of them are its last time.
 _WORDS = LAST_WORD + 2

@@ -8,8 +8,6 @@ known until edges expire for the first time, which reads all rows; it takes 8 by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,11 +16,9 @@ from ...image.fields import KIND_PUT
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ..queries.expired import LATEST
+from ..queries.host_graph import HostGraph
+from .deltas import Delta
 from .expiring_batch import ExpiringBatch
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
-    from .deltas import Delta
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]

@@ -26,12 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
+from ...image.scratch import Scratch
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
@@ -47,12 +48,9 @@ from ...layouts import (
     strides,
 )
 from ..memory.rooms import LARGEST_ROOM, Rooms, rooms_of
+from ..queries.host_graph import HostGraph
+from .deltas import Delta
 from .lanes import FEW, MANY, holds, load_few, load_many, with_key, without_key
-
-if TYPE_CHECKING:
-    from ...image.scratch import Scratch
-    from ..queries.host_graph import HostGraph
-    from .deltas import Delta
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]

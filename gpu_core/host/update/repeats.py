@@ -10,16 +10,13 @@ What the rules are, and what they come to: ``batch/net_effect/repeats.py``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...batch.net_effect.repeats import combined_weights
 from ...batch.update_batch import UpdateBatch
+from ..queries.host_graph import HostGraph
 from .map_ids import Mapped
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
 
 
 def with_combined_weights(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> UpdateBatch:

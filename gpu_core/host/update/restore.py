@@ -8,19 +8,16 @@ piece at a time, so that scratch stays small.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
 from ...errors import ArenaFullError
+from ..queries.host_graph import HostGraph
 from .apply import apply_mapped
 from .deltas import deltas_of
 from .map_ids import Mapped
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
 
 #: Edges put in at a time, and the fewest where scratch is scarce.
 PIECE = 1 << 20

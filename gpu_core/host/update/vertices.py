@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -13,11 +11,9 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch_row
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ..memory import dictionary
+from ..queries.host_graph import HostGraph
 from ..queries.queries import present_flags
-
-if TYPE_CHECKING:
-    from ..queries.host_graph import HostGraph
-    from .map_ids import Mapped
+from .map_ids import Mapped
 
 _PRESENT = np.uint32(PRESENT_BIT)
 _AHEAD = np.uint64(AHEAD)

@@ -10,27 +10,24 @@ increasing order of the ids. Deletes that name unknown vertices are dropped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ....batch.dense_ids import check_vertex_count
 from ....batch.end_points import check_end_points
 from ....image.fields import NONE, Field
+from ...device.device import Array, Device
 from ...device.flags import all_set, any_set
 from ...memory.dictionary import look_up
+from ..state import UpdatableGraph
 from .dangling import references_to
 from .mapped import Mapped
 from .vertices import is_present, mark_absent
 
 #: CuPy's count: from so many items on it scans with one kernel more.
 _LONG = 512 * 512 + 1
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...device.device import Array, Device
-    from ..state import UpdatableGraph
 
 
 def find_changes(graph: UpdatableGraph, mapped: Mapped) -> None:

@@ -9,19 +9,15 @@ Part of `assisted.py`. Twin: ``_dangling`` of ``host/update/deltas.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...device.compile import shape_argument
+from ...device.device import Array
 from ...device.stream_words import ticket_of
+from ...queries.device_graph import DeviceGraph
 from ...queries.paged_rows import copy_paged_rows
 from ...queries.queries import degrees_of
 from ...structs import TILE_ENTRIES, TILE_THREADS
-
-if TYPE_CHECKING:
-    from ...device.device import Array
-    from ...queries.device_graph import DeviceGraph
 
 
 def references_to(graph: DeviceGraph, deleted: Array) -> dict[str, tuple[Array, Array]]:

@@ -10,7 +10,7 @@ times. All other batches are mapped by a launch of their list (`delta_launches.p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from ....image.fields import Table
 from ...device.compile import shape_argument
 from ...structs import LISTS, TILE_ENTRIES, TILE_THREADS
 from ..batch import DeviceBatch
+from ..state import UpdatableGraph
 from .assisted import find_changes
 from .mapped import Mapped
-
-if TYPE_CHECKING:
-    from ..state import UpdatableGraph
 
 _LISTS: Final = np.dtype((np.void, 8 * LISTS.words))
 

@@ -11,7 +11,7 @@ The rules, and their result: ``batch/net_effect/repeats.py``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from ....batch.update_batch import UpdateBatch
 from ....records import OnRepeat
 from ...queries.queries import find_entries
 from ..batch import DeviceBatch, upload
+from ..state import UpdatableGraph
 from .map_ids import check_fits, look_up_ids
-
-if TYPE_CHECKING:
-    from ..state import UpdatableGraph
 
 _THREADS: Final = 256
 

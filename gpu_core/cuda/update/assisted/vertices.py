@@ -8,20 +8,16 @@ Kernels: ``vertices.cu``. Host twin: ``host/update/vertices.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ....image.fields import Field, Table
 from ...device.compile import shape_argument
+from ...device.device import Array
 from ...device.launches import empty_list
 from ...memory import dictionary
+from ...queries.device_graph import DeviceGraph
 from ..rows.row_launches import write_clearing
-
-if TYPE_CHECKING:
-    from ...device.device import Array
-    from ...queries.device_graph import DeviceGraph
-    from .mapped import Mapped
+from .mapped import Mapped
 
 _THREADS = 256
 

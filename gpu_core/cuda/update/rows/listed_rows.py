@@ -7,12 +7,10 @@ more than there is room for, it is applied again with more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from ....image.fields import BatchField
-
-if TYPE_CHECKING:
-    from ...memory.batch_report import Report
+from ...memory.batch_report import Report
 
 #: Batches after which room that none of them needed is given up.
 _BATCHES: Final = 64
