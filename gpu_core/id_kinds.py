@@ -33,3 +33,8 @@ def hash_bits(ids: str) -> int:
 def are_names(ids: str) -> bool:
     """Whether ids of this kind go through a table of names."""
     return form_of(ids) in ("string", "uuid")
+
+
+def number_of_key(ids: str, key: int) -> int:
+    """The number that a key stands for, of ids that are numbers."""
+    return key + 2**63 if form_of(ids) == "uint64" else key

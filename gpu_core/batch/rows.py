@@ -23,10 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
-from ..id_kinds import form_of
+from ..id_kinds import form_of, number_of_key
 from ..image.fields import NONE
 from ..kind import RowMeaning
-from ..names.user_ids import text_of_key
 from ..printable import counted
 from ..properties.kinds import checked_kinds
 from ..records import ON_REPEAT, Record, record_named
@@ -250,7 +249,7 @@ def _refuse_loops(
         raise BadRowsError(
             loops,
             row_name,
-            lambda at: f"is a self loop of vertex {text_of_key(ids, None, int(src[at]))}; {cure}",
+            lambda at: f"is a self loop of vertex {number_of_key(ids, int(src[at]))}; {cure}",
             " ",
         )
 

@@ -134,6 +134,10 @@ class UpdateBatch:
     put_values: Values = field(default_factory=dict)
     #: The same of each item of ``put_vertices``; they count where ``put_vertex_rows`` is true.
     put_vertex_values: Values = field(default_factory=dict)
+    #: What became of self loops, and whether edges create their end points, as of the graph that
+    #: the rows were for; None: that is not known.
+    self_loops: str | None = None
+    create_vertices: bool | None = None
 
     def __post_init__(self) -> None:
         record = record_named(self.records)
@@ -305,9 +309,17 @@ class UpdateBatch:
         """
         effect = effect_of_rows(op, src, dst, meaning, **columns)
         records = meaning.record.name
-        batch = cls(batch_id=batch_id, directed=meaning.directed, records=records, **effect)
+        batch = cls(
+            batch_id=batch_id, directed=meaning.directed, records=records,
+            self_loops=meaning.self_loops, create_vertices=meaning.create_vertices, **effect,
+        )  # fmt: skip
         batch.__dict__[CHECKED] = True
         return batch
+
+    def has_self_loops(self) -> bool:
+        """Whether an edge to put is one."""
+        sources = np.repeat(self.put_rows, np.diff(self.put_indptr))
+        return bool((sources == self.put_indices).any())
 
     def in_time_unit(self, wanted: str, whose: str = "the unit asked for is") -> UpdateBatch:
         """The batch with its times in another unit; integers are taken to be in it.

@@ -283,8 +283,29 @@ class ChangingGraph(MaintainingGraph):
         if batch.ids != ("any" if self.ids == "dense" else self.ids):
             msg = f"the batch is of ids={batch.ids!r}, the graph has ids={self.ids!r}"
             raise BatchError(msg)
+        kind = self._kind
+        if (batch.self_loops, batch.create_vertices) != (kind.self_loops, kind.create_vertices):
+            self._check_rules(batch)
         moved = self._ids.take(batch.names)
         return renamed(batch, moved) if moved else batch
+
+    def _check_rules(self, batch: UpdateBatch) -> None:
+        """Refuse a batch in which other rules than the graph's have made a difference."""
+        kind, wrong = self._kind, ""
+        if batch.dropped and kind.self_loops != "drop":
+            wrong = "self loops were dropped from"
+        elif kind.self_loops != "keep" and batch.has_self_loops():
+            wrong = "there are self loops in"
+        if wrong:
+            ours = f"self_loops={kind.self_loops!r}"
+        elif kind.create_vertices and batch.create_vertices is False:
+            wrong, ours = "edges create no vertices in", "create_vertices=True"
+        elif not (kind.create_vertices or batch.put_vertex_rows.all()):
+            wrong, ours = "edges that are gone create vertices in", "create_vertices=False"
+        else:
+            return
+        msg = f"{wrong} the batch, but the graph has {ours}; make the batch with that"
+        raise BatchError(msg)
 
     def _in_users_ids(self, error: MissingEndPointError) -> MissingEndPointError:
         ends = self._ids.shown(np.array(error.ends)).tolist()

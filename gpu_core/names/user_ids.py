@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
-from ..id_kinds import are_names, form_of, hash_bits
+from ..id_kinds import are_names, form_of, hash_bits, number_of_key
 from ..printable import counted
 from .distinct import BatchNames, NameColumn
 from .strings import Strings
@@ -170,7 +170,7 @@ def text_of_key(ids: str, names: BatchNames | None, key: int) -> str:
     """An id of a batch for people."""
     if names is not None:
         return text_of_name(ids, names.strings[int(np.searchsorted(names.keys, key))])
-    return str(key + 2**63 if form_of(ids) == "uint64" else key)
+    return str(number_of_key(ids, key))
 
 
 def names_of(ids: str, name: str, values: Any) -> Strings:

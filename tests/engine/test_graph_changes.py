@@ -376,3 +376,31 @@ def test_a_row_that_shrinks_and_gains_at_once_stays_sorted(layout: str) -> None:
     assert (report.deleted, report.inserted) == (27, 2)
     assert graph.neighbors(0).tolist() == [1, 2, *old[:5]]
     graph.verify()
+
+
+def test_a_batch_that_was_made_by_other_rules_is_refused_where_they_differ() -> None:
+    def rows(*pairs: tuple[int, int], op: Any = None, **rules: Any) -> UpdateBatch:
+        src, dst = zip(*pairs, strict=True)
+        return UpdateBatch.from_rows(op, src, dst, **rules)
+
+    cases: list[tuple[dict[str, Any], UpdateBatch, str]] = [
+        ({}, rows((1, 2), (5, 5), self_loops="keep"), "there are self loops in the batch, but"),
+        ({"self_loops": "keep"}, rows((1, 2), (5, 5)), "self loops were dropped from the batch"),
+        ({"self_loops": "reject"}, rows((5, 5)), "has self_loops='reject'; make the batch"),
+        (
+            {"create_vertices": False},
+            rows((9, 8), (9, 8), op=[1, -1]),
+            "edges that are gone create vertices in the batch",
+        ),
+        ({}, rows((9, 8), create_vertices=False), "edges create no vertices in the batch"),
+    ]
+    for settings, batch, words in cases:
+        graph = DynamicGraph(**settings)
+        with pytest.raises(BatchError, match=words):
+            graph.apply(batch)
+        assert (graph.num_vertices, graph.num_edges) == (0, 0)
+    for settings in ({"self_loops": "keep"}, {"self_loops": "reject"}, {}):
+        assert DynamicGraph(**settings).apply(rows((1, 2))).edges_added == 1
+    graph = DynamicGraph(create_vertices=False)
+    graph.insert_vertices([8, 9])
+    assert graph.apply(rows((9, 8))).edges_added == 1
