@@ -16,9 +16,11 @@ A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 Not here: planning (``run_files.py``), and where files are found (``io/log/log_paths.py``).
 """
 
+import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
@@ -49,20 +51,22 @@ class Follow:
 
     def __init__(self, *, waits: bool = True) -> None:
         self.waits = waits
-        self._stopped = threading.Event()
+        #: Whether the run was asked to end.
+        self.is_stopped = False
+        # An Event has a lock, for which a handler of signals would wait that interrupts its holder.
+        self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def stop(self) -> None:
         """Ask the run to end soon, and in order; may be called by a signal handler."""
-        self._stopped.set()
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether it was asked."""
-        return self._stopped.is_set()
+        self.is_stopped = True
+        self._wakes.put(None)
 
     def sleep(self, seconds: float) -> None:
         """Wait so long, or until it is stopped."""
-        self._stopped.wait(seconds)
+        if not self.is_stopped:
+            with suppress(queue.Empty):
+                self._wakes.get(timeout=seconds)
+                self._wakes.put(None)  # for others who wait
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ def generate_erdos_renyi(
     if rows is None and not 1 <= degree < vertices:
         msg = f"degree={degree} must be from 1 to {vertices - 1}, all other vertices"
         raise SettingsError(msg)
-    _write_stream(out, edges, vertices * degree // 2 if rows is None else rows, options)
+    pairs = vertices * (vertices - 1) // 2
+    rows = vertices * degree // 2 if rows is None else rows
+    _write_stream(out, edges, rows, options, most_edges=pairs)
 
 
 def generate_geometric(
@@ -90,7 +92,7 @@ def generate_geometric(
     edges = partial(geometric_edges, num_vertices=vertices, degree=degree, seed=options["seed"])
     edges(_NO_NUMBERS)  # a graph without edges has no log
     size = geometric_size(vertices, degree, seed=options["seed"])
-    _write_stream(out, edges, size if rows is None else rows, options)
+    _write_stream(out, edges, size if rows is None else rows, options, most_edges=size)
 
 
 def generate_grid(
@@ -98,7 +100,8 @@ def generate_grid(
 ) -> None:
     """Write a log over the edges of a grid."""
     edges = partial(grid_edges, num_vertices=vertices, width=width)
-    _write_stream(out, edges, grid_size(vertices, width) if rows is None else rows, options)
+    size = grid_size(vertices, width)
+    _write_stream(out, edges, size if rows is None else rows, options, most_edges=size)
 
 
 def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, Any]) -> None:
@@ -116,7 +119,8 @@ def generate_watts_strogatz(
     edges = partial(
         watts_strogatz_edges, num_vertices=vertices, degree=degree, beta=beta, seed=options["seed"]
     )
-    _write_stream(out, edges, vertices * degree // 2 if rows is None else rows, options)
+    size = vertices * degree // 2
+    _write_stream(out, edges, size if rows is None else rows, options, most_edges=size)
 
 
 def generate_barabasi_albert(
@@ -132,7 +136,7 @@ def generate_barabasi_albert(
     if rows > MAX_EDGES:
         msg = f"rows={rows} are more than the edges that can be drawn, {MAX_EDGES}"
         raise SettingsError(msg)
-    _write_stream(out, edges, rows, options)
+    _write_stream(out, edges, rows, options, most_edges=vertices * degree)
 
 
 def generate_watts_alpha(
@@ -162,13 +166,21 @@ _SHARES = {"repeats": 0.05, "deletes": 0.15, "vertex_deletes": 0.0}
 
 
 def _write_stream(
-    out: str, edges: EdgeList, rows: int, options: Mapping[str, Any], vertices: int | None = None
+    out: str,
+    edges: EdgeList,
+    rows: int,
+    options: Mapping[str, Any],
+    vertices: int | None = None,
+    *,
+    most_edges: int | None = None,
 ) -> None:
     """Write a log of the stream that the options of a command name.
 
-    ``vertices``: how many there are, where sources may be moved.
+    ``vertices``: how many there are, where sources may be moved; ``most_edges``: edges that the
+    model has, after which its list would begin again.
     """
     plain = dict(options)
+    edges(_NO_NUMBERS)  # a model that is refused has no number of edges
     stream, window = plain.pop("stream", "random"), plain.pop("window", None)
     if window is not None and stream != "sliding-window":
         msg = f"--window is of --stream sliding-window, not {stream}"
@@ -187,7 +199,15 @@ def _write_stream(
         edges = partial(swept, edges, vertices, max(rows, 1))
     chosen = {name: plain.pop(name) for name in _SHARES}
     shares = {name: _SHARES[name] if share is None else share for name, share in chosen.items()}
-    write_log(out, edges, rows, mix=UpdateMix(**shares, window=window), **plain)
+    mix = UpdateMix(**shares, window=window)
+    inserts = int(rows * (1 - sum(shares.values()))) if window is None else (rows + window) // 2
+    if most_edges is not None and inserts > most_edges:
+        msg = (
+            f"{counted(rows, 'row')} insert {counted(inserts, 'edge')}, but the graph has "
+            f"{most_edges:,}; lower --rows, or raise --vertices or --degree"
+        )
+        raise SettingsError(msg)
+    write_log(out, edges, rows, mix=mix, **plain)
 
 
 def _listed(src: Int64s, dst: Int64s, numbers: npt.NDArray[np.uint64]) -> tuple[Int64s, Int64s]:

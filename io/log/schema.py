@@ -96,6 +96,10 @@ def check_mapping(columns: Mapping[str, str], own: Collection[str] = ()) -> None
     if unknown:
         msg = f"columns: {unknown[0]!r} is no column of a log; map some of {', '.join(known)}"
         raise SettingsError(msg)
+    ends = [columns.get(name, name) for name in ("src", "dst")]
+    if ends[0] == ends[1]:
+        msg = f"columns: src and dst are both to be read from {ends[0]!r}; map each to its own"
+        raise SettingsError(msg)
 
 
 def check_schema(

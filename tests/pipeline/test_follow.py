@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -240,3 +241,19 @@ def test_a_log_in_the_order_of_a_column_cannot_be_followed(tmp_path: Path) -> No
     with pytest.raises(SettingsError, match="order_by is for a log that is whole"):
         run(str(tmp_path), str(tmp_path / "state"), settings, None, Follow())
     assert not (tmp_path / "state").exists()
+
+
+def test_a_stop_wakes_all_who_wait_also_from_a_handler_of_signals() -> None:
+    follow = Follow()
+    before = signal.signal(signal.SIGUSR1, lambda *_: follow.stop())
+    waiting = threading.Thread(target=follow.sleep, args=(600,))
+    waiting.start()
+    try:
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        follow.sleep(600)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    waiting.join(60)
+    assert follow.is_stopped
+    assert not waiting.is_alive()
+    follow.sleep(600)

@@ -315,6 +315,10 @@ def test_columns_of_other_names(folder):
     assert read.to_pydict() == {"src": [5, 6], "dst": [3, 4]}
     assert log.listing().not_kept == "not read: dst; --properties keeps numbers"
     refused(UpdateLog(str(folder), {"src": "from", "dst": "to"}), "'from'", "dst, to, from_account")
+    for columns in ({"dst": "src"}, {"src": "a", "dst": "a"}):
+        with pytest.raises(SettingsError, match="are both to be read from '(src|a)'; map each"):
+            UpdateLog(str(folder), columns)
+    UpdateLog(str(folder), {"src": "dst", "dst": "src"})
     with pytest.raises(SettingsError, match="'source' is no column of a log"):
         UpdateLog(str(folder), {"source": "from_account"})
 
