@@ -316,7 +316,7 @@ def test_columns_of_other_names(folder):
     assert log.listing().not_kept == "not read: dst; --properties keeps numbers"
     refused(UpdateLog(str(folder), {"src": "from", "dst": "to"}), "'from'", "dst, to, from_account")
     for columns in ({"dst": "src"}, {"src": "a", "dst": "a"}):
-        with pytest.raises(SettingsError, match="are both to be read from '(src|a)'; map each"):
+        with pytest.raises(SettingsError, match=r"are both to be read from '(src|a)'; map each"):
             UpdateLog(str(folder), columns)
     UpdateLog(str(folder), {"src": "dst", "dst": "src"})
     with pytest.raises(SettingsError, match="'source' is no column of a log"):
