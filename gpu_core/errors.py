@@ -26,6 +26,8 @@ and cross process borders through Dask unchanged.
 
 from typing import Self
 
+from .printable import printable
+
 
 class GraphtideError(Exception):
     """Base of all errors of this package: ``except graphtide.GraphtideError`` catches each."""
@@ -48,8 +50,9 @@ class GraphtideError(Exception):
         return error
 
     def __str__(self) -> str:
-        # KeyError would print the repr of its argument.
-        return str(self.args[0]) if self.args else ""
+        # KeyError would print the repr of its argument. What users give may hold anything.
+        lines = str(self.args[0]).split("\n") if self.args else []
+        return "\n".join(map(printable, lines))
 
 
 class SettingsError(GraphtideError, ValueError):

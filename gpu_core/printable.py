@@ -21,6 +21,16 @@ def printable(value: object) -> str:
     )
 
 
+def name_shown(name: object) -> str:
+    """An id for people, in one line: a name may be long, and hold anything."""
+    return _cut(printable(name))
+
+
+def batch_shown(batch_id: int) -> str:
+    """A batch for people; one that was made by hand has no number."""
+    return "the batch" if batch_id < 0 else f"batch {batch_id}"
+
+
 _PLURALS = {"vertex": "vertices", "batch": "batches", "community": "communities", "pass": "passes"}
 
 

@@ -7,6 +7,7 @@ from ..errors import BatchError
 from ..image.fields import MAX_VERTICES, NONE
 from ..jit.compile import compiled
 from ..jit.parallel import SERIAL_ITEMS, for_ranges
+from ..printable import batch_shown
 
 
 def to_indices(
@@ -35,8 +36,8 @@ def check_range(batch_id: int, smallest: int, largest: int) -> None:
     """Refuse dense ids of which some are no vertex index."""
     if smallest < 0 or largest >= NONE:
         msg = (
-            f"batch {batch_id}: id {smallest if smallest < 0 else largest} cannot be a vertex "
-            f"index (0 … {NONE - 1}); use ids='any' for ids of any size"
+            f"{batch_shown(batch_id)}: id {smallest if smallest < 0 else largest} cannot be a "
+            f"vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
         )
         raise BatchError(msg)
 
@@ -74,7 +75,7 @@ def check_vertex_count(batch_id: int, count: int) -> None:
     """
     if count > MAX_VERTICES:
         msg = (
-            f"batch {batch_id}: the graph would have {count:,} vertex records, a graph has "
+            f"{batch_shown(batch_id)}: the graph would have {count:,} vertex records, a graph has "
             f"at most {MAX_VERTICES:,}; with ids='dense' that is one more than the largest id"
         )
         raise BatchError(msg)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
+from ..printable import batch_shown, name_shown
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -24,8 +25,9 @@ class MissingEndPointError(BatchError):
     """
 
     def __init__(self, batch_id: int, source: Any, target: Any, vertex: Any) -> None:
+        ends = ", ".join(map(name_shown, (source, target)))
         super().__init__(
-            f"batch {batch_id}: edge ({source}, {target}) names vertex {vertex}, which is "
+            f"{batch_shown(batch_id)}: edge ({ends}) names vertex {name_shown(vertex)}, which is "
             f"not in the graph; insert the vertex first, or set create_vertices to true"
         )
         self.batch_id = batch_id

@@ -27,6 +27,7 @@ from ..errors import BatchError, PrecisionWarning, SettingsError
 from ..kind import FIRST_BATCH, GraphKind
 from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
+from ..printable import batch_shown
 from ..report import BatchReport, rounded_text
 from ..times import INTEGERS, first_at_or_after, time_unit_named
 from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame
@@ -167,7 +168,8 @@ class ChangingGraph(MaintainingGraph):
         with self._engine.lock:
             # Without a unit there is no edge that has a time.
             unit = self._time_unit
-            until = _LEAST_TIME - 1 if unit is None else first_at_or_after(before, unit) - 1
+            first = first_at_or_after(before, time_unit_named("us") if unit is None else unit)
+            until = _LEAST_TIME - 1 if unit is None else first - 1
             batch: ListedBatch
             if until < _LEAST_TIME:
                 batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))
@@ -340,5 +342,5 @@ class ChangingGraph(MaintainingGraph):
         named = of_both if batch.on_repeat != kind.on_repeat else of_both[:2]
         theirs = ", ".join(f"{name}={value!r}" for name, value, _ in named)
         ours = ", ".join(f"{name}={value!r}" for name, _, value in named)
-        msg = f"batch {batch.batch_id} is for {theirs}; the graph has {ours}"
+        msg = f"{batch_shown(batch.batch_id)} is for {theirs}; the graph has {ours}"
         raise BatchError(msg)

@@ -18,6 +18,7 @@ from ..errors import BatchError, GraphtideError, SettingsError, VertexNotFoundEr
 from ..image.fields import NONE
 from ..kind import GraphKind
 from ..names.user_ids import UserIds, is_one, listed, nth
+from ..printable import name_shown
 from ..table import VertexTable
 from .arguments import Id, Ids, check_direction
 
@@ -203,7 +204,7 @@ class GraphQueries:
                     raise
                 message, key = error.about
                 [vertex] = self._ids.shown(np.array([key], np.int64)).tolist()
-                raise type(error)(message.replace("{vertex}", str(vertex))) from None
+                raise type(error)(message.replace("{vertex}", name_shown(vertex))) from None
 
     def _of_users(self, result: Result) -> Result:
         """A result of an algorithm, in users' ids."""

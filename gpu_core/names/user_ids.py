@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
 from ..id_kinds import are_names, form_of, hash_bits, number_of_key
-from ..printable import counted
+from ..printable import counted, name_shown
 from .distinct import BatchNames, NameColumn
 from .strings import Strings
 from .table import Mark, Names
@@ -163,7 +163,7 @@ def _null_count(values: Any) -> int:
 
 def text_of_name(ids: str, name: bytes) -> str:
     """A name for people."""
-    return str(uuid.UUID(bytes=name)) if form_of(ids) == "uuid" else name.decode()
+    return str(uuid.UUID(bytes=name)) if form_of(ids) == "uuid" else name_shown(name.decode())
 
 
 def text_of_key(ids: str, names: BatchNames | None, key: int) -> str:
@@ -363,9 +363,9 @@ def listed(value: Any) -> Any:
     return [value] if is_one(value) else value
 
 
-def nth(values: Any, at: int) -> Any:
-    """One of the ids of a call."""
-    return (values if isinstance(values, list) else np.asarray(values))[at]
+def nth(values: Any, at: int) -> str:
+    """One of the ids of a call, for people."""
+    return name_shown((values if isinstance(values, list) else np.asarray(values))[at])
 
 
 def _is_whole(item: object) -> bool:

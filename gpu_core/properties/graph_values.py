@@ -25,6 +25,7 @@ from ..effects import edges_of, ids_of, incident_edges
 from ..errors import BatchError, CorruptImageError, EngineError, SettingsError
 from ..image.fields import Field
 from ..jit.arrays import readonly
+from ..printable import batch_shown
 from ..snapshot import EDGE_PREFIX, VERTEX_PREFIX, checkpoint_arrays
 from .kinds import Column, Kinds, missing_column, missing_of
 from .table import ValueTable, pieces
@@ -91,7 +92,9 @@ class GraphValues:
             theirs = {name: str(column.dtype) for name, column in values.items()}
             ours = dict(getattr(self._kind, setting))
             if theirs != ours:
-                msg = f"batch {batch.batch_id} is for {setting}={theirs}; the graph has {ours}"
+                msg = (
+                    f"{batch_shown(batch.batch_id)} is for {setting}={theirs}; the graph has {ours}"
+                )
                 raise BatchError(msg)
 
     @contextmanager

@@ -23,6 +23,7 @@ from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import form_of
 from ...gpu_core.names.user_ids import unsigned_ids
+from ...gpu_core.properties.kinds import has_missing
 from ...gpu_core.records import record_named
 from ...gpu_core.snapshot import CanonicalEdges
 from ...gpu_core.table import Table
@@ -94,11 +95,11 @@ def from_networkx(
     ids = settings.get("ids", "any")
     cure = "use networkx.convert_node_labels_to_integers first, or ids='string' for names"
     vertices = _ids(list(G.nodes), cure, ids)
-    rows = list(G.edges(data=weight, default=1.0))
+    rows = list(G.edges(data=weight, default=1))
     src, dst = (_ids([row[end] for row in rows], cure, ids) for end in (0, 1))
     values = None
     if _takes_weights(settings):
-        values = np.array([row[2] for row in rows], dtype=np.float64)
+        values = _numbers([row[2] for row in rows])
     own = _attributes((data for _, _, data in G.edges(data=True)), settings.get("properties"))
     of_vertices = _attributes((data for _, data in G.nodes(data=True)), settings.get(_OF_VERTICES))
     if settings["directed"] and not G.is_directed():
@@ -152,7 +153,7 @@ def from_scipy(
         if np.iscomplexobj(entries.data):
             msg = "weights are complex; give real ones"
             raise SettingsError(msg)
-        values = entries.data.astype(np.float64)
+        values = entries.data
     if not settings.get("directed", True):
         kept = _folded(rows, columns)
         rows, columns, values = rows[kept], columns[kept], None if values is None else values[kept]
@@ -302,6 +303,16 @@ def _graph(
     return graph
 
 
+def _numbers(values: list[Any]) -> npt.NDArray[Any]:
+    """Weights as an array; whole ones are not made floats here, as large ones would be rounded."""
+    try:
+        array = np.array(values)
+        return array if array.dtype.kind in "iuf" else array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        msg = f"weights are no numbers: {error}"
+        raise SettingsError(msg) from None
+
+
 def _takes_weights(settings: Mapping[str, Any]) -> bool:
     """Whether a graph keeps weights that it is given, rather than none, or counts of its own."""
     has_weight = record_named(settings.get("records", "simple")).has_weight
@@ -311,9 +322,22 @@ def _takes_weights(settings: Mapping[str, Any]) -> bool:
 def _attributes(
     items: Iterable[Mapping[str, Any]], kinds: Mapping[str, Any] | None
 ) -> dict[str, list[Any]]:
-    """Values of some attributes, each of all items; NaN where one has none."""
+    """Values of some attributes, each of all items; NaN where one has none.
+
+    One that no item lacks may be of a type that has no missing value.
+    """
     every = list(items) if kinds else []
-    return {name: [each.get(name, np.nan) for each in every] for name in kinds or ()}
+    found: dict[str, list[Any]] = {}
+    for name, kind in dict(kinds or {}).items():
+        lacking = sum(name not in each for each in every)
+        if lacking and not has_missing(str(np.dtype(kind))):
+            msg = (
+                f"{name} is absent from {lacking:,} of {len(every):,} items, but {np.dtype(kind)} "
+                f"has no missing value; give it to all, or use float64"
+            )
+            raise SettingsError(msg)
+        found[name] = [each.get(name, np.nan) for each in every]
+    return found
 
 
 def _refuse_properties(what: str, settings: Mapping[str, Any]) -> None:
@@ -324,7 +348,7 @@ def _refuse_properties(what: str, settings: Mapping[str, Any]) -> None:
 
 def _pairs(
     edges: Iterable[Any] | npt.NDArray[Any], kind: str
-) -> tuple[Ids, Ids, npt.NDArray[np.float64] | None]:
+) -> tuple[Ids, Ids, npt.NDArray[Any] | None]:
     """Sources, destinations and, of triples, third items."""
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2:
@@ -334,7 +358,11 @@ def _pairs(
             -1, 2
         )
         return np.ascontiguousarray(ids[:, 0]), np.ascontiguousarray(ids[:, 1]), None
-    rows = [tuple(row) for row in edges]
+    try:
+        rows = [tuple(row) for row in edges]
+    except TypeError as error:
+        msg = f"edges are no pairs of ids: {error}; give [(1, 2), …]"
+        raise SettingsError(msg) from None
     lengths = {len(row) for row in rows}
     if not lengths <= {2} and not lengths <= {3}:
         msg = f"edges have {', '.join(map(str, sorted(lengths)))} items; give all 2, or all 3"
@@ -343,7 +371,7 @@ def _pairs(
         _ids([row[end] for row in rows], "give int64 ids, or ids='string' for names", kind)
         for end in (0, 1)
     )
-    third = np.array([row[2] for row in rows], dtype=np.float64) if lengths == {3} else None
+    third = _numbers([row[2] for row in rows]) if lengths == {3} else None
     return src, dst, third
 
 

@@ -160,3 +160,11 @@ def test_few_rows_are_read_again_and_all_that_must(engine: str) -> None:
     assert lost.delete_indices.size == 1
     graph.apply(UpdateBatch.empty(records="semantic"))
     assert graph.expire(31).expired == 1
+
+
+@pytest.mark.parametrize("before", ["not a time", [1, 2], float("nan")])
+def test_what_is_no_time_is_none_of_a_graph_without_times_either(before: Any) -> None:
+    graph = DynamicGraph(records="semantic")
+    with pytest.raises(BatchError, match="is no time; give an integer"):
+        graph.expire(before)
+    assert graph.expire(5).expired == graph.expire("2026-01-01").expired == 0

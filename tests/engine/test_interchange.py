@@ -10,6 +10,7 @@ import scipy.sparse
 
 import graphtide
 from graphtide import (
+    PrecisionWarning,
     SettingsError,
     from_edge_list,
     from_networkx,
@@ -261,3 +262,34 @@ def test_a_library_that_is_not_there(monkeypatch):
     for function, name in ((to_networkx, "networkx"), (to_pandas, "pandas"), (to_scipy, "scipy")):
         with pytest.raises(SettingsError, match=f"{name} is not installed; run pip install {name}"):
             function(graph)
+
+
+def test_weights_of_libraries_are_rounded_with_a_warning_or_refused() -> None:
+    """A whole number that float64 does not have, however it comes; and what is no number."""
+    kept = {"records": "weighted", "weights": "float64"}
+    graph = nx.Graph([(1, 2, {"weight": 2**53 + 1}), (2, 3)])
+    matrix = scipy.sparse.coo_array(([2**53 + 1], ([0], [1])), shape=(2, 2))
+    for make in (
+        lambda: from_edge_list([(1, 2, 2**53 + 1)], **kept),
+        lambda: from_networkx(graph, **kept),
+        lambda: from_scipy(matrix, **kept),
+    ):
+        with pytest.warns(PrecisionWarning):
+            make()
+    for weight in (10**400, "a", {"weight": 1}):
+        with pytest.raises(SettingsError, match="weights are no numbers"):
+            from_edge_list([(1, 2, weight)], records="weighted")
+        wrong = nx.Graph([(1, 2, {"weight": weight})])
+        with pytest.raises(SettingsError, match="weights are no numbers"):
+            from_networkx(wrong, records="weighted")
+    with pytest.raises(SettingsError, match="edges are no pairs of ids"):
+        from_edge_list([1, 2])
+
+
+def test_an_absent_attribute_is_told_where_its_type_has_no_missing_value() -> None:
+    graph = nx.Graph([(1, 2, {"a": True}), (2, 3)])
+    with pytest.raises(SettingsError, match="a is absent from 1 of 2 items, but bool has no"):
+        from_networkx(graph, properties={"a": "bool"})
+    graph[2][3]["a"] = False
+    made = from_networkx(graph, properties={"a": "bool"})
+    assert made.edges().properties["a"].tolist() == [True, False]

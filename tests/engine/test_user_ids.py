@@ -457,3 +457,26 @@ def test_what_algorithms_refuse_names_vertices_as_users_do(
     for ask in gone:
         with pytest.raises(VertexNotFoundError, match=rf"\b{first}\b.* is not in the graph"):
             ask()
+
+
+def test_errors_are_lines_for_people_whatever_a_name_holds() -> None:
+    name = "evil\x1b[2J\nline\r\x07" + "y" * 100_000
+    graph = DynamicGraph(ids="string", self_loops="reject", create_vertices=False)
+    graph.insert_vertices(["a", "b"])
+    calls = (
+        lambda: graph.neighbors(name),
+        lambda: graph.bfs(name),
+        lambda: graph.shortest_path("a", name),
+        lambda: graph.subgraph([name]),
+        lambda: graph.pagerank(personalization={name: 1}),
+        lambda: graph.insert_edges([name], [name]),
+        lambda: graph.insert_edges(["a"], [name]),
+        lambda: graph.insert_edges([1], [name]),
+    )
+    for call in calls:
+        with pytest.raises(graphtide.GraphtideError) as refused:
+            call()
+        text = str(refused.value)
+        assert text.isprintable(), text[:100]
+        assert len(text) < 800
+        assert "batch -1" not in text

@@ -22,6 +22,7 @@ from ...batch.raw_rows import RawRows
 from ...batch.rows import ROW_LIMIT, hold_ids, row_meaning
 from ...batch.update_batch import UpdateBatch
 from ...errors import BatchError
+from ...printable import batch_shown
 from ...records import Record
 from ..device.device import Array, Device
 from ..device.flags import all_set
@@ -358,8 +359,8 @@ def _rounded(device: Device, weight: Array | None, op: Array | None, record: Rec
 def _beyond(rows: RawRows) -> BatchError:
     assert rows.bounds is not None
     msg = (
-        f"batch {rows.batch_id}: an id lies beyond the bounds {tuple(rows.bounds)} that were "
-        f"given; if they are a file's statistics, write it again"
+        f"{batch_shown(rows.batch_id)}: an id lies beyond the bounds {tuple(rows.bounds)} that "
+        f"were given; if they are a file's statistics, write it again"
     )
     return BatchError(msg)
 
