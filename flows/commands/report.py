@@ -201,7 +201,9 @@ class Report:
         if self._values["handover"]:
             facts.append(("hand-over", handover_text(self._values["handover"])))
         totals = self._status.totals
-        fates = [(text, f"{totals[name]:,}") for name, text in FATES if totals[name]]
+        # Edges that left by themselves are no rows, but gone all the same.
+        shown = (*FATES, ("expired", "no rows: edges older than the window"))
+        fates = [(text, f"{totals[name]:,}") for name, text in shown if totals[name]]
         files, firsts = self._status.plan.files, 0
         rows = []
         for file in files[:_ROWS]:

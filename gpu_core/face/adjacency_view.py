@@ -11,12 +11,14 @@ the caller's to let go.
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from ..errors import SettingsError, StaleViewError
 from ..image.fields import CLASS_MASK, STATE_WORD, Field, Shape
 from ..image.view import ImageView
+from ..printable import counted
 from ..rows import Array
 from ..table import Column
 
@@ -54,6 +56,13 @@ class AdjacencyView:
         self._begins = _begins(arena.xp, table, shape)
         #: Words from one entry of a row to the next.
         self.step: int = 1 if arena[Field.SOA] else shape.entry_words
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        msg = "a view is memory of its graph; pickle graph.to_csr(), which is a copy"
+        raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        return f"<AdjacencyView of {counted(self._vertices.size, 'vertex record')}>"
 
     def _checked(self, array: Array) -> Array:
         if not self._is_current():

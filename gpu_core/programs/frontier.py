@@ -234,6 +234,10 @@ class Frontier:
                 ),
             )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        msg = "a frontier belongs to its graph; pickle frontier.vertices, which is a copy"
+        raise TypeError(msg)
+
     def __repr__(self) -> str:
         count = len(self)
         what = "vertex" if count == 1 else "vertices"

@@ -146,6 +146,10 @@ class VertexState:
         yield inbox
         self._inboxes[key] = inbox
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        msg = "a state belongs to its graph; pickle state.table, which is a copy"
+        raise TypeError(msg)
+
     def __repr__(self) -> str:
         arrays = (f"{name} {np.dtype(DTYPES[kind])}" for name, kind in self.kinds.items())
         return f"<VertexState {', '.join(arrays)}>"

@@ -34,6 +34,7 @@ _SKIPPED = ("_", "")
 SAMPLE_LINES = 1000
 
 _WHOLE = re.compile(r"[-+]?\d+")
+_QUOTED = re.compile(r'"[^"]*"')
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.(?P<fraction>\d{1,9}))?)?)?)?"
@@ -83,7 +84,8 @@ def reading_of(
     delimiter = _delimiter(content)
     lines = list(split_lines(content, delimiter))
     if not lines:
-        msg = f"{path}, line {line} has a quote that does not end; correct or leave out the line"
+        what = "a quote that does not end" if b'"' in content else "a carriage return within it"
+        msg = f"{path}, line {line} has {what}; correct or leave out the line"
         raise UpdateLogError(msg)
     first = lines[0]
     has_header = _is_header(lines, columns)
@@ -150,6 +152,8 @@ def _is_unsigned(field: str) -> bool:
 
 def _delimiter(content: bytes) -> str:
     first = next(line for line in content.decode(errors="replace").split("\n") if line.strip())
+    # What is in quotes is part of a name.
+    first = _QUOTED.sub("q", first)
     for mark in (";", ","):
         if mark in first:
             return mark

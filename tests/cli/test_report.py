@@ -139,6 +139,16 @@ def test_rows_and_files_that_were_left_out_are_told_with_reasons(tmp_path: Path)
     assert "No row and no file." not in page.text
 
 
+def test_edges_that_left_by_themselves_are_told(tmp_path: Path) -> None:
+    """Else those that are there are not those inserted less those deleted."""
+    rows = [row._replace(ts=100 * number) for number, row in enumerate(random_rows(3, 60))]
+    write_rows(tmp_path / "log", "a.parquet", rows)
+    kind = {"records": "semantic", "time_window": "1000"}
+    apply_log(tmp_path / "log", tmp_path / "state", every=9, batch_rows=20, **kind)
+    page, _ = page_of(tmp_path)
+    assert re.search(r"no rows: edges older than the window\s*\d+", page.text)
+
+
 def test_what_is_missing_is_told_in_a_sentence(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

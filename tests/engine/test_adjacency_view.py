@@ -1,5 +1,6 @@
 """Views of the adjacencies without a copy: what they show, and that they are told when stale."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,12 @@ def test_views_that_cannot_be_are_refused() -> None:
             DynamicGraph(layout=layout).adjacency_view()
     empty = DynamicGraph().adjacency_view()
     assert empty.begins.size == empty.degrees.size == empty.vertices.size == 0
+
+
+def test_what_shows_the_graph_itself_is_not_pickled() -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([1, 2], [2, 3])
+    for each in (graph.adjacency_view(), graph.frontier([1]), graph.vertex_state(a=1.0)):
+        with pytest.raises(TypeError, match=r"; pickle .*, which is a copy"):
+            pickle.dumps(each)
+    assert repr(graph.adjacency_view()) == "<AdjacencyView of 3 vertex records>"

@@ -83,6 +83,7 @@ def test_a_header_names_the_columns(read):
         ("src,dst\nann,bob\n", None, ["ann"], ["bob"]),
         ("from,to\nann,bob\n", ["src", "dst"], ["ann"], ["bob"]),
         ('src;dst\n"ann b";"bob;c"\nzoë;7\n', None, ["ann b", "zoë"], ["bob;c", "7"]),
+        ('"a;b" "c, d" 1.5\n"e" "f" 2\n', ["src", "dst", "weight"], ["a;b", "e"], ["c, d", "f"]),
         # Of two kinds of vertices, one has numbers.
         ("user,src,dst\nx,ann,1\nx,bob,2\n", None, ["ann", "bob"], ["1", "2"]),
     ],
@@ -90,6 +91,13 @@ def test_a_header_names_the_columns(read):
 def test_ids_may_be_names(read, text, columns, src, dst):
     found = read(text, columns=columns)
     assert (found["src"], found["dst"]) == (src, dst)
+
+
+def test_a_carriage_return_is_told_from_a_quote(read):
+    with pytest.raises(UpdateLogError, match="line 1 has a carriage return within it"):
+        read("1 2\r2 3\r")
+    with pytest.raises(UpdateLogError, match="line 1 has a quote that does not end"):
+        read('"1 2\n')
 
 
 def test_a_name_is_never_empty_and_a_word_among_numbers_no_name(read):
