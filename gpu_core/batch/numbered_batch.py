@@ -20,7 +20,7 @@ from ..jit.arrays import readonly
 from ..kind import RowMeaning
 from .net_effect.named_rows import IDS
 from .net_effect.row_effect import effect_of_rows
-from .update_batch import CHECKED, UpdateBatch
+from .update_batch import CHECKED, UpdateBatch, made_for
 
 
 class NumberedBatch(UpdateBatch):
@@ -47,8 +47,8 @@ class NumberedBatch(UpdateBatch):
             {each.name: each.default for each in fields(cls) if each.default is not MISSING}
         )
         batch.__dict__.update(
-            batch_id=batch_id, directed=meaning.directed, records=meaning.record.name,
-            numbers={name: effect.pop(name) for name in IDS}, **effect,
+            batch_id=batch_id, numbers={name: effect.pop(name) for name in IDS},
+            **made_for(meaning), **effect,
         )  # fmt: skip
         batch.__dict__[CHECKED] = True
         batch._freeze()

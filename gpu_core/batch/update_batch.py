@@ -71,6 +71,16 @@ _DTYPES = {
 CHECKED = "_checked"
 
 
+def made_for(meaning: RowMeaning) -> dict[str, Any]:
+    """Fields of a batch that say which graphs it is for."""
+    return {
+        "directed": meaning.directed,
+        "records": meaning.record.name,
+        "self_loops": meaning.self_loops,
+        "create_vertices": meaning.create_vertices,
+    }
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class UpdateBatch:
     """Edges and vertices to put and to delete; see the module for the rules."""
@@ -308,11 +318,7 @@ class UpdateBatch:
             As of `from_rows`.
         """
         effect = effect_of_rows(op, src, dst, meaning, **columns)
-        records = meaning.record.name
-        batch = cls(
-            batch_id=batch_id, directed=meaning.directed, records=records,
-            self_loops=meaning.self_loops, create_vertices=meaning.create_vertices, **effect,
-        )  # fmt: skip
+        batch = cls(batch_id=batch_id, **made_for(meaning), **effect)
         batch.__dict__[CHECKED] = True
         return batch
 

@@ -94,3 +94,13 @@ def test_an_end_point_that_is_missing_is_named() -> None:
     with pytest.raises(BatchError, match=r"a2|b"):
         graph.apply(batch)
     assert graph.num_vertices == 1
+
+
+def test_names_that_have_numbers_are_not_looked_up_by_their_keys() -> None:
+    """That would take most of the time of the batch: nothing asks for a field of keys."""
+    columns, meaning = rows(3, vertices=False), row_meaning(ids="string")
+    graph = DynamicGraph(engine="host", ids="string")
+    batch = NumberedBatch.of_rows(meaning=meaning, **columns)
+    before = {*vars(batch)}
+    graph.apply(batch)
+    assert {*IDS} & ({*vars(batch)} - before) == set()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...batch.deletes import deleting_batch
-from ...batch.update_batch import CHECKED, UpdateBatch
+from ...batch.update_batch import CHECKED, UpdateBatch, made_for
 from ...id_kinds import form_of
 from ...jit.arrays import readonly
 from ..queries.expired import Expired, find_expired
@@ -51,7 +51,7 @@ class ExpiringBatch(UpdateBatch):
             {each.name: each.default for each in fields(cls) if each.default is not MISSING}
         )
         batch.__dict__.update(
-            batch_id=-1, directed=kind.directed, records=kind.record.name,
+            batch_id=-1, **made_for(kind),
             on_repeat=kind.on_repeat, ids="any" if form_of(kind.ids) == "dense" else kind.ids,
             rows=0, dropped=0, overridden=0,
             put_rows=_NO_IDS, put_indptr=_NO_ROWS, put_indices=_NO_IDS, put_values={},
