@@ -11,7 +11,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.log_paths import reads
 from ..io.log.operations import Operations
-from ..io.log.ordered_rows import RowOrder, row_order
+from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import LogFile, LogListing, UpdateLog
 from ..io.state.batch_summary import drop_summary_from

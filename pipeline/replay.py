@@ -26,7 +26,7 @@ from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
 from ..io.log.operations import Operations
-from ..io.log.ordered_rows import RowOrder, row_order
+from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
 from ..io.parquet.parquet_files import ReadRows

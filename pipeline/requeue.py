@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
@@ -37,6 +36,7 @@ from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
 from ..io.log.log_writer import write_log_file
+from ..io.log.order.joined_tables import ABSENT, absent_column
 from ..io.log.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
 from ..io.log.schema import check_schema, is_text
@@ -49,8 +49,6 @@ from .replay import Replay
 
 _ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)
 _MARK = "_requeued-"
-#: What rows mean whose file lacks a column; others are null then.
-_ABSENT = {"op": 1, "weight": 1, "type": 0}
 #: Columns of which pandas makes floats where some are null, and nothing where all are.
 _KINDS = {"weight": pa.float64(), "type": pa.int64(), "ts": pa.int64()}
 
@@ -244,17 +242,12 @@ class _Requeue:
         And those that folders on the way to the new file have a value of: it is not that of rows
         which had none where they stood.
         """
-        columns = {name: name for name in (*_ABSENT, *self._log.own)} | dict(self._log.columns)
+        columns = {name: name for name in (*ABSENT, *self._log.own)} | dict(self._log.columns)
         names = [columns.get(name, name) for name in table.column_names]
         renamed = table.rename_columns(names)
         for canonical, name in columns.items():
             if name not in names and (canonical in self._log.columns or name in folders):
-                absent = pa.scalar(_ABSENT.get(canonical), pa.int64())
-                column = pa.repeat(absent, table.num_rows)
-                if canonical in ("weight", "type"):
-                    # Rows about vertices have none.
-                    of_edges = table["dst"].is_valid()
-                    column = pc.if_else(of_edges, column, pa.scalar(None, pa.int64()))
+                column = absent_column(canonical, table, pa.int64())
                 renamed = renamed.append_column(name, column)
         return renamed
 

@@ -20,7 +20,7 @@ from ..gpu_core.snapshot import checkpoint_hash
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.log_order import unordered_note
 from ..io.log.log_paths import order_key
-from ..io.log.ordered_rows import OrderedBatch, RowOrder
+from ..io.log.order.ordered_rows import OrderedBatch, RowOrder
 from ..io.log.plan import BatchPlan, PlannedBatch
 from ..io.log.update_log import LogListing, UpdateLog
 from ..io.parquet.parquet_files import groups_of_run

@@ -11,13 +11,13 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from ..algorithms.shared.masked import refuse_masked
 from ..batch.rows import check_on_repeat, check_self_loops
 from ..batch.update_batch import UpdateBatch
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import FIRST_BATCH, ArenaSizes, GraphKind, RowMeaning
 from ..layouts import LAYOUTS
-from ..masked import refuse_masked
 from ..names.user_ids import given_ids
 from ..properties.kinds import checked_kinds
 from ..records import STORAGES, Record, record_named

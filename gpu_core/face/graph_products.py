@@ -10,9 +10,9 @@ import numpy.typing as npt
 from ..algorithms import spmv as _spmv
 from ..algorithms.centrality import pagerank as _pagerank
 from ..algorithms.centrality import personalized_pagerank as _personalized
+from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.vertex_vectors import VertexValues
 from ..errors import SettingsError
-from ..masked import refuse_masked
 from ..names.user_ids import listed
 from ..table import Table
 from .arguments import Frame, Id, Ids, count_of, yes_or_no

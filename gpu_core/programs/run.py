@@ -33,9 +33,9 @@ import numpy.typing as npt
 
 from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
+from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.sources import ids_of, source_indices
 from ..errors import SettingsError, VertexNotFoundError
-from ..masked import refuse_masked
 from ..printable import counted
 from ..table import VertexTable
 from .program import Program

@@ -27,7 +27,7 @@ from ..parquet.parquet_files import ReadRows
 from ..text.text_values import typed
 from ..text.wrong_lines import WrongLine
 from .file_errors import UnreadableRowsError
-from .ordered_rows import OrderedBatch
+from .order.ordered_rows import OrderedBatch
 from .plan import PlannedBatch
 from .update_log import UpdateLog
 

@@ -19,7 +19,7 @@ Invariants
 
 Not here: what the columns mean and may be (``schema.py``), how files are cut into batches
 (``plan.py``), what the values may be (``conversion.py``), rows in the order of a column
-(``ordered_rows.py``), writing (``log_writer.py``).
+(``order/ordered_rows.py``), writing (``log_writer.py``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

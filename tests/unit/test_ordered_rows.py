@@ -16,7 +16,8 @@ from graphtide import DynamicGraph, SettingsError, UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.kind import RowMeaning
 from graphtide.io.log.conversion import table_to_batch
-from graphtide.io.log.ordered_rows import row_order
+from graphtide.io.log.operations import Operations
+from graphtide.io.log.order.ordered_rows import row_order
 from graphtide.io.log.schema import OP_BYTES
 from graphtide.io.log.update_log import UpdateLog
 from strategies import examples
@@ -183,7 +184,7 @@ def merged(log: UpdateLog, meaning: RowMeaning, batch_rows: int) -> dict[tuple[i
             graph.apply(
                 table_to_batch(
                     read.table, meaning=meaning, file=file.name, first_row=first, batch_id=-1,
-                    row_name=read.row_name,
+                    row_name=read.row_name, operations=log.operations,
                 )
             )  # fmt: skip
     edges = graph.edges()
@@ -214,6 +215,19 @@ def test_operations_of_files_are_joined_whatever_they_are_written_as(
     second = pa.table({"src": [5, 6], "dst": [6, 7], "op": OPS[other]})
     log = written(tmp_path, first, second)
     assert set(merged(log, row_meaning(), batch_rows)) == {(1, 2), (2, 3), (5, 6), (6, 7)}
+
+
+def test_numbers_mean_the_same_beside_words_of_the_log_s_own(tmp_path: Path) -> None:
+    """0 deletes, whatever the word 0 does; 7 is no operation though the word 7 is one."""
+    words = Operations(insert=("0", "7"), delete=("1",))
+    first = pa.table({"src": [1, 1, 2], "dst": [2, 2, 3], "op": [1, 0, 1]})
+    second = pa.table({"src": [5, 6, 7], "dst": [6, 7, 8], "op": ["0", "7", "0"]})
+    log = written(tmp_path, first, second, operations=words)
+    for batch_rows in (1, 100):
+        assert set(merged(log, row_meaning(), batch_rows)) == {(2, 3), (5, 6), (6, 7), (7, 8)}
+    wrong = first.set_column(2, "op", pa.array([1, 7, 1]))
+    with pytest.raises(UpdateLogError, match=r"0.parquet, row 1: op 'number 7' is unknown"):
+        merged(written(tmp_path, wrong, second, operations=words), row_meaning(), 100)
 
 
 def test_columns_that_a_file_lacks_have_what_its_rows_mean(tmp_path: Path) -> None:

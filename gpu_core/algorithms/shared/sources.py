@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError, VertexNotFoundError
-from ...masked import refuse_masked
+from .masked import refuse_masked
 
 if TYPE_CHECKING:
     from ...engine import Reader

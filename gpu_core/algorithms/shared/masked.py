@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import GraphtideError, SettingsError
+from ...errors import GraphtideError, SettingsError
 
 
 def refuse_masked(name: str, values: Any, error: type[GraphtideError] = SettingsError) -> None:

@@ -27,12 +27,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from dask.utils import parse_timedelta
 
-from ...gpu_core.errors import SettingsError, UpdateLogError
-from ..parquet.page_checks import ChunkSum
-from ..parquet.parquet_files import ReadRows
-from .alike import alike
-from .log_files import LogFileReader
-from .update_log import ORDER_KEY, UpdateLog
+from ....gpu_core.errors import SettingsError, UpdateLogError
+from ...parquet.page_checks import ChunkSum
+from ...parquet.parquet_files import ReadRows
+from ..log_files import LogFileReader
+from ..update_log import ORDER_KEY, UpdateLog
+from .joined_tables import joined
 
 #: Rows that one batch may hold while it is sorted.
 MOST_SORTED_ROWS = 1 << 25
@@ -98,7 +98,7 @@ class OrderedBatch:
             tables.append(found.table.drop_columns([ORDER_KEY]))
             sums.update(found.sums if is_own else {})
         try:
-            table = pa.concat_tables(alike(tables), promote_options="permissive")
+            table = joined(tables, log.operations)
         except (pa.ArrowException, ValueError) as error:
             names = ", ".join(log.shown(piece.file) for piece in self.pieces)
             msg = f"{names} cannot be sorted together: {error}; write their columns alike"

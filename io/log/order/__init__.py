@@ -1,0 +1,1 @@
+"""Rows of a log in the order of a column."""
