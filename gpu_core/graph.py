@@ -27,13 +27,13 @@ from .errors import SettingsError
 from .face.adjacency_view import AdjacencyView
 from .face.arguments import (
     Ids,
-    check_direction,
     checked_device,
     checked_kind,
     checked_sizes,
     checked_time_unit,
     count_of,
     is_frame,
+    one_of,
 )
 from .face.graph_changes import ChangingGraph
 from .face.graph_copies import settings_of_copy
@@ -298,7 +298,7 @@ class DynamicGraph(ChangingGraph):
         SettingsError
             The direction is unknown or not stored, or adjacencies lie on pages.
         """
-        check_direction(direction)
+        one_of("direction", direction, ("out", "in"))
         if direction == "in":
             self._need_reverse("adjacency_view('in')")
         engine = self._engine

@@ -36,13 +36,6 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise SettingsError(msg)
 
 
-def check_direction(direction: str) -> None:
-    """Refuse a direction of adjacencies that is none."""
-    if direction not in ("out", "in"):
-        msg = f"direction={direction!r} is unknown; use 'out' or 'in'"
-        raise SettingsError(msg)
-
-
 def yes_or_no(name: str, value: bool) -> bool:
     """Return the value as `bool`; refuse what is neither: ``"no"`` would mean yes."""
     if isinstance(value, bool | np.bool_):

@@ -20,7 +20,7 @@ from ..kind import GraphKind
 from ..names.user_ids import UserIds, is_one, listed, nth
 from ..printable import name_shown
 from ..table import VertexTable
-from .arguments import Id, Ids, check_direction
+from .arguments import Id, Ids, one_of
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -113,7 +113,7 @@ class GraphQueries:
             ``"out"``, or ``"in"`` for edges that point to it; undirected graphs have one direction.
         """
         self._need_weights("weighted_neighbors")
-        check_direction(direction)
+        one_of("direction", direction, ("out", "in"))
         if direction == "in":
             self._need_reverse("weighted_neighbors(direction='in')")
         reader = self._reader
