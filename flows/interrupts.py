@@ -55,7 +55,7 @@ def raised_once() -> Iterator[None]:
 def put_off(number: int, frame: FrameType | None) -> bool:
     """Whether a handler is to do nothing now, as it is called again in a moment.
 
-    What is raised while garbage is looked for, or an object is finalised, is printed by Python and
+    What is raised while garbage is looked for, or an object is finalized, is printed by Python and
     ignored: the signal would be lost. Dask has such a callback.
     """
     while frame is not None and frame.f_code.co_name not in _IGNORES_ERRORS:

@@ -1,8 +1,8 @@
 """`GraphKind` and `ArenaSizes`: the kind of a graph and the sizes of its arena, made once.
 
-`GraphKind` is decided when a graph is made and never changes. `RowMeaning` is the part of it that
-conversion needs: what a row of a log comes to. `ArenaSizes` is about memory alone and changes
-nothing that a graph means.
+`GraphKind` is decided when a graph is made and never changes, but that ``mean_degree`` may become a
+number with the first batch. `RowMeaning` is the part of it that conversion needs: what a row of a
+log comes to. `ArenaSizes` is about memory alone and changes nothing that a graph means.
 """
 
 from dataclasses import dataclass

@@ -45,7 +45,7 @@ _NAMES = {
     "let_go_of_columns": "drop-results",
     "checkpoint": "copy-graph",
     "arrays": "send-copy",
-    "let_go": "drop-copy",
+    "let_go_of_copy": "drop-copy",
 }
 
 #: Tasks have names of their own: Dask need not make any of all that they are given.

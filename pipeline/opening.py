@@ -53,6 +53,7 @@ def open_files(
         left_out = quarantine.files() if kept else []
         before = directory.read_plan() if kept else BatchPlan()
         indexes = read_indexes(directory)
+        planned_files = [file.name for file in before.files]
         update_log = UpdateLog(
             address,
             settings.columns,
@@ -61,14 +62,12 @@ def open_files(
             operations=Operations.of_reading(settings.reading()),
             indexes=indexes,
             left_out=frozenset(each.name for each in left_out),
-            planned=frozenset(file.name for file in before.files),
+            planned=frozenset(planned_files),
             ids=settings.graph.ids,
             on_repeat=settings.graph.on_repeat,
             own=settings.graph.own_columns(),
         )
-        listing = update_log.listing([file.name for file in before.files] if quarantines else None)
-        update_log.check_properties(listing)
-        update_log = replace(update_log, time_unit=listing.time_unit, indexes=listing.indexes)
+        update_log, listing = _listed(update_log, planned_files if quarantines else None)
         found = listing.files
         moved = kept is not None and kept.log_address != address
         notes = [f"left out: {reason}" for reason in listing.left_out.values()]
@@ -83,8 +82,6 @@ def open_files(
         if moved and not _holds(found, before):
             # Another log altogether: opening the state says so.
             directory.create_or_open(*wanted)
-        if settings.order_by is None and len(found) > len(before.files):
-            update_log.check_operations(file.name for file in found)
         order = _row_order(update_log, listing, before, settings)
         plan = _planned(
             boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
@@ -98,11 +95,7 @@ def open_files(
         quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
         directory.write_plan(plan)
         write_indexes(directory, listing.indexes, indexes)
-        # Whatever a run before, or one that was killed just here, left of other batches.
-        directory.drop_from(boundary)
-        drop_summary_from(directory, boundary)
-        drop_changes_from(directory, boundary)
-        quarantine.drop_from(boundary)
+        _drop_from(boundary, directory, quarantine)
         planned = PlannedLog(
             update_log, listing, plan, order, quarantines=quarantines, batch_rows=batch_rows
         )
@@ -140,11 +133,31 @@ def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
     )
 
 
+def _listed(log: UpdateLog, planned: list[str] | None) -> tuple[UpdateLog, LogListing]:
+    """List a log; with it comes the log as its files have it.
+
+    ``planned``: where wrong files are left out, those that are planned already.
+    """
+    listing = log.listing(planned)
+    log.check_properties(listing)
+    return replace(log, time_unit=listing.time_unit, indexes=listing.indexes), listing
+
+
+def _drop_from(boundary: int, directory: StateDirectory, quarantine: Quarantine) -> None:
+    """Drop what a run before, or one that was killed just here, left of later batches."""
+    directory.drop_from(boundary)
+    drop_summary_from(directory, boundary)
+    drop_changes_from(directory, boundary)
+    quarantine.drop_from(boundary)
+
+
 def _row_order(
     log: UpdateLog, listing: LogListing, before: BatchPlan, settings: RunSettings
 ) -> RowOrder | None:
-    """Order of the rows, where it is not that of the files."""
+    """Order of the rows, where it is not that of the files; words of ``op`` are checked."""
     if settings.order_by is None:
+        if len(listing.files) > len(before.files):
+            log.check_operations(file.name for file in listing.files)
         return None
     prints = {file.name: file.fingerprint for file in listing.files}
     order = row_order(log, prints, settings.order_by, settings.order_within)

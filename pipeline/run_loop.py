@@ -422,19 +422,19 @@ class RunLoop:
             return None
         if isinstance(findings, SharedFindings):
             return self._opened(generation, boundary, findings)
-        return self._analysed(generation, boundary, findings)
+        return self._analyzed(generation, boundary, findings)
 
     def _opened(self, generation: int, boundary: int, shared: SharedFindings) -> Event | None:
         """Take columns to us; None where they have to be sent."""
         try:
             findings = shared.opened()
         except OSError:
-            answered = partial(self._analysed, is_shared=True)
+            answered = partial(self._analyzed, is_shared=True)
             self._ask("findings", boundary, tasks.send_findings, boundary, answered=answered)
             return None
-        return self._analysed(generation, boundary, findings, is_shared=True)
+        return self._analyzed(generation, boundary, findings, is_shared=True)
 
-    def _analysed(
+    def _analyzed(
         self, generation: int, boundary: int, findings: Findings, *, is_shared: bool = False
     ) -> Event:
         """Results are here; ``is_shared``: the graph worker keeps memory that they came through."""
@@ -444,7 +444,7 @@ class RunLoop:
             self._tasks.submit_and_forget("let_go_of_columns", boundary, let_go)
         self._findings[boundary] = findings
         self._painter.failed(findings.failures(boundary - 1))
-        return events.Analysed(generation, boundary, findings.has_columns)
+        return events.Analyzed(generation, boundary, findings.has_columns)
 
     def _copy_made(self, generation: int, boundary: int, copy: Copy) -> Event | None:
         self._copy = copy
@@ -465,7 +465,7 @@ class RunLoop:
                 self._ask("arrays", boundary, tasks.send_copy, boundary, answered=self._copied)
                 return None
         self._arrays = arrays
-        self._tasks.submit_and_forget("let_go", boundary, tasks.let_go_of_copy)
+        self._tasks.submit_and_forget("let_go_of_copy", boundary, tasks.let_go_of_copy)
         return events.Captured(generation, boundary)
 
     # -- progress

@@ -124,14 +124,14 @@ def pin_graph(
     wanted
         What to compute for ``pin.results``, but for those that are on disk already.
     share
-        As of `PinnedReads.analyse`.
+        As of `PinnedReads.analyze`.
     """
     with _errors_forget_the_graph():
         actor = _actor_beside(actor_key)
         answer = actor.pin(pin)
         if answer.kept == "missed" or not pin.results:
             return answer
-        return replace(answer, findings=actor.reads.analyse(pin.boundary, wanted, share=share))
+        return replace(answer, findings=actor.reads.analyze(pin.boundary, wanted, share=share))
 
 
 def send_findings(actor_key: str, boundary: int) -> Findings:

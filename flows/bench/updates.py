@@ -52,7 +52,7 @@ _OTHERS: tuple[dict[str, Any], ...] = (
 class Updates(Bench):
     """Row of the first table, of one workload."""
 
-    def initialisation(self) -> Row:
+    def initialization(self) -> Row:
         """An empty graph takes all entries as one batch."""
         row = Row(self.name, "")
         for repeat in range(min(self.repeats, 5) + 1):
@@ -132,7 +132,7 @@ def csr_bytes(keys: Keys) -> int:
 
 def rows_of(bench: Updates, *, smaller: int) -> Iterator[Row]:
     """Measure one workload; ``smaller`` takes bits off every size."""
-    yield bench.initialisation()
+    yield bench.initialization()
     for full in SIZES[bench.name]:
         size = max(full >> smaller, 1)
         yield bench.insert_and_delete(f"{size:,}", partial(bench.fresh, size), rebuild=True)

@@ -25,7 +25,7 @@ _LABEL_WIDTH = 11
 
 
 def line(label: str, text: str, *, wrap: bool = True) -> str:
-    """One labelled line, wrapped below itself; paths stay whole, so that they can be copied."""
+    """One labeled line, wrapped below itself; paths stay whole, so that they can be copied."""
     label = f"{label} ".ljust(_LABEL_WIDTH)  # also a longer one is apart from its text
     if not wrap:
         return label + text

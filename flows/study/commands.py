@@ -58,7 +58,7 @@ def study_memory(
 def study_updates(engine: str, **measured: Any) -> None:
     """Time inserts and deletes by the size of batches.
 
-    And initialisation, both in one batch, vertices.
+    And initialization, both in one batch, vertices.
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """

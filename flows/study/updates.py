@@ -1,7 +1,7 @@
 """``graphtide study updates``: batches of inserts and deletes by size, on each layout.
 
 As the papers do: random entries that the graph has not are inserted, then deleted again, many
-times (thesis 000, chapter 6; GraphVine 001, tables 2 to 4; slides 004, 37). Initialisation is all
+times (thesis 000, chapter 6; GraphVine 001, tables 2 to 4; slides 004, 37). Initialization is all
 entries of the graph as one batch. Graphs are those of ``graphtide bench``, of the same families as
 the papers'; layouts take turns, the first round is not kept, and at the end all entries of each
 graph are compared with those that it must have.
@@ -57,7 +57,7 @@ def study_updates(engine: str, options: StudyOptions) -> None:
     for bench in selection.benches(Bench, arm):
         name, keys, scale = bench.name, bench.keys, bench.scale
         benches = {each: replace(bench, arm=arms[each]) for each in arms}
-        _print(table, name, "init", keys.size, initialised(benches))
+        _print(table, name, "init", keys.size, initialized(benches))
         rates: dict[str, list[float]] = {layout: [] for layout in arms}
         sizes = [size for size in _SIZES if 4 * size <= keys.size]
         for size in sizes:
@@ -78,7 +78,7 @@ def study_updates(engine: str, options: StudyOptions) -> None:
         draw(options.plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
 
 
-def initialised(benches: dict[str, Bench]) -> dict[str, Row]:
+def initialized(benches: dict[str, Bench]) -> dict[str, Row]:
     """Time an empty graph that takes all entries as one batch, on each layout."""
     rows = {layout: Row(bench.name, "init") for layout, bench in benches.items()}
     for repeat in range(_one_of(benches).repeats + 1):

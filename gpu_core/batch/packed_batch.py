@@ -1,8 +1,9 @@
 """PackedBatch: an `UpdateBatch` in the types that a device takes, still in host memory.
 
-A device takes offsets as uint32, and ids as uint32 where they are vertex indices (``dense``). Who
-makes a batch narrows it: then half as many bytes travel, and the graph's process has nothing left
-to do but to send them on. The arrays may lie anywhere, and may be views of shared memory.
+A device takes offsets as uint32, and ids as uint32 where they are vertex indices (``dense``). The
+CPU worker that makes a batch narrows it: then half as many bytes travel, and the graph's process
+has nothing left to do but to send them on. The arrays may lie anywhere, and may be views of shared
+memory.
 
 Not here: the copy to the device (`cuda/convert/feed.py`), and what it becomes there
 (`cuda/update/batch.py`).
@@ -153,7 +154,7 @@ def _packed(
         nbytes = source.size * dtype.itemsize
         arrays[name] = block[start : start + nbytes].view(dtype)
         start += padded(nbytes)
-        lists.append((_way_of(name, source.dtype, dtype), source, arrays[name]))
+        lists.append((_mode_of(name, source.dtype, dtype), source, arrays[name]))
     for side, ids in zip(tops, copy_lists(lists, threads), strict=True):
         if not 0 <= ids.bits <= NONE or ids.largest == NONE:
             _refuse(fields, side)
@@ -169,7 +170,7 @@ def _packed(
     return PackedBatch(facts, arrays)
 
 
-def _way_of(name: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> int:
+def _mode_of(name: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> int:
     """Mode of `copy_lists` for a list."""
     if dtype == target:
         return COPY

@@ -23,7 +23,7 @@ COPY, OFFSETS, PUT_IDS, DELETE_IDS = range(4)
 
 #: Columns of the table: one of these, addresses of source and target, bytes that are read, and
 #: their position among those of all lists.
-_WAY, _SOURCE, _TARGET, _BYTES, _BEGIN = range(5)
+_MODE, _SOURCE, _TARGET, _BYTES, _BEGIN = range(5)
 #: Lists begin, and ranges are cut, at multiples of so many bytes that are read: no item is cut, and
 #: no line of the cache is written by two threads.
 _CUT_BYTES: Final = 128
@@ -55,8 +55,8 @@ def copy_lists(
     """
     table = np.empty((len(lists), 5), np.int64)
     size = 0
-    for line, (way, source, target) in zip(table, lists, strict=True):
-        line[:] = way, source.ctypes.data, target.ctypes.data, source.nbytes, size
+    for line, (mode, source, target) in zip(table, lists, strict=True):
+        line[:] = mode, source.ctypes.data, target.ctypes.data, source.nbytes, size
         size += -(-source.nbytes // _CUT_BYTES) * _CUT_BYTES
     share = max(-(-size // threads), _BYTES_A_THREAD)
     share = -(-share // _CUT_BYTES) * _CUT_BYTES
@@ -106,9 +106,9 @@ def copy_bytes(low, high, table):
         first, last = max(low - begin, 0), min(high - begin, size)
         if first >= last:
             continue
-        way = table[number, _WAY]
+        mode = table[number, _MODE]
         source, target = table[number, _SOURCE], table[number, _TARGET]
-        if way == COPY:
+        if mode == COPY:
             read = carray(_bytes_at(source + first), last - first)
             written = carray(_bytes_at(target + first), last - first)
             for i in range(np.uint64(last - first)):
@@ -118,8 +118,8 @@ def copy_bytes(low, high, table):
         wide = carray(_wide_at(source + first), items)
         narrow = carray(_narrow_at(target + first // 2), items)
         bits, largest = narrow_ids(0, items, wide, narrow)
-        if way == PUT_IDS:
+        if mode == PUT_IDS:
             put_bits, put_largest = put_bits | bits, max(put_largest, largest)
-        elif way == DELETE_IDS:
+        elif mode == DELETE_IDS:
             delete_bits, delete_largest = delete_bits | bits, max(delete_largest, largest)
     return put_bits, put_largest, delete_bits, delete_largest

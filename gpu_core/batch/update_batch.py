@@ -1,7 +1,8 @@
 """UpdateBatch: the net effect of a run of log rows, as arrays.
 
-``UpdateBatch.from_rows`` is the one implementation of what the rows of a batch mean together; the
-engines only apply its lists, in this order:
+``UpdateBatch.from_rows`` decides what the rows of a batch mean together; the engines only apply its
+lists, in the order below. A GPU comes to the same lists from `RawRows` (``cuda/convert/``), and
+tests compare the two.
 
 1. delete ``delete_vertices``, with all their edges,
 2. put ``put_vertices``,

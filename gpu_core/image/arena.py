@@ -32,7 +32,7 @@ from ..kind import ArenaSizes, GraphKind
 from ..rows import Array
 from . import arena_size, free_runs
 from .accounts import Outcome
-from .arena_size import Room
+from .arena_size import ImageSize
 from .demand import Demand
 from .fields import CLASSES, NONE, WORD_BYTES, Field, Shape, Table
 from .scratch import even
@@ -89,7 +89,7 @@ class BaseArena(GrowingTables):
     def _open_first(self, header: Int64s, first: int, *, least: int) -> None:
         """Make the first image, of ``first`` bytes if there are so many."""
         try:
-            self._open_image(header, arena_size.first_room(min(first, self.limit_bytes)))
+            self._open_image(header, arena_size.first_size(min(first, self.limit_bytes)))
         except MemoryError:
             # What is free on the machine may not be free to us: an allocator has its own limits.
             if first <= least:
@@ -152,9 +152,9 @@ class BaseArena(GrowingTables):
     def _scratch_of(self, begin: int, end: int) -> Any:
         """Mark-and-release memory of words ``begin … end - 1`` of the image."""
 
-    def _open_image(self, header: Int64s, room: Room) -> None:
+    def _open_image(self, header: Int64s, size: ImageSize) -> None:
         """Make an empty image with this header and its table of free runs."""
-        self._put_image(*arena_size.open_header(header, room))
+        self._put_image(*arena_size.open_header(header, size))
 
     def size_pages(self, kind: GraphKind, mean_degree: float | None) -> None:
         """Replace an image without a vertex by one with pages that suit a mean degree, if any."""
@@ -163,11 +163,11 @@ class BaseArena(GrowingTables):
             return
         header, area = arena_size.new_header(kind, page_bytes), self[Field.PAGE_END]
         header[Field.BATCHES] = self[Field.BATCHES]
-        room = Room(area, self[Field.IMAGE_WORDS] - area)
+        size = ImageSize(area, self[Field.IMAGE_WORDS] - area)
         self.limit_bytes = min(self.limit_bytes, arena_size.reach_bytes(page_bytes))
         # Two images of this size may be more than there is memory for.
         self._drop_image()
-        self._open_image(header, room)
+        self._open_image(header, size)
 
     # -- making sure of runs -----------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class BaseArena(GrowingTables):
         )
         if self._changed_edges >= edges and arena_size.is_aged(self.header, self._limit_words()):
             return True
-        return self._room_ahead() is not None
+        return self._size_ahead() is not None
 
     def compacted(self, outcome: Outcome) -> Outcome:
         """Replace an image that has aged or is full; the numbers of the batch as they stand then.
@@ -235,20 +235,20 @@ class BaseArena(GrowingTables):
         Where there is no memory for a larger one, it grows ahead of need no more.
         """
         self._changed_edges = 0
-        room = self._room_ahead()
-        if room is not None and not self._make_tight(room):
+        size = self._size_ahead()
+        if size is not None and not self._make_tight(size):
             self._grow_at = 1.0
             return outcome
-        if room is None and not self.compact():
+        if size is None and not self.compact():
             return outcome
         used, free, largest = self.free_pages()
         return outcome._replace(pages_used=used, pages_free=free, largest_free_run=largest)
 
-    def _room_ahead(self) -> Room | None:
-        """Room of the larger image that is due; None: none is, or it may not grow so much."""
+    def _size_ahead(self) -> ImageSize | None:
+        """Size of the larger image that is due; None: none is, or it may not grow so much."""
         if self._growth is None or self._grow_at >= 1:
             return None
-        return arena_size.room_ahead(
+        return arena_size.size_ahead(
             self.header, self._limit_words(), growth=self._growth, share=self._grow_at
         )
 
@@ -258,8 +258,8 @@ class BaseArena(GrowingTables):
         Returns False, and leaves the image as it is, where there is no memory for a second one, or
         both would be beyond the limit.
         """
-        room = arena_size.compacted_room(self.header, self._limit_words())
-        return room is not None and self._make_tight(room)
+        size = arena_size.compacted_size(self.header, self._limit_words())
+        return size is not None and self._make_tight(size)
 
     def squeeze(self) -> bool:
         """Lay out all rows in tight runs, for a batch that does not fit beside them as they lie.
@@ -274,7 +274,7 @@ class BaseArena(GrowingTables):
         if np.array_equal(loose, tight):
             return False
         return self._make_tight(
-            arena_size.rebuilt_room(
+            arena_size.rebuilt_size(
                 self.header,
                 Demand(self[Field.VERTEX_COUNT], self._live_tables() + tight),
                 self._limit_words(),
@@ -283,12 +283,12 @@ class BaseArena(GrowingTables):
             )
         )
 
-    def _make_tight(self, room: Room) -> bool:
-        """Replace the image by one of this room with tight runs; whether there was the memory."""
+    def _make_tight(self, size: ImageSize) -> bool:
+        """Replace the image by one of this size with tight runs; whether there was the memory."""
         nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
         try:
             # To count takes some memory, too.
-            self._replace_image(self._count_all(tight=True), nothing, room, tight=True)
+            self._replace_image(self._count_all(tight=True), nothing, size, tight=True)
         except (ArenaFullError, MemoryError):
             return False
         return True
@@ -300,26 +300,26 @@ class BaseArena(GrowingTables):
     def _rebuild(self, demand: Demand) -> None:
         counts = self._count_all(tight=False)
         live = self._live_tables() + sum(counts)
-        room = arena_size.rebuilt_room(
+        size = arena_size.rebuilt_size(
             self.header,
             Demand(demand.vertex_count, live + demand.runs),
             self._limit_words(),
             growth=self._growth,
             scratch_held=self._scratch_top,
         )
-        self._move_all(counts, demand, room)
+        self._move_all(counts, demand, size)
 
-    def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
-        """Replace the image by one of this room; ``counts`` are the runs of each direction."""
-        self._replace_image(counts, demand, room, tight=False)
+    def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
+        """Replace the image by one of this size; ``counts`` are the runs of each direction."""
+        self._replace_image(counts, demand, size, tight=False)
 
     def _replace_image(
-        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+        self, counts: list[Int64s], demand: Demand, size: ImageSize, *, tight: bool
     ) -> None:
         """As `_move_all`; ``tight``: so were the runs counted, and so they are laid out."""
         before = {name: getattr(self, name) for name in self._PARTS}
         try:
-            self._fill_new_image(counts, demand, room, tight=tight)
+            self._fill_new_image(counts, demand, size, tight=tight)
         except BaseException:
             # No memory, or Ctrl-C: the old image is whole.
             for name, part in before.items():
@@ -327,14 +327,14 @@ class BaseArena(GrowingTables):
             raise
 
     def _fill_new_image(
-        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+        self, counts: list[Int64s], demand: Demand, size: ImageSize, *, tight: bool
     ) -> None:
         """Lay out all runs from the largest class down, the demand as free runs among them."""
         old, old_header = self.image, self.header.copy()
         old_tables = {table: self.table(table) for table in Table}
         old_shapes = {direction: self.shape(direction) for direction in self.directions()}
         slots = self._live_tables() + sum(counts) + demand.runs
-        self._open_image(old_header, room)
+        self._open_image(old_header, size)
         base = self[Field.VERTEX_BASE]
         vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
         self.image[vertices] = old[vertices]
@@ -394,14 +394,14 @@ class BaseArena(GrowingTables):
             counts.extend(self._count_all(tight=False))
             return Demand(self[Field.VERTEX_COUNT], self._live_tables() + sum(counts))
 
-        room = arena_size.room_with_scratch(
+        size = arena_size.size_with_scratch(
             self.header, alive, words, self._limit_words(), may_grow=self._growth is not None
         )
-        if room.area == self[Field.PAGE_END]:
-            self._extend_image(room.area + room.scratch)
+        if size.area == self[Field.PAGE_END]:
+            self._extend_image(size.area + size.scratch)
         else:
             nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
-            self._move_all(counts, nothing, room)
+            self._move_all(counts, nothing, size)
 
 
 class _ScratchBlock(AbstractContextManager[Any]):

@@ -2,7 +2,7 @@
 
 Both engines size their images by these functions, so a sequence of batches leaves the same pages
 on either, as long as neither image takes more than half of its limit: beyond that,
-`compacted_room` goes by scratch as well, of which each engine takes its own.
+`compacted_size` goes by scratch as well, of which each engine takes its own.
 
 Not here: who fills the image (`arena.BaseArena`, `host/memory/arena.py`, `cuda/memory/arena.py`).
 """
@@ -52,7 +52,7 @@ PAGES_A_FREE_PAGE = 5
 BATCHES_A_TURNOVER = 64
 
 
-class Room(NamedTuple):
+class ImageSize(NamedTuple):
     """Words of an image: header, vertex table and pages, then scratch."""
 
     area: int
@@ -136,24 +136,24 @@ def expected_bytes(header: Int64s, edges: int) -> int:
     return max(area * SCRATCH_SHARE // (SCRATCH_SHARE - 1), FIRST_BYTES)
 
 
-def first_room(first_bytes: int) -> Room:
-    """Room of a first image of this size."""
+def first_size(first_bytes: int) -> ImageSize:
+    """A first image of so many bytes."""
     scratch = even(first_bytes // SCRATCH_SHARE // WORD_BYTES)
-    return Room(even_below(first_bytes // WORD_BYTES) - scratch, scratch)
+    return ImageSize(even_below(first_bytes // WORD_BYTES) - scratch, scratch)
 
 
-def open_header(header: Int64s, room: Room) -> tuple[Int64s, Int64s]:
-    """Header and tree geometry of an empty image of this room: all pages unused, but for the trees.
+def open_header(header: Int64s, size: ImageSize) -> tuple[Int64s, Int64s]:
+    """Header and tree geometry of an empty image of this size: all pages unused, but for the trees.
 
     Raises
     ------
     ArenaFullError
-        The room does not hold the header and the table of free runs.
+        The size does not hold the header and the table of free runs.
     """
     header = header.copy()
-    image_words = room.area + room.scratch
+    image_words = size.area + size.scratch
     page_words = int(header[Field.PAGE_WORDS])
-    max_pages = max(room.area - HEADER_WORDS, 0) // page_words
+    max_pages = max(size.area - HEADER_WORDS, 0) // page_words
     geometry, tree_words = free_runs.tree_geometry(max_pages)
     tree_class = class_for(tree_words, page_words)
     if max_pages < 1 << tree_class:
@@ -164,7 +164,7 @@ def open_header(header: Int64s, room: Room) -> tuple[Int64s, Int64s]:
         )
         raise ArenaFullError(msg)
     header[Field.IMAGE_WORDS] = image_words
-    header[Field.PAGE_END] = room.area
+    header[Field.PAGE_END] = size.area
     header[Field.PAGE_BUMP] = 1 << tree_class
     header[Field.PAGES_FREE] = 0
     header[Field.TABLES + 2 * Table.FREE_TREE :][:2] = 0, tree_class
@@ -189,10 +189,10 @@ def area_for(header: Int64s, wanted: Demand, area: int) -> int:
     return HEADER_WORDS + vertex_words + wanted.pages * page_words + tree
 
 
-def rebuilt_room(
+def rebuilt_size(
     header: Int64s, wanted: Demand, limit_words: int, *, growth: float | None, scratch_held: int
-) -> Room:
-    """Room of the image that replaces this one, to hold all of ``wanted``.
+) -> ImageSize:
+    """Size of the image that replaces this one, to hold all of ``wanted``.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def rebuilt_room(
         grown = even(int(now * (growth or 1)))
         if now < grown <= limit_words - scratch and least > now * 7 // 8:
             # Compaction would be due again soon.
-            return Room(grown, scratch)
-        return Room(now, scratch)
+            return ImageSize(grown, scratch)
+        return ImageSize(now, scratch)
     if growth is None:
         _refuse(least, now, "arena_bytes")
     area = min(even(max(int(now * growth), least * 5 // 4)), limit_words - scratch)
@@ -229,36 +229,33 @@ def rebuilt_room(
         area = even(area_for(header, wanted, most))
         if area > most:
             _refuse(area, max(most, 0), "max_arena_bytes")
-    return Room(area, scratch)
+    return ImageSize(area, scratch)
 
 
 def is_aged(header: Int64s, limit_words: int) -> bool:
     """Whether enough pages are free among those in use to compact the image.
 
-    Never where `compacted_room` finds none.
+    Never where `compacted_size` finds none.
     """
     free = int(header[Field.PAGES_FREE])
     used = int(header[Field.PAGE_BUMP]) - free
-    return free * PAGES_A_FREE_PAGE >= used and compacted_room(header, limit_words) is not None
+    return free * PAGES_A_FREE_PAGE >= used and compacted_size(header, limit_words) is not None
 
 
-def room_ahead(header: Int64s, limit_words: int, *, growth: float, share: float) -> Room | None:
-    """Room of a larger image, where more than a share of this one is in use and the limit has it.
-
-    In use are the header, the vertex table, and the pages that are not free.
-    """
+def size_ahead(
+    header: Int64s, limit_words: int, *, growth: float, share: float
+) -> ImageSize | None:
+    """Size of a larger image, where more than a share of this one is used and the limit has it."""
     area = int(header[Field.PAGE_END])
     scratch = int(header[Field.IMAGE_WORDS]) - area
-    pages = int(header[Field.PAGE_BUMP] - header[Field.PAGES_FREE]) * int(header[Field.PAGE_WORDS])
-    vertices = int(header[Field.VERTEX_COUNT] * header[Field.VERTEX_WORDS])
-    if HEADER_WORDS + vertices + pages <= share * area:
+    if _words_in_use(header) <= share * area:
         return None
     grown = even(int(area * growth))
-    return Room(grown, scratch) if grown + scratch <= limit_words else None
+    return ImageSize(grown, scratch) if grown + scratch <= limit_words else None
 
 
-def compacted_room(header: Int64s, limit_words: int) -> Room | None:
-    """Room of the tidier image that replaces this one in time; both fit into ``limit_words``.
+def compacted_size(header: Int64s, limit_words: int) -> ImageSize | None:
+    """Size of the tidier image that replaces this one in time; both fit into ``limit_words``.
 
     As much as now, else what is left beside this image; `None` where what is in use would take more
     than half of that. An image that became smaller grows again when it is full.
@@ -266,17 +263,21 @@ def compacted_room(header: Int64s, limit_words: int) -> Room | None:
     area, words = int(header[Field.PAGE_END]), int(header[Field.IMAGE_WORDS])
     scratch = words - area
     if 2 * words <= limit_words:
-        return Room(area, scratch)
+        return ImageSize(area, scratch)
     left = even_below(limit_words - words - scratch)
+    return ImageSize(left, scratch) if 2 * _words_in_use(header) <= left else None
+
+
+def _words_in_use(header: Int64s) -> int:
+    """Words of the header, the vertex table, and the pages that are not free."""
     pages = int(header[Field.PAGE_BUMP] - header[Field.PAGES_FREE]) * int(header[Field.PAGE_WORDS])
-    vertices = int(header[Field.VERTEX_COUNT] * header[Field.VERTEX_WORDS])
-    return Room(left, scratch) if 2 * (HEADER_WORDS + vertices + pages) <= left else None
+    return HEADER_WORDS + int(header[Field.VERTEX_COUNT] * header[Field.VERTEX_WORDS]) + pages
 
 
-def room_with_scratch(
+def size_with_scratch(
     header: Int64s, alive: Callable[[], Demand], words: int, limit_words: int, *, may_grow: bool
-) -> Room:
-    """Room of an image with ``words`` words of scratch; another page area means compaction.
+) -> ImageSize:
+    """Size of an image with ``words`` words of scratch; another page area means compaction.
 
     ``alive`` is asked, once at most, for what is in use: to count it takes a pass over the graph.
 
@@ -289,11 +290,11 @@ def room_with_scratch(
     have = int(header[Field.IMAGE_WORDS]) - area
     total = min(even(area + max(words * 5 // 4, 2 * have)), limit_words)
     if may_grow and area + words <= total:
-        return Room(area, total - area)
+        return ImageSize(area, total - area)
     # Pages that hold nothing make room; a rebuild takes it back when pages are needed.
     rest = limit_words - words
     if may_grow and area_for(header, alive(), rest) <= rest:
-        return Room(rest, words)
+        return ImageSize(rest, words)
     setting = "max_arena_bytes" if may_grow else "arena_bytes"
     msg = (
         f"arena too small: this call needs {words * WORD_BYTES:,} bytes of scratch, the "

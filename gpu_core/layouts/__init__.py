@@ -22,8 +22,8 @@ and ``degrees_kept`` (how much room an adjacency has before and after a batch, a
 How pages are linked, and so where the next one is, stands in ``pages.py`` alone. The rules that
 every layout keeps: ``layout.py``.
 
-Functions that kernels call in their inner loops take numbers, not arrays: an array passed to a
-function costs an atomic count of references, which two threads fight over.
+Functions that are called for each entry take numbers; those that are called once an adjacency or a
+segment may take arrays, which cost an atomic count of references that threads fight over.
 """
 
 import numpy as np

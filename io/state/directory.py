@@ -22,10 +22,10 @@ Every JSON file carries a hash of its content (``hashed_json.py``); a damaged on
 of version 1 were written without. The first run that goes on with one adds the hashes and makes it
 version 2, where a file without a hash is a damaged one.
 
-What defines the graph is kept from the first run on: direction, records, weights, ids, reverse
-adjacency, self loops, creation of vertices, column mapping, words of operations and order of the
-rows, unit of time, address of the log. A later run that contradicts it is refused. What becomes of
-bad rows is kept, too, and may change: it is about batches to come.
+What defines the graph is kept from the first run on: what `GraphSettings.identity` names, column
+mapping, words of operations and order of the rows, unit of time. A later run that contradicts it is
+refused. The address of the log is kept, too, and may change if the planned files are the same; so
+may what becomes of bad rows, as it is about batches to come.
 
 Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
 (``checkpoint.py``), results and reports (``results.py``).

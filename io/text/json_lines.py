@@ -143,7 +143,7 @@ def sift_json(
             text = line.rstrip(b"\r").decode(errors="backslashreplace")
             row = start + at + (span.start or 0)
             reason = _reason(line, types, floats)
-            wrong.append(WrongLine(row, number, reason, text, _fields(line, types, floats)))
+            wrong.append(WrongLine(row, number, reason, text, _fields(line, types)))
         if wrong and is_first_enough:
             break
     return pa.concat_tables(tables), wrong
@@ -246,9 +246,7 @@ def _reason(line: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, 
     return _fault(line, pa.schema(read_as.items()))
 
 
-def _fields(
-    line: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, str]
-) -> Mapping[str, str | None]:
+def _fields(line: bytes, types: Mapping[str, pa.DataType]) -> Mapping[str, str | None]:
     """Text of each column of a line; nothing where that would hide what is wrong with it."""
     values = _object_of(line)
     if values is None:

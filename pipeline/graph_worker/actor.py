@@ -12,7 +12,7 @@ is long gone. Three rules make each batch's effect be there exactly once, in ord
 The window of the client bounds the buffer: no batch is sent that is further from the next one.
 
 A batch that is refused leaves the graph as before it. The actor then keeps its graph and refuses
-all later batches; what came before it can be analysed and checkpointed. After any other error the
+all later batches; what came before it can be analyzed and checkpointed. After any other error the
 graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
 lost, the process ends itself (`exit_reasons.py`).
 
@@ -257,7 +257,7 @@ class GraphActor:
     def _may_go_on(self) -> bool:
         """Whether the next batch may be applied: the graph is pinned before, if it is to be."""
         behind = self._behind[self._boundary]
-        is_pinned = behind is None or self._pins.is_made(behind, self._pin)
+        is_pinned = behind is None or self._pins.make_once(behind, self._pin)
         return is_pinned and not self._pinned.has(self._graph)
 
     def _end_apply(self) -> None:
@@ -381,7 +381,7 @@ class GraphActor:
                 is_there = self._boundary >= boundary and not self._is_closed
                 answer = self._pins.answer(asked)
                 if answer is None and is_there:
-                    self._pins.is_made(asked, self._pin)
+                    self._pins.make_once(asked, self._pin)
                     answer = self._pins.answer(asked)
             if answer is not None:
                 return answer

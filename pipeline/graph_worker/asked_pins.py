@@ -28,7 +28,7 @@ class AskedPins:
         #: Graphs beside which there was no room for the one that is to be made; None: not tried.
         self._room: int | None = None
 
-    def is_made(self, asked: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
+    def make_once(self, asked: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
         """Make a pin of the graph's boundary, unless that is done; returns whether it is made.
 
         False where there is no room: then the next call tries again. False also where it failed,

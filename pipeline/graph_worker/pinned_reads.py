@@ -67,7 +67,7 @@ class PinnedReads:
         #: Held while columns come to the host: results of one boundary at a time wait for that.
         self._fetching = Lock()
 
-    def analyse(
+    def analyze(
         self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
     ) -> Findings | SharedFindings:
         """Compute results of what is pinned, one by one, and reduce each to what is asked for.

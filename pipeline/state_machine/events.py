@@ -73,14 +73,14 @@ class BatchFailed:
 
 @dataclass(frozen=True)
 class GraphFailed:
-    """A graph cannot be started, analysed or copied, or it broke in a batch: not to be kept."""
+    """A graph cannot be started, analyzed or copied, or it broke in a batch: not to be kept."""
 
     generation: int
     error: BaseException
 
 
 @dataclass(frozen=True)
-class Analysed:
+class Analyzed:
     """Results of a boundary are computed, and at hand for WriteResults; may come out of order.
 
     Behind the GraphPinned of that boundary.
@@ -144,7 +144,7 @@ Event = (
     | BatchesApplied
     | BatchFailed
     | GraphFailed
-    | Analysed
+    | Analyzed
     | GraphPinned
     | Captured
     | Written

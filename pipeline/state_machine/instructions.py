@@ -25,7 +25,7 @@ class Load:
 class Pin:
     """Keep the graph as it is when it stands at a boundary, and compute the results due there.
 
-    Answered by GraphPinned, and by Analysed behind it if there are results; by neither where a
+    Answered by GraphPinned, and by Analyzed behind it if there are results; by neither where a
     batch before the boundary cannot be applied. When all that it is kept for is there, it is let go
     of.
 
@@ -63,7 +63,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class WriteResults:
-    """Write what Analysed brought. Writes are done one by one, in the order of the instructions."""
+    """Write what Analyzed brought. Writes are done one by one, in the order of the instructions."""
 
     boundary: int
 

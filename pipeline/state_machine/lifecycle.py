@@ -10,7 +10,7 @@ reports what became of them::
     BatchLoaded                       Apply             hand a batch to the graph
     BatchesApplied  BatchFailed       Pin               keep the graph of a boundary for its results
     GraphPinned     GraphFailed       Capture           copy a pinned graph
-    Analysed        Captured          WriteResults, WriteCheckpoint
+    Analyzed        Captured          WriteResults, WriteCheckpoint
     Written         WriteFailed       Discard           forget what a lost generation was asked for
                                       Finish            the run is over, with or without an error
 
@@ -76,7 +76,7 @@ from typing import Literal
 
 from ...gpu_core.errors import ClusterError
 from .events import (
-    Analysed,
+    Analyzed,
     BatchesApplied,
     BatchesPlanned,
     BatchFailed,
@@ -142,7 +142,7 @@ class RunRules:
 
 
 class Lifecycle:
-    """Decides what is read, applied, analysed and checkpointed next.
+    """Decides what is read, applied, analyzed and checkpointed next.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Lifecycle:
         self.pins = PinQueue(rules.epochs)
         #: Boundary up to which all results that are due have been computed.
         owes_results = results_missing and checkpointed == batches > 0
-        self.analysed = checkpointed - 1 if owes_results else checkpointed
+        self.analyzed = checkpointed - 1 if owes_results else checkpointed
         #: Writes asked for that are not on disk yet, the oldest first: whether each is of arrays.
         self._writes: deque[bool] = deque()
         self._follows = follows
@@ -288,7 +288,7 @@ class Lifecycle:
     def _found(self) -> int:
         """Boundary up to which all results that are due are computed, or will be."""
         pinned = self.pins.newest_results()
-        return self.analysed if pinned is None else max(pinned, self.analysed)
+        return self.analyzed if pinned is None else max(pinned, self.analyzed)
 
     def _next_analysis(self) -> int:
         """First boundary whose results are due and neither computed nor about to be."""
@@ -371,8 +371,8 @@ class Lifecycle:
                 self.state = "ending"
             case GraphPinned():
                 self.pins.pinned(event)
-            case Analysed():
-                instructions += self._write_results(self.pins.analysed(event))
+            case Analyzed():
+                instructions += self._write_results(self.pins.analyzed(event))
             case Captured():
                 instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
                 self.checkpointed = event.boundary
@@ -383,10 +383,10 @@ class Lifecycle:
             self.state = "applying" if self.pins.held_boundary is None else "holding"
         return instructions + self._proceed(now)
 
-    def _write_results(self, at_hand: list[Analysed]) -> list[Instruction]:
+    def _write_results(self, at_hand: list[Analyzed]) -> list[Instruction]:
         instructions: list[Instruction] = []
         for each in at_hand:
-            self.analysed = each.boundary
+            self.analyzed = each.boundary
             self._writes.append(each.has_columns)
             instructions.append(WriteResults(each.boundary))
         return instructions
@@ -395,7 +395,7 @@ class Lifecycle:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
         if self.rules.repeats_results:
-            self.analysed = min(self.analysed, self.checkpointed)
+            self.analyzed = min(self.analyzed, self.checkpointed)
         self._clock_boundary = None
         self.pins.forget()
         self.state = "down"

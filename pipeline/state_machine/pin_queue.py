@@ -14,7 +14,7 @@ Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 from collections import deque
 from itertools import islice
 
-from .events import Analysed, GraphPinned
+from .events import Analyzed, GraphPinned
 from .instructions import Capture, Pin
 
 
@@ -38,9 +38,9 @@ class PinQueue:
         #: epoch, and may be none for the next one.
         self._has_no_room = False
         #: Results by boundary that are here, but not those of an older one.
-        self._answers: dict[int, Analysed] = {}
+        self._answers: dict[int, Analyzed] = {}
         #: Newest boundary whose results are at hand; -1: none of this generation are.
-        self._analysed = -1
+        self._analyzed = -1
         #: Whether the oldest is being copied.
         self._is_capturing = False
 
@@ -68,7 +68,7 @@ class PinQueue:
         return bool(self._pins) and self._needs_results(self._pins[0])
 
     def _needs_results(self, pin: Pin) -> bool:
-        return bool(pin.results) and pin.boundary > self._analysed
+        return bool(pin.results) and pin.boundary > self._analyzed
 
     @property
     def held_boundary(self) -> int | None:
@@ -121,17 +121,17 @@ class PinQueue:
         self._pins.popleft()
         self.made -= 1
 
-    def analysed(self, answer: Analysed) -> list[Analysed]:
+    def analyzed(self, answer: Analyzed) -> list[Analyzed]:
         """Results are here; gives those that are at hand by that, in the order of boundaries."""
         self._answers[answer.boundary] = answer
         return self._at_hand()
 
-    def _at_hand(self) -> list[Analysed]:
+    def _at_hand(self) -> list[Analyzed]:
         """Take results that are here in their order, up to those of a graph that is copied next."""
         at_hand = []
         while self.waits_for_results and self._pins[0].boundary in self._answers:
             pin = self._pins[0]
-            self._analysed = pin.boundary
+            self._analyzed = pin.boundary
             at_hand.append(self._answers.pop(pin.boundary))
             if not pin.checkpoint:
                 self._let_go()
@@ -147,8 +147,8 @@ class PinQueue:
         self._is_capturing = True
         return Capture(pin.generation, pin.boundary)
 
-    def captured(self) -> list[Analysed]:
-        """The copy of the oldest is at hand; gives what `analysed` does."""
+    def captured(self) -> list[Analyzed]:
+        """The copy of the oldest is at hand; gives what `analyzed` does."""
         self._is_capturing = False
         self._let_go()
         return self._at_hand()
@@ -158,4 +158,4 @@ class PinQueue:
         self._pins.clear()
         self._answers.clear()
         self._is_capturing = self._has_no_room = False
-        self.most, self.made, self._analysed = self._asked_most, 0, -1
+        self.most, self.made, self._analyzed = self._asked_most, 0, -1

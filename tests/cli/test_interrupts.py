@@ -37,7 +37,7 @@ CASES = {
         ),
         "",
     ),
-    "while an object is finalised, which ignores errors": (
+    "while an object is finalized, which ignores errors": (
         BEGIN.format(
             "\n        class Last:\n            def __del__(self): press()"
             "\n        import time"

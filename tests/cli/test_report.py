@@ -58,11 +58,11 @@ def folder(tmp_path: Path) -> Path:
     write_rows(tmp_path / "log", "b<i>$x$.parquet", random_rows(2, 300))
     graphs = {}
 
-    def analyse(batch_id: int, graph: DynamicGraph) -> None:
+    def analyze(batch_id: int, graph: DynamicGraph) -> None:
         if batch_id in (1, 4):
             graphs[batch_id] = graph.pagerank(), graph.num_vertices, graph.num_edges
 
-    apply_log(tmp_path / "log", tmp_path / "state", spoil=analyse, batch_rows=150, every=2)
+    apply_log(tmp_path / "log", tmp_path / "state", spoil=analyze, batch_rows=150, every=2)
     for batch_id, (ranks, _, _) in graphs.items():
         facts = ResultFacts("pagerank", {}, None, PAGERANK.figures_of(ranks))
         state = StateDirectory(tmp_path / "state")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import shortest_path
 
 import graphtide
-from actor_copies import analysed, pin
+from actor_copies import analyzed, pin
 from emulated_device import EmulatedDevice
 from graphs import (
     KARATE,
@@ -191,7 +191,7 @@ def test_an_actor_computes_it_with_the_settings_of_a_run() -> None:
     loaded = load_settings({"analytics": ["bfs"], "bfs": {"sources": 5}})
     actor = GraphActor({"engine": "host"}, 0, None)
     assert pin(actor, 0, results=True, checkpoint=False, epoch=False) == "graph"
-    found = analysed(actor, 0, **{name: loaded.parameters[name] for name in loaded.analytics})
+    found = analyzed(actor, 0, **{name: loaded.parameters[name] for name in loaded.analytics})
     assert found["bfs"]["vertex"].size == found["bfs"]["distance"].size == 0
 
 

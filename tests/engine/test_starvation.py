@@ -28,13 +28,13 @@ def spare_bytes(
     spare: int = 0 if engine == "host" else getattr(request, "param", 1 << 20)
     if not spare:
         return 0
-    first_room = arena_size.first_room
+    first_size = arena_size.first_size
 
-    def roomy(first_bytes: int) -> arena_size.Room:
-        room = first_room(first_bytes)
-        return arena_size.Room(room.area, room.scratch + spare // 4)
+    def roomy(first_bytes: int) -> arena_size.ImageSize:
+        room = first_size(first_bytes)
+        return arena_size.ImageSize(room.area, room.scratch + spare // 4)
 
-    monkeypatch.setattr(arena_size, "first_room", roomy)
+    monkeypatch.setattr(arena_size, "first_size", roomy)
     return spare
 
 

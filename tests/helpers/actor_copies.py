@@ -50,7 +50,7 @@ def finding(asked: Asked, result: Any) -> Finding:
 
 def findings(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> Findings:
     """What analytics with these parameters come to, of what is pinned."""
-    found = actor.reads.analyse(boundary, whole(analytics))
+    found = actor.reads.analyze(boundary, whole(analytics))
     assert isinstance(found, Findings)
     return found
 
@@ -60,7 +60,7 @@ def whole(analytics: dict[str, dict[str, Any]]) -> dict[str, Asked]:
     return {name: Asked(name, given, given, "whole") for name, given in analytics.items()}
 
 
-def analysed(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> dict[str, Any]:
+def analyzed(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> dict[str, Any]:
     """Columns of these analytics, of what is pinned; none of them may fail."""
     there = findings(actor, boundary, **analytics)
     assert not there.failed

@@ -121,7 +121,7 @@ def array_at(device: Any, place: int, count: int, dtype: Any) -> np.ndarray:
 
 
 def assert_same_delta(view: EngineView, ours: DeviceDelta, twin: Any) -> None:
-    """Compare with ``host/update/deltas.py: Half``.
+    """Compare with ``host/update/deltas.py: Delta``.
 
     On the device a cleared row has one entry more, which names its own vertex.
     """

@@ -2,7 +2,7 @@
 
 from graphtide.gpu_core.errors import BatchError
 from graphtide.pipeline.state_machine.events import (
-    Analysed,
+    Analyzed,
     BatchesApplied,
     BatchFailed,
     BatchLoaded,
@@ -261,7 +261,7 @@ class World:
         if isinstance(done, GraphPinned):
             self.tell(BatchesApplied(done.generation, done.boundary))
             self.tell(done)
-            self.tell(Analysed(done.generation, done.boundary, self.has_columns))
+            self.tell(Analyzed(done.generation, done.boundary, self.has_columns))
         elif done is not None:
             self.tell(done)
 

@@ -32,7 +32,7 @@ def names_of_launches(device: EmulatedDevice, since: int) -> list[str]:
 def test_a_batch_takes_two_launches_a_delta(
     emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda_context, "FEW_ROWS", 0)
+    monkeypatch.setattr(cuda_context, "MOST_FEW_ROWS", 0)
     for direction, deltas in (("one way", 1), ("reverse", 2), ("both ways", 1)):
         graph = DynamicGraph(engine="cuda", ids="dense", **ROOMY, **DIRECTIONS[direction])
         graph.apply(batch_of([(0, "put", 1, 30, 1)], graph))

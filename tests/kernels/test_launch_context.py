@@ -83,7 +83,7 @@ def test_one_list_of_launches_does_what_the_host_does(
         return answer
 
     monkeypatch.setattr(apply, "finish_batch", watched)
-    monkeypatch.setattr(context, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(context, "MOST_FEW_ROWS", few_rows)
     for number, (op, src, dst) in enumerate(kinds_of_batches()):
         batch = batch_of(op, src, dst, directed=direction.get("directed", True))
         apply_to_both(host, cuda, batch)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actor_copies import analysed, asked_pin, batch_ids, copied, findings, hash_of, pin, whole
+from actor_copies import analyzed, asked_pin, batch_ids, copied, findings, hash_of, pin, whole
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosedError
 from graphtide.gpu_core.face.graph_reader import GraphReader
@@ -88,7 +88,7 @@ def test_the_actor_shares_columns_until_the_client_has_them(
     # Two columns of two vertices, four, and two.
     monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 64)
     fails_with(monkeypatch, "core_number", MemoryError())
-    there = actor.reads.analyse(1, whole(analytics), share=True)
+    there = actor.reads.analyze(1, whole(analytics), share=True)
     assert isinstance(there, SharedFindings)
     assert list(there.addresses) == ["clustering"]
     told = pickle.loads(pickle.dumps(there))
@@ -121,7 +121,7 @@ def test_columns_that_cannot_be_shared_are_sent(monkeypatch: pytest.MonkeyPatch,
         actor.apply(0, LoadedBatch(one_edge(0)))
         monkeypatch.setattr(os, "memfd_create", no_memory)
     pin(actor, 0 if ids == "string" else 1, results=True, checkpoint=False, epoch=True)
-    found = actor.reads.analyse(actor._boundary, whole({"pagerank": {}}), share=True)
+    found = actor.reads.analyze(actor._boundary, whole({"pagerank": {}}), share=True)
     assert isinstance(found, Findings)
     assert found.found["pagerank"].columns["vertex"].tolist() == ([1, 100] if ids == "any" else [])
 
@@ -147,7 +147,7 @@ def test_a_graph_is_let_go_of_before_columns_are_copied(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(pinned_reads, "shared_columns", share)
     monkeypatch.setattr(pinned_reads, "with_columns", fetch)
-    found = actor.reads.analyse(1, whole({"clustering": {}, "pagerank": {}}), share=True)
+    found = actor.reads.analyze(1, whole({"clustering": {}, "pagerank": {}}), share=True)
     assert isinstance(found, Findings)
     assert kept == [0, 0, 0]
     assert list(found.found) == ["clustering", "pagerank"]
@@ -172,12 +172,12 @@ def test_columns_that_cannot_be_copied_are_one_result_less(
     assert found.failed == {"pagerank": "MemoryError"}
 
 
-def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -> None:
+def test_what_is_pinned_is_analyzed_and_copied_as_it_was_while_batches_go_on() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
     assert pin(actor, 1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, LoadedBatch(one_edge(1)))
-    results = analysed(actor, 1, pagerank={}, clustering={})
+    results = analyzed(actor, 1, pagerank={}, clustering={})
     assert [result["vertex"].tolist() for result in results.values()] == [[1, 100], [1, 100]]
     assert actor._graph.memory().pinned_bytes > 0, "what is still to be copied is gone"
     copy = actor.copy_pinned(1)
@@ -301,7 +301,7 @@ def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
     assert pin(actor, 2, results=True, checkpoint=False, epoch=True) == "epoch"
     actor.apply(2, LoadedBatch(one_edge(2)))
     for boundary, vertices in ((1, [1, 100]), (2, [1, 100, 101])):
-        found = analysed(actor, boundary, bfs={"sources": [1]})["bfs"]
+        found = analyzed(actor, boundary, bfs={"sources": [1]})["bfs"]
         assert found["vertex"].tolist() == vertices
     assert actor._graph.memory().pinned_bytes == 0
 
@@ -310,7 +310,7 @@ def test_reports_wait_for_a_checkpoint() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
-    assert analysed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
+    assert analyzed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
     assert actor._graph.memory().pinned_bytes == 0
     actor.apply(1, LoadedBatch(one_edge(1)))
     copy = copied(actor, 2)
@@ -366,7 +366,7 @@ def test_a_batch_does_not_overtake_the_pin_that_it_comes_behind() -> None:
     assert actor.apply(0, LoadedBatch(one_edge(0))).boundary == 3
     assert [actor.pin(each) for each in asked] == [PinAnswer("epoch")] * 2
     for boundary, vertices in ((1, [1, 100]), (2, [1, 100, 101])):
-        found = analysed(actor, boundary, clustering={})["clustering"]
+        found = analyzed(actor, boundary, clustering={})["clustering"]
         assert found["vertex"].tolist() == vertices
     assert actor._graph.memory().pinned_bytes == 0
 
@@ -413,11 +413,11 @@ def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
         assert len(actor.copy_pinned(1).batches) == 1
         assert answer.result() == PinAnswer("graph", 1)
         assert not applied.done(), "a batch is applied to a graph that is to be read"
-        found = analysed(actor, 1, pagerank={})
+        found = analyzed(actor, 1, pagerank={})
         assert applied.result().boundary == 2
     assert found["pagerank"]["vertex"].tolist() == [1, 100]
     assert pin(actor, 2, results=True, checkpoint=True, epoch=True) == "graph"
-    assert analysed(actor, 2, pagerank={})["pagerank"]["vertex"].size == 3
+    assert analyzed(actor, 2, pagerank={})["pagerank"]["vertex"].size == 3
     copy = actor.copy_pinned(2, share=True)
     assert open_arrays(copy.arrays)["vertex_ids"].tolist() == [1, 100, 101]
     assert actor.apply(2, LoadedBatch(one_edge(2))).boundary == 3
@@ -448,7 +448,7 @@ def test_batches_that_come_while_one_waits_for_room_are_left_to_it(crowded: Crow
         actor.copy_pinned(1)
         for boundary, each in enumerate(crowded.asked, 1):
             assert actor.pin(each).kept == "graph"
-            found = analysed(actor, boundary, pagerank={})["pagerank"]
+            found = analyzed(actor, boundary, pagerank={})["pagerank"]
             assert found["vertex"].size == boundary + 1
         assert applied.result().boundary == 3
     assert actor.apply(3, LoadedBatch(one_edge(3))).boundary == 4

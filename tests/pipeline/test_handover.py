@@ -176,7 +176,7 @@ def broken_apply(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
     raise error
 
 
-@pytest.mark.parametrize("what", ["refused", "broken", "analysed"])
+@pytest.mark.parametrize("what", ["refused", "broken", "analyzed"])
 def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -187,7 +187,7 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     worker = SimpleNamespace(state=SimpleNamespace(actors=actors), transfer_incoming_log=[])
     monkeypatch.setattr(tasks, "get_worker", lambda: worker)
     kept: Any
-    if what == "analysed":
+    if what == "analyzed":
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
         asked = Pin(0, 0, ("pagerank",), checkpoint=False, epoch=True)
         results = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}

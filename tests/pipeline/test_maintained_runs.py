@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphtide
-from actor_copies import analysed, pin
+from actor_copies import analyzed, pin
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
@@ -185,13 +185,13 @@ def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch(monkeypatch) -> None:
     actor.apply(0, LoadedBatch(batch((0, 1), (1, 2), (2, 0))))
     assert pin(actor, 1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, LoadedBatch(batch((3, 0), (3, 1), (3, 2))))
-    found = analysed(actor, 1, clustering={}, weakly_connected_components={})
+    found = analyzed(actor, 1, clustering={}, weakly_connected_components={})
     assert found["clustering"]["triangles"].tolist() == [1, 1, 1]
     assert found[COMPONENTS]["component"].tolist() == [0, 0, 0]
     arrays = actor.copy_pinned(1).arrays
     assert arrays["triangles"].tolist() == [1, 1, 1]
     assert len(set(arrays["component_roots"].tolist())) == 1
     pin(actor, 2, results=True, checkpoint=False, epoch=True)
-    found = analysed(actor, 2, clustering={}, weakly_connected_components={})
+    found = analyzed(actor, 2, clustering={}, weakly_connected_components={})
     assert found["clustering"]["triangles"].tolist() == [3] * 4
     assert found[COMPONENTS]["component"].tolist() == [0] * 4

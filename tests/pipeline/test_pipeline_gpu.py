@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client
 
-from actor_copies import analysed, copied, pin
+from actor_copies import analyzed, copied, pin
 from commands import FIRST, replayed, write_log
 from graphs import edges_of
 from graphtide import ClusterError, DynamicGraph, EngineError
@@ -248,7 +248,7 @@ def one_edge(number: int) -> Any:
 
 def ranked(actor: GraphActor) -> None:
     pin(actor, 0, results=True, checkpoint=False, epoch=True)
-    analysed(actor, 0, pagerank={})
+    analyzed(actor, 0, pagerank={})
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def ranked(actor: GraphActor) -> None:
         ranked,
         lambda actor: copied(actor, 0),
     ],
-    ids=["apply", "analyse", "copy"],
+    ids=["apply", "analyze", "copy"],
 )
 def test_an_actor_ends_its_process_with_its_gpu(
     lost: Callable[[str | None], None], call: Callable[[GraphActor], Any]

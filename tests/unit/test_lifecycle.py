@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from graphtide.pipeline.monitoring.picture import Painter
 from graphtide.pipeline.state_machine.events import (
-    Analysed,
+    Analyzed,
     Captured,
     ClockTicked,
     GraphPinned,
@@ -424,7 +424,7 @@ def test_what_was_pinned_is_lost_with_the_graph(reads: int) -> None:
     here.apply_ready()
     here.die()
     assert not here.lifecycle.pins
-    here.tell(Analysed(0, 3, has_columns=True))
+    here.tell(Analyzed(0, 3, has_columns=True))
     here.tell(Captured(0, 3))
     assert len(here.writes) == reads, "what a lost generation made was written"
     here.run()

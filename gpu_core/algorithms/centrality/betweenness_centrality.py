@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +43,6 @@ if TYPE_CHECKING:
     from ...engine import Reader
 
 _NAME = "betweenness_centrality"
-
-#: A number of paths is below this one, and one that is not is multiplied by `EXPONENT_STEP` and has
-#: an exponent larger by 1: both engines' twins.
-MOST_PATHS: Final = 2.0**512
-EXPONENT_STEP: Final = 2.0**-512
 
 
 class BetweennessResult(ValuesResult):

@@ -1,4 +1,4 @@
-"""Personalised PageRank of many sources: for each, ranks where all jumps land on it.
+"""Personalized PageRank of many sources: for each, ranks where all jumps land on it.
 
 ::
 

@@ -84,7 +84,7 @@ class Positions:
             raise SettingsError.of_vertex(msg, vertices[wrong[0]])
         vector = np.zeros(self._vertex_count)
         vector[self.order[found]] = amounts
-        return _normalised(vector, name)
+        return _normalized(vector, name)
 
     def warm_start(self, vertices: Int64s, ranks: Vector) -> Vector | None:
         """Earlier ranks of the vertices that are still there, ``1/n`` for new ones, sum 1."""
@@ -92,7 +92,7 @@ class Positions:
         vector = self._uniform()
         vector[self.order[found[found >= 0]]] = ranks[found >= 0]
         # All the rank may have been on vertices that are gone.
-        return _normalised(vector, "nstart") if vector.any() else None
+        return _normalized(vector, "nstart") if vector.any() else None
 
     def _find(self, vertices: Int64s) -> Int64s:
         """Position of each id among the present vertices, -1 for unknown ones."""
@@ -101,7 +101,7 @@ class Positions:
         return np.where(self.vertices[inside] == vertices, inside, -1)
 
 
-def _normalised(vector: Vector, name: str) -> Vector:
+def _normalized(vector: Vector, name: str) -> Vector:
     with np.errstate(over="ignore"):
         total = float(vector.sum())
     if not 0 < total < math.inf:

@@ -41,6 +41,11 @@ Int32s = npt.NDArray[np.int32]
 #: Distance of a vertex that no path leads to.
 UNREACHED = -1
 
+#: A level is pulled where it has more than one in `PUSH_SHARE` of the entries that are left, until
+#: it has fewer than one in `PULL_SHARE` of the vertices (Beamer).
+PUSH_SHARE = 14
+PULL_SHARE = 24
+
 
 class BfsResult(ValuesResult):
     """Distance of every vertex from the nearest source, and its parent if that was asked for.

@@ -37,7 +37,7 @@ Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 #: Bits of the source in a key of wide ids, where more would take from those of the destination.
 SRC_BITS = 30
 #: A run up to this long is ordered by Shell's sort; calls for longer ones are few.
-SHORT_RUN = 512
+SHELL_RUN = 512
 #: Ciura's gaps for runs of that length.
 GAPS = (301, 132, 57, 23, 10, 4, 1)
 
@@ -255,11 +255,11 @@ def order_runs(keys, src, dst, tail_bits, dst_bits):
     Returns
     -------
     int64[k, 2]
-        Begin and end of each run of more than `SHORT_RUN` rows that is to be ordered yet.
+        Begin and end of each run of more than `SHELL_RUN` rows that is to be ordered yet.
     """
     shift, src_shift = np.uint64(tail_bits), np.uint64(tail_bits + dst_bits)
     count = keys.size
-    long_runs = np.empty((count // SHORT_RUN + 1, 2), dtype=np.int64)
+    long_runs = np.empty((count // SHELL_RUN + 1, 2), dtype=np.int64)
     found = 0
     begin = 0
     while begin < count:
@@ -279,7 +279,7 @@ def order_runs(keys, src, dst, tail_bits, dst_bits):
             high = low + 1 if one_source else end
             while high < end and keys[high] >> shift == keys[low] >> shift:
                 high += 1
-            if high - low > SHORT_RUN:
+            if high - low > SHELL_RUN:
                 long_runs[found, 0], long_runs[found, 1] = low, high
                 found += 1
             elif high - low > 1:

@@ -19,7 +19,8 @@ from:
 ``structs.STRUCTS``        ``struct`` of each
 =========================  ===================================================================
 
-Nor is ``paged_layouts.cuh``: the headers of all layouts of pages, and the choice of one.
+Nor are ``paged_layouts.cuh``, the headers of all layouts of pages and the choice of one, and
+``twin_constants.cuh``: what algorithms have in common with their host twins.
 """
 
 import os
@@ -34,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import records
+from ...algorithms.shared import twin_constants
 from ...image import fields
 from ...layouts import LAYOUTS
 from ...records import RECORDS
@@ -174,10 +176,22 @@ def _paged_layouts() -> str:
     return "\n".join([*lines, ""])
 
 
+def _twin_constants() -> str:
+    """Text of ``twin_constants.cuh``."""
+    numbers = vars(twin_constants).items()
+    lines = [
+        f"constexpr double {name} = {value.hex()};"
+        for name, value in numbers
+        if isinstance(value, float)
+    ]
+    return "\n".join(["#pragma once", *lines, ""])
+
+
 #: Headers that are no files, and what writes them.
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "constants.cuh": constants,
     "paged_layouts.cuh": _paged_layouts,
+    "twin_constants.cuh": _twin_constants,
 }
 
 

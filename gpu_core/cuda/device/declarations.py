@@ -22,12 +22,12 @@ _KINDS: Final = {
 }  # fmt: skip
 
 _FIELD = re.compile(r"(?:const )?(?P<kind>\w+)(?P<star>\*?) (?P<name>\w+)(?:\[(?P<length>\w+)\])?")
-_NUMBER = re.compile(r"(0x[0-9A-Fa-f]+|\d+)u?")
+_NUMBER = re.compile(r"(0x[0-9A-Fa-f]+|\d+)(?:u|\.0)?")
 
 
 @cache
 def constant(file: str, name: str) -> int:
-    """Value of a ``constexpr`` integer that is a number, a name, or a product of these.
+    """Value of a ``constexpr`` that is a whole number, a name, or a product of these.
 
     Raises
     ------

@@ -5,16 +5,16 @@ out of the processor's caches, as they are for a batch that comes after other wo
 is to launch is written down by compiled code (`batch_launches.py`), and compiled code calls the
 driver: nothing of Python runs between the first launch and the end of the last one.
 
-Lines
------
-A list is int64 words: the number of launches, and then a line of `LINE_WORDS` for each::
+Words of a list
+---------------
+A list is int64 words: the number of launches, and then `LAUNCH_WORDS` for each::
 
     kernel | bytes of the arguments | ``extra`` (5) | configuration (7) | attribute (9) | arguments
 
 ``kernel`` is what `device.Device.kernel` returned; the rest is as ``cuLaunchKernelEx`` takes it.
 ``extra`` points at the arguments and at their size (``CU_LAUNCH_PARAM_BUFFER_POINTER``), and the
-configuration (``CUlaunchConfig``) at the attribute, all in the same line, so a list must not be
-moved.
+configuration (``CUlaunchConfig``) at the attribute, all in the words of the same launch, so a list
+must not be moved.
 
 Launches that overlap
 ---------------------
@@ -43,10 +43,10 @@ from ...jit.compile import compiled, inlined
 
 Int64s = npt.NDArray[np.int64]
 
-LINE_WORDS: Final = 80
+LAUNCH_WORDS: Final = 80
 #: Launches of a list at most, and words of a list.
 MOST_LAUNCHES: Final = 64
-LIST_WORDS: Final = 1 + MOST_LAUNCHES * LINE_WORDS
+LIST_WORDS: Final = 1 + MOST_LAUNCHES * LAUNCH_WORDS
 
 _SIZE: Final = 1
 _EXTRA: Final = 2
@@ -93,11 +93,11 @@ class Launch(NamedTuple):
 
 def launches_in(launches: Int64s) -> Iterator[Launch]:
     """Read a list."""
-    for line in launches[1:].reshape(-1, LINE_WORDS)[: int(launches[0])]:
-        kernel, size = line[:_EXTRA].tolist()
-        blocks, threads = int(line[_GRID_X]) % _UPPER_ONE, int(line[_BLOCK_X]) // _UPPER_ONE
-        overlaps = bool(line[_ATTRIBUTE_COUNT])
-        yield Launch(kernel, blocks, threads, line[_ARGUMENTS:].tobytes()[:size], overlaps)
+    for words in launches[1:].reshape(-1, LAUNCH_WORDS)[: int(launches[0])]:
+        kernel, size = words[:_EXTRA].tolist()
+        blocks, threads = int(words[_GRID_X]) % _UPPER_ONE, int(words[_BLOCK_X]) // _UPPER_ONE
+        overlaps = bool(words[_ATTRIBUTE_COUNT])
+        yield Launch(kernel, blocks, threads, words[_ARGUMENTS:].tobytes()[:size], overlaps)
 
 
 @compiled
@@ -122,15 +122,15 @@ def clear_words(words):
 
 @inlined
 def begin_launch(launches, kernel, blocks, threads):
-    """Open a line; returns the position in ``launches`` where its arguments go."""
-    line = 1 + launches[0] * LINE_WORDS
-    launches[line] = kernel
-    launches[line + _GRID_X] = blocks + _UPPER_ONE
-    launches[line + _BLOCK_X] = 1 + threads * _UPPER_ONE
-    launches[line + _BLOCK_YZ] = 1 + _UPPER_ONE
-    launches[line + _SHARED_BYTES] = 0
-    launches[line + _ATTRIBUTE_COUNT] = 1
-    return line + _ARGUMENTS
+    """Open a launch; returns the position in ``launches`` where its arguments go."""
+    first = 1 + launches[0] * LAUNCH_WORDS
+    launches[first] = kernel
+    launches[first + _GRID_X] = blocks + _UPPER_ONE
+    launches[first + _BLOCK_X] = 1 + threads * _UPPER_ONE
+    launches[first + _BLOCK_YZ] = 1 + _UPPER_ONE
+    launches[first + _SHARED_BYTES] = 0
+    launches[first + _ATTRIBUTE_COUNT] = 1
+    return first + _ARGUMENTS
 
 
 @inlined
@@ -139,38 +139,38 @@ def follow_all(launches, number):
 
     What comes after it may then read what was written before it, even before it waits.
     """
-    launches[1 + number * LINE_WORDS + _ATTRIBUTE_COUNT] = 0
+    launches[1 + number * LAUNCH_WORDS + _ATTRIBUTE_COUNT] = 0
 
 
 @inlined
 def end_launch(launches, position):
-    """Close the line, whose arguments end at ``position``."""
-    line = 1 + launches[0] * LINE_WORDS
-    address = launches.ctypes.data + 8 * line
-    extra = line + _EXTRA
-    launches[line + _SIZE] = 8 * (position - line - _ARGUMENTS)
+    """Close the launch, whose arguments end at ``position``."""
+    first = 1 + launches[0] * LAUNCH_WORDS
+    address = launches.ctypes.data + 8 * first
+    extra = first + _EXTRA
+    launches[first + _SIZE] = 8 * (position - first - _ARGUMENTS)
     launches[extra] = _BUFFER_POINTER
     launches[extra + 1] = address + 8 * _ARGUMENTS
     launches[extra + 2] = _BUFFER_SIZE
     launches[extra + 3] = address + 8 * _SIZE
     launches[extra + 4] = 0
-    launches[line + _ATTRIBUTES] = address + 8 * _ATTRIBUTE
-    launches[line + _ATTRIBUTE] = _OVERLAPPING
-    launches[line + _ATTRIBUTE + 1] = 1
+    launches[first + _ATTRIBUTES] = address + 8 * _ATTRIBUTE
+    launches[first + _ATTRIBUTE] = _OVERLAPPING
+    launches[first + _ATTRIBUTE + 1] = 1
     launches[0] += 1
 
 
 @inlined
 def put_words(launches, position, words):
-    """Append a tuple of integers to a line; returns the position after them."""
+    """Write a tuple of integers at ``position``; returns the position after them."""
     for number in range(len(words)):
         launches[position + number] = words[number]
     return position + len(words)
 
 
 @inlined
-def copy_to_line(launches, position, words):
-    """Append int64[] to a line; returns the position after them."""
+def put_array(launches, position, words):
+    """Write int64[] at ``position``; returns the position after them."""
     for number in range(words.size):
         launches[position + number] = words[number]
     return position + words.size
@@ -247,14 +247,14 @@ def start_launches(launches, launch, stream, overlaps):
     """
     attributes = 0
     for number in range(launches[0]):
-        line = 1 + number * LINE_WORDS
-        if launches[line + _GRID_X] % _UPPER_ONE == 0:
+        first = 1 + number * LAUNCH_WORDS
+        if launches[first + _GRID_X] % _UPPER_ONE == 0:
             continue
-        launches[line + _STREAM] = stream
-        launches[line + _ATTRIBUTE_COUNT] &= attributes
-        address = launches.ctypes.data + 8 * line
+        launches[first + _STREAM] = stream
+        launches[first + _ATTRIBUTE_COUNT] &= attributes
+        address = launches.ctypes.data + 8 * first
         code = _start_kernel(
-            launch, address + 8 * _CONFIGURATION, launches[line], address + 8 * _EXTRA
+            launch, address + 8 * _CONFIGURATION, launches[first], address + 8 * _EXTRA
         )
         if code != 0:
             return code, number

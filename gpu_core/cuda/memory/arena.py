@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...errors import ArenaFullError
 from ...image import arena_size
 from ...image.arena import BaseArena
-from ...image.arena_size import Room
+from ...image.arena_size import ImageSize
 from ...image.demand import Demand
 from ...image.fields import (
     CLASSES,
@@ -267,22 +267,22 @@ class DeviceArena(BaseArena):
         return count_runs(self.device, self.image, self.shape(direction), tight=tight)
 
     def _replace_image(
-        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+        self, counts: list[Int64s], demand: Demand, size: ImageSize, *, tight: bool
     ) -> None:
         self._replaced_bytes += self.image.nbytes
-        super()._replace_image(counts, demand, room, tight=tight)
+        super()._replace_image(counts, demand, size, tight=tight)
 
-    def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+    def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
         try:
-            super()._move_all(counts, demand, room)
+            super()._move_all(counts, demand, size)
         except ArenaFullError:
             # Two images do not fit: the second one as small as it can be, then.
             live = self._live_tables() + sum(counts)
             wanted = Demand(demand.vertex_count, live + demand.runs)
-            least = even(arena_size.area_for(self.header, wanted, room.area))
-            if least >= room.area:
+            least = even(arena_size.area_for(self.header, wanted, size.area))
+            if least >= size.area:
                 raise
-            super()._move_all(counts, demand, Room(least, room.scratch))
+            super()._move_all(counts, demand, ImageSize(least, size.scratch))
 
     def _move_adjacencies(
         self,

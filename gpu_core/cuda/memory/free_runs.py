@@ -26,7 +26,7 @@ _THREADS = 256
 KERNELS: Final = ("allocate_demand", "allocate_groups")
 _ALLOCATE_DEMAND, _ALLOCATE_GROUPS = range(2)
 #: Blocks a multiprocessor of the one that takes groups of free runs, at most.
-GROUP_BLOCKS: Final = 4
+ALLOCATING_BLOCKS: Final = 4
 _MOST_CUTS: Final = MOST_CUTS
 
 #: With more runs than this, the trees are searched by the whole device, all groups of them; with
@@ -104,7 +104,7 @@ def write_allocation(launches, kernels, runs, allocation, taken, need, most, ver
         lists = taken + 4 * taken_words_of(most)
         end_launch(launches, put_words(launches, position, (*common, lists, *demand)))
     else:
-        blocks = min(runs.tree_groups, GROUP_BLOCKS * runs.multiprocessors)
+        blocks = min(runs.tree_groups, ALLOCATING_BLOCKS * runs.multiprocessors)
         position = begin_launch(launches, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
         end_launch(launches, put_words(launches, position, (*common, *demand, runs.block_numbers)))
 
@@ -117,7 +117,7 @@ def allocate_bytes(most: int) -> int:
 
 def empty_block_numbers(device: "Device") -> "Array":
     """Words that blocks publish to one another, uint32[]: 0 between two launches."""
-    block_numbers = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
+    block_numbers = device.empty(1 + ALLOCATING_BLOCKS * device.multiprocessors, np.uint32)
     block_numbers.fill(0)
     return block_numbers
 

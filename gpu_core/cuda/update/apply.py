@@ -103,7 +103,7 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         graph.torn = True
         scratch, scratch_end = arena.free_scratch()
         code, number = start_batch(
-            context.address, batch.facts, scratch, scratch_end, ALL_STEPS, 0, in_buckets
+            context.address, batch.facts, scratch, scratch_end, ALL_STEPS, in_buckets
         )
         if code in (NEEDS_ASSISTANCE, SHORT_OF_SCRATCH):
             graph.torn = False
@@ -167,7 +167,7 @@ def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
     """
     context, arena = graph.renewed_context(), graph.arena
     in_buckets = graph.updates.skew.permits_buckets()
-    start_batch(context.address, mapped.batch.facts, *arena.free_scratch(), 0, 0, in_buckets)
+    start_batch(context.address, mapped.batch.facts, *arena.free_scratch(), 0, in_buckets)
     context.set_call(after=mapped.vertex_count, report=0)
     mapped.fill(context.record["mapped"])
     memory = arena.image

@@ -44,7 +44,7 @@ _FIELDS: Final = (
     # Addresses of the list of launches, of the header's mirror and of the report.
     "launches", "header", "report",
 )  # fmt: skip
-_LAUNCH, _SYNCHRONIZE, _STREAM, _OVERLAPS, _LINES, _HEADER, _REPORT = range(len(_FIELDS))
+_LAUNCH, _SYNCHRONIZE, _STREAM, _OVERLAPS, _LAUNCHES, _HEADER, _REPORT = range(len(_FIELDS))
 _FACTS_AT: Final = len(_FIELDS)
 _WORDS: Final = _FACTS_AT + FACTS.itemsize // 8
 _OFFSETS: Final = {name: FACTS.fields[name][1] // 8 for name in FACTS.names or ()}  # type: ignore[index]
@@ -57,7 +57,7 @@ NEEDS_ASSISTANCE: Final = -1
 SHORT_OF_SCRATCH: Final = -2
 
 #: Rows of a batch that one launch may apply, at most: others are for tests.
-FEW_ROWS: int = BLOCK
+MOST_FEW_ROWS: int = BLOCK
 
 #: Steps of a batch that needs no help of the host.
 ALL_STEPS: Final = MAP | SORT | PLAN | ALLOCATE | COMMIT
@@ -111,7 +111,7 @@ class LaunchContext:
             words = np.frombuffer(packed, np.int64)
             self.facts[_OFFSETS[name] : _OFFSETS[name] + words.size] = words
         bounds = (
-            create_vertices, MOST_TILES, free_runs.FEW_RUNS, FEW_ROWS, *expected.bounds
+            create_vertices, MOST_TILES, free_runs.FEW_RUNS, MOST_FEW_ROWS, *expected.bounds
         )  # fmt: skip
         self.set_call(**dict(zip(BOUNDS, bounds, strict=True)))
         self.image_number, self.expected_number = arena.image_number, expected.number
@@ -132,7 +132,7 @@ def _words_at(position, count):
 
 
 @compiled
-def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets):
+def start_batch(context, batch, scratch, scratch_end, steps, in_buckets):
     """Start launches of a batch, if it needs no assistance.
 
     Parameters
@@ -146,8 +146,6 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets
     steps
         Sum of `MAP` … `COMMIT`; `ENTER` follows from the mode. 0: the mode is ``ASSISTED`` whatever
         the batch: it is filled in, and nothing is started.
-    reserve
-        Bytes of the scratch that are left to others.
     in_buckets
         As in `facts.CALL`.
 
@@ -160,7 +158,7 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets
     words = _words_at(context, _WORDS)
     header, launches = (
         _words_at(words[_HEADER], _HEADER_FIELDS),
-        _words_at(words[_LINES], LIST_WORDS),
+        _words_at(words[_LAUNCHES], LIST_WORDS),
     )
     packed = words[_FACTS_AT:]
     of_batch = np.frombuffer(batch, np.int64)
@@ -183,7 +181,7 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets
         return NEEDS_ASSISTANCE, 0
     if mode == ENTERING:
         steps |= ENTER
-    end = write_launches(launches, packed, header, steps) + reserve
+    end = write_launches(launches, packed, header, steps)
     if end > scratch_end:
         return SHORT_OF_SCRATCH, end - scratch
     return start_launches(launches, words[_LAUNCH], words[_STREAM], words[_OVERLAPS])

@@ -29,7 +29,7 @@ _DELTAS: Final = _FACTS.typeof("deltas").typeof("each")
 _KEYS: Final = numba.typeof(deltas.SortKeys(0, 0, 0, False, False, 0, 0, 0, 0))
 _PLANS: Final = numba.int64[:, ::1]
 
-_WHOLE: Final = (_NUMBER, numba.typeof(b""), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _FLAG)
+_WHOLE: Final = (_NUMBER, numba.typeof(b""), _NUMBER, _NUMBER, _NUMBER, _FLAG)
 _STEPS: Final = (_WORDS, _FACTS, _WORDS, _NUMBER, _NUMBER)
 _DELTA: Final = (_WORDS, _FACTS, _WORDS, _KEYS, _WORDS)
 

@@ -12,7 +12,7 @@ and old and new ones are merged into the segments in one forward pass.
 *Cut* (layouts of pages): pages after the last one needed are listed as free.
 
 Each row belongs to one range, and no two rows share a page: ranges run side by side. The loops
-stand in the kernels and not in functions that these call, see `layouts`.
+stand in the kernels, since arrays that are passed to a function have a cost (see `layouts`).
 """
 
 from __future__ import annotations

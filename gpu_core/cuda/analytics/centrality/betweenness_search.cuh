@@ -10,6 +10,7 @@
 //             but for levels that are worked on
 #pragma once
 #include "frontier.cuh"
+#include "twin_constants.cuh"
 
 #ifndef WIDE_PATHS
 #define WIDE_PATHS 0
@@ -27,10 +28,6 @@ constexpr u32 FRONTS = 4;
 constexpr u64 PUSHES = 0, PULLS = 1, LISTS = 2, COUNTS = 3, ADDS = 4;
 // Bit of a level's cost: it has rows of several parts.
 constexpr u64 LONG_ROWS = u64(1) << 63;
-
-// As of algorithms/centrality/betweenness_centrality.py: 2^512 and 2^-512.
-constexpr double MOST_PATHS = 0x1p512;
-constexpr double EXPONENT_STEP = 0x1p-512;
 
 struct Search {
     u64 sources;

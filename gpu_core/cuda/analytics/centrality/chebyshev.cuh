@@ -8,14 +8,12 @@
 // no launch waits for a plan, and all threads of a step read it as one number.
 #pragma once
 #include "block.cuh"
+#include "twin_constants.cuh"
 
 // Sums and plans of a step stand where a later one does not need the slot: step k adds to slot k % SLOTS
 // and reads those of the steps before, of which the oldest is k - 3; then slot k + 1 is emptied.
 constexpr u32 SLOTS = 4;
 __device__ __forceinline__ u32 step_slot(i64 step) { return static_cast<u32>(step) % SLOTS; }
-// Residuals above this times alpha^(k - 1), k the step's number, are those of rounding: plain steps have half
-// as much at most.
-constexpr double MOST_RESIDUAL = 4.0;
 
 // What is kept from step to step; 0 before the first.
 struct Chebyshev {

@@ -53,8 +53,8 @@ Vector = npt.NDArray[np.float64]
 _SOURCE: Final = "pagerank.cu"
 
 _SLOTS: Final = constant(_SOURCE, "SLOTS")
-_FIXED_ONE: Final = 2.0**56
-_ADDITION: Final = 2.0**24
+_FIXED_ONE: Final = float(constant(_SOURCE, "FIXED_ONE"))
+_ADDITION: Final = float(constant(_SOURCE, "ADDITION"))
 _STATE: Final = structure(_SOURCE, "State")
 _REPORT: Final = structure(_SOURCE, "Report")
 

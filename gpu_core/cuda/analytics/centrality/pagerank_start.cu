@@ -4,6 +4,7 @@
 // Host twin   gpu_core/host/analytics/centrality/pagerank_start.py, which has the formulas and says why
 // Order       sums are of integers, or of a block in a fixed order and then of integers, multiples of 2^-56
 #include "pagerank_step.cuh"
+#include "twin_constants.cuh"
 
 // Kinds of vertices, which are counted.
 constexpr u32 LINKED = 0;    // it has edges, and is not of a pair
@@ -21,9 +22,6 @@ constexpr u32 NEIGHBOR_SQUARE = 3;
 constexpr u32 PRODUCT = 4;
 constexpr u32 SUMS = 5;
 constexpr double SUM_ONE = 2147483648.0;  // 2^31: a summand is 1/2 at most, and there are up to 2^32
-// Correlation with which ranks go by degrees, at most; covariance below which there is none, but rounding.
-constexpr double MOST_ALIKE = 0.25;
-constexpr double LEAST_COVARIANCE = 1e-8;
 // Vertices of the graph before for each of now, at most, where earlier ranks are of use beside degrees. So
 // no start exceeds what sums of fixed point hold.
 constexpr double MOST_EARLIER = 2.0;
@@ -204,7 +202,7 @@ extern "C" __global__ void make_start(const i64* __restrict__ begin, const u32* 
 //
 // Launch      one thread a vertex
 // Reads       as make_start
-extern "C" __global__ void normalise_start(const i64* __restrict__ begin, const u32* __restrict__ degree,
+extern "C" __global__ void normalize_start(const i64* __restrict__ begin, const u32* __restrict__ degree,
                                            const u32* __restrict__ columns, const i64 step,
                                            const u8* __restrict__ present, const i64 count,
                                            const i64 vertices, const i64 entries, const double alpha,

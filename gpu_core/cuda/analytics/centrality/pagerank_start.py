@@ -94,6 +94,6 @@ def _make(
         survey,
     )  # fmt: skip
     device.launch(
-        _SOURCE, "normalise_start", blocks_for(count), THREADS, *graph, damping, start, survey
+        _SOURCE, "normalize_start", blocks_for(count), THREADS, *graph, damping, start, survey
     )
     return start, survey

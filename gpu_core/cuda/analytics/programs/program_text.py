@@ -12,6 +12,7 @@ from typing import Any
 from ....programs.language import CONTEXT, Written
 from ....programs.operations import C_TYPES, constant
 from ....programs.program import Program
+from ....programs.run import PIECE, SHORT_ROW
 from ...device.compile import add_text
 
 _NAMES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32"}
@@ -57,6 +58,8 @@ def text_of(program: Program) -> str:
         f"typedef {message} Message;",
         f"typedef u{8 * program.message.itemsize} Word;",
         *(f"constexpr bool {name} = {str(flag).lower()};" for name, flag in flags.items()),
+        f"constexpr u32 SHORT_ROW = {SHORT_ROW};",
+        f"constexpr u32 PIECE = {PIECE};",
         f"struct Changed {{ {wide_value} value; bool is_active; }};",
         "",
         function_text("edge_of", wide, program.edge, (wide_value, "f64")),

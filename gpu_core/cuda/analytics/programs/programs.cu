@@ -11,6 +11,8 @@ constexpr bool WEIGHTED = true;
 constexpr bool OF_ALL = false;
 constexpr bool STOPS = false;
 constexpr bool IS_SUM_OF_WHOLES = false;
+constexpr u32 SHORT_ROW = 32;
+constexpr u32 PIECE = 1024;
 struct Changed { f64 value; bool is_active; };
 
 __device__ __forceinline__ f64 edge_of(f64 v_source_value, f64 v_weight, i64, i64, i64, f64) {

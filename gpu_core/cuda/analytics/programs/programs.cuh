@@ -7,6 +7,7 @@
 // Needs       Value, Message   f64, f32, i64 or i32
 //             edge_of, vertex_of, wants_value, total_of, both, neutral, identity   the functions
 //             WEIGHTED, OF_ALL, STOPS, IS_SUM_OF_WHOLES                           constexpr bool
+//             SHORT_ROW, PIECE                                                    constexpr u32
 //
 // Run         program_run.cuh
 // Push        every active vertex is in a queue (frontier.cuh); a message is combined with those that
@@ -17,9 +18,6 @@
 #pragma once
 #include "messages.cuh"
 #include "program_run.cuh"
-
-constexpr u32 SHORT_ROW = 32;
-constexpr u32 PIECE = 1024;
 
 // Begin: count those that send first, and choose how.
 //

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ....algorithms.traversal.bfs import PULL_SHARE, PUSH_SHARE
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
@@ -25,10 +26,6 @@ from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
 from ..parts.frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "bfs.cu"
-
-#: As of the host twin.
-PUSH_SHARE = 14
-PULL_SHARE = 24
 
 #: Each byte of ``UNREACHED``, and of the position of no vertex.
 _UNREACHED_BYTE: Final = constant(_SOURCE, "UNREACHED") & 0xFF

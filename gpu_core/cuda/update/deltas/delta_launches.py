@@ -36,9 +36,9 @@ from ....jit.compile import inlined
 from ...device.launches import (
     begin_launch,
     clear_words,
-    copy_to_line,
     copy_words,
     end_launch,
+    put_array,
     put_words,
 )
 from ...device.sorting.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
@@ -165,9 +165,9 @@ def write_mapping(launches, facts, header, steps, end):
                 launches, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS
             )
             shape = position
-            position = copy_to_line(launches, position, image.shapes[0])
+            position = put_array(launches, position, image.shapes[0])
             launches[shape + _VERTEX_COUNT] = call.before
-            position = copy_to_line(launches, position, ids)
+            position = put_array(launches, position, ids)
             rows = (mapped.entry_rows[0], mapped.entry_rows[1], int(check))
             end_launch(launches, put_words(launches, position, rows))
         return end
@@ -177,7 +177,7 @@ def write_mapping(launches, facts, header, steps, end):
     lists[_PUT_VERTICES], end = end, aligned(end + 4 * vertices)
     if steps & MAP:
         position = begin_launch(launches, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
-        position = copy_to_line(launches, position, ids)
+        position = put_array(launches, position, ids)
         end_launch(launches, put_words(launches, position, (
             image.shapes[0, 0], image.slots, image.slot_count, image.ids,
             lists[_PUT_ROWS], lists[_PUT_COLUMNS], mapped.entry_rows[0],
@@ -378,7 +378,7 @@ def _write_merging(launches, facts, count, keys, sort):
     """Write the launch that merges two lists in order into keys."""
     blocks = -(-count // TILE_THREADS)
     position = begin_launch(launches, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
-    position = copy_to_line(launches, position, facts.mapped.lists)
+    position = put_array(launches, position, facts.mapped.lists)
     end_launch(launches, put_words(launches, position, (
         facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], keys.index_bits, keys.number_bits,
         sort[_KEYS], sort[_VALUES],
@@ -390,9 +390,9 @@ def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
     position = begin_launch(launches, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
-    position = copy_to_line(launches, position, facts.mapped.dangling[direction])
+    position = put_array(launches, position, facts.mapped.dangling[direction])
     names = position
-    position = copy_to_line(launches, position, facts.mapped.lists)
+    position = put_array(launches, position, facts.mapped.lists)
     if keeps_rows:
         # The numbers of the rows stand for their vertices.
         launches[names + _PUT_ROWS] = launches[names + _DELETED] = 0

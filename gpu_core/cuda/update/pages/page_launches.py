@@ -15,7 +15,7 @@ import numpy as np
 
 from ....image.fields import CLASSES, Field
 from ....jit.compile import inlined
-from ...device.launches import begin_launch, copy_to_line, end_launch, put_words
+from ...device.launches import begin_launch, end_launch, put_array, put_words
 from ...memory.scratch import aligned
 from ...structs import (
     BLOCK,
@@ -121,7 +121,7 @@ def _put_delta(launches, position, facts, number, vertex_count):
     """Append image and delta, but for the delta's number."""
     delta = facts.deltas.each[number]
     position = put_shape(launches, position, facts.image.shapes[delta[0]], vertex_count)
-    return copy_to_line(launches, position, delta[1 : 1 + DELTA_WORDS])
+    return put_array(launches, position, delta[1 : 1 + DELTA_WORDS])
 
 
 @inlined
@@ -142,7 +142,7 @@ def write_planning(launches, facts, plans, queued, queue_words):
             blocks = _entry_blocks(entries, image.multiprocessors) if by_entry else tiles
             position = begin_launch(launches, kernels[kernel], blocks, BLOCK)
             position = _put_delta(launches, position, facts, number, call.before)
-            position = copy_to_line(launches, position, plan)
+            position = put_array(launches, position, plan)
             if by_entry:
                 position = put_words(launches, position, (facts.batch.properties[_RESET],))
             if kernel == PLAN_LISTED:
@@ -172,24 +172,22 @@ def write_committing(launches, facts, plans, pages, ring):
         position = begin_launch(launches, kernels[COMMIT_SETTLED], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
         position = put_words(launches, position, (number,))
-        end_launch(launches, copy_to_line(launches, position, facts.batch.properties))
+        end_launch(launches, put_array(launches, position, facts.batch.properties))
 
         position = begin_launch(launches, kernels[PLACE_ROWS], plan[_ROW_TILES], BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
-        position = put_words(launches, copy_to_line(launches, position, plan), pages)
+        position = put_words(launches, put_array(launches, position, plan), pages)
         end_launch(launches, put_words(launches, put_words(launches, position, ring), (last,)))
 
         blocks = _entry_blocks(old, image.multiprocessors)
         position = begin_launch(launches, kernels[STAGE_ENTRIES], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
-        end_launch(launches, copy_to_line(launches, position, plan))
+        end_launch(launches, put_array(launches, position, plan))
 
         blocks = _entry_blocks(max(old, delta[ENTRIES]), image.multiprocessors)
         position = begin_launch(launches, kernels[WRITE_ENTRIES], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
-        position = copy_to_line(
-            launches, copy_to_line(launches, position, plan), facts.batch.properties
-        )
+        position = put_array(launches, put_array(launches, position, plan), facts.batch.properties)
         end_launch(launches, put_words(launches, position, pages))
 
 

@@ -14,39 +14,39 @@ from ...memory.batch_report import Report
 
 #: Batches after which room that none of them needed is given up.
 _BATCHES: Final = 64
-#: Where `count_listed` writes how much is listed, in the order of `Room`.
+#: Where `count_listed` writes how much is listed, in the order of `Listed`.
 _LISTED: Final = BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES
 
 
-class Room(NamedTuple):
+class Listed(NamedTuple):
     """Most that a delta may list: rows, entries of the batch, old entries."""
 
     rows: int
     entries: int
     old_entries: int
 
-    def including(self, other: Room) -> Room:
+    def including(self, other: Listed) -> Listed:
         """Room for either."""
-        return Room(*map(max, self, other))
+        return Listed(*map(max, self, other))
 
-    def with_reserve(self) -> Room:
+    def with_reserve(self) -> Listed:
         """Half as much again, and not too little."""
-        return Room(*(number + number // 2 for number in self)).including(_LEAST)
+        return Listed(*(number + number // 2 for number in self)).including(_LEAST)
 
 
-_LEAST: Final = Room(1 << 12, 1 << 12, 1 << 14)
-_NOTHING: Final = Room(0, 0, 0)
+_LEAST: Final = Listed(1 << 12, 1 << 12, 1 << 14)
+_NOTHING: Final = Listed(0, 0, 0)
 
 
 @dataclass
 class ListedRows:
     """Room that is provided for listed rows; what `kernels.LongRows` is to rows on runs."""
 
-    room: Room = _LEAST
+    room: Listed = _LEAST
     #: Grows whenever there is other room.
     number: int = 0
     #: The most that was listed since the room was last checked, and batches since.
-    _most: Room = _NOTHING
+    _most: Listed = _NOTHING
     _batches: int = 0
 
     #: Long rows are among those that are listed.
@@ -59,12 +59,12 @@ class ListedRows:
 
     def provide(self, report: Report) -> None:
         """Make room for a batch that lists more than there was room for."""
-        listed = Room(*(report[field] for field in _LISTED))
+        listed = Listed(*(report[field] for field in _LISTED))
         self.room, self.number = self.room.including(listed.with_reserve()), self.number + 1
 
     def record(self, report: Report) -> None:
         """Record what an applied batch has listed: room that is not needed again is given up."""
-        self._most = self._most.including(Room(*(report[field] for field in _LISTED)))
+        self._most = self._most.including(Listed(*(report[field] for field in _LISTED)))
         self._batches += 1
         if self._batches < _BATCHES:
             return

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....image.fields import CLASSES, Field, Shape
 from ....jit.compile import inlined
-from ...device.launches import begin_launch, clear_words, copy_to_line, end_launch, put_words
+from ...device.launches import begin_launch, clear_words, end_launch, put_array, put_words
 from ...memory.free_runs import RunTrees, allocation_words, write_allocation
 from ...memory.scratch import aligned
 from ...structs import (
@@ -91,7 +91,7 @@ _FEW_ENTRIES: Final = 4
 @inlined
 def put_shape(launches, position, shape, vertex_count):
     """Append the image's address and a shape with ``vertex_count``."""
-    end = copy_to_line(launches, position, shape)
+    end = put_array(launches, position, shape)
     launches[position + _VERTEX_COUNT] = vertex_count
     return end
 
@@ -121,7 +121,7 @@ def write_entering(launches, facts):
     blocks = min(-(-named // BLOCK), _ENTERING_BLOCKS * multiprocessors)
     position = begin_launch(launches, kernels[ENTER_LISTS], blocks, BLOCK)
     position = put_shape(launches, position, out, call.after)
-    end_launch(launches, copy_to_line(launches, position, lists))
+    end_launch(launches, put_array(launches, position, lists))
 
 
 @inlined
@@ -211,7 +211,7 @@ def plans_of(call, deltas, plans, end):
         first_tile += -(-most >> shift)
         end = aligned(end + 4 * most)
         if call.long_rows > 0:
-            copy_to_line(plan, _LISTED, listed[:4])
+            put_array(plan, _LISTED, listed[:4])
             sizes_of_delta = (4 * most, 4 * entries, 4 * entries, entries)
             for piece in range(len(sizes_of_delta)):
                 plan[_LISTED + 4 + piece] = end
@@ -225,8 +225,8 @@ def _put_delta(launches, position, facts, plans, number, vertex_count):
     """Append what all kernels of a delta begin with: image, delta and plan."""
     delta = facts.deltas.each[number]
     position = put_shape(launches, position, facts.image.shapes[delta[0]], vertex_count)
-    position = copy_to_line(launches, position, delta[1 : 1 + DELTA_WORDS])
-    return copy_to_line(launches, position, plans[number])
+    position = put_array(launches, position, delta[1 : 1 + DELTA_WORDS])
+    return put_array(launches, position, plans[number])
 
 
 @inlined
@@ -275,7 +275,7 @@ def write_committing(launches, facts, plans, allocation, taken, steps):
             blocks = _TILE_BLOCKS * image.multiprocessors
             position = begin_launch(launches, kernels[direction, COMMIT_LONG], blocks, BLOCK)
             position = _put_delta(launches, position, facts, plans, number, after)
-            position = copy_to_line(launches, position, facts.batch.properties)
+            position = put_array(launches, position, facts.batch.properties)
             position = put_words(launches, position, runs)
             end_launch(launches, put_words(launches, position, (int(beside),)))
             beside = True
@@ -286,7 +286,7 @@ def write_committing(launches, facts, plans, allocation, taken, steps):
         blocks = -(-most // block_rows)
         position = begin_launch(launches, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
         position = _put_delta(launches, position, facts, plans, number, after)
-        position = copy_to_line(launches, position, facts.batch.properties)
+        position = put_array(launches, position, facts.batch.properties)
         position = put_words(launches, position, runs)
         # The batch's last launch alone sees to it that the one before has ended.
         order = RUNS_BESIDE if beside and report != 0 else 0
@@ -318,7 +318,7 @@ def write_whole(launches, facts, plans, allocation, taken):
     call, image, direction = facts.call, facts.image, facts.deltas.each[0, 0]
     position = begin_launch(launches, facts.kernels.directed[direction, FEW_ROWS], 1, BLOCK)
     position = _put_delta(launches, position, facts, plans, 0, call.after)
-    position = copy_to_line(launches, position, facts.batch.properties)
+    position = put_array(launches, position, facts.batch.properties)
     position = put_words(launches, position, (allocation, taken, image.tree, image.geometry))
     end_launch(
         launches, put_words(launches, position, (image.trees, image.entries_per_edge, call.report))

@@ -1,6 +1,6 @@
 // rows.cuh -- rows of a batch and the positions of their entries: shared by all update kernels.
 //
-// Host twin   gpu_core/host/update/plan.py: plan_rows (what becomes of an entry), is_settled
+// Host twin   gpu_core/host/update/plan.py: plan_rows (what becomes of an entry), list_settled
 //
 // A delta of a batch is a CSR: rows of vertices, entries sorted by (column, kind) within a row.
 // Rows come in lengths, by their old degree and by their entries in the batch:

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.centrality.betweenness_centrality import EXPONENT_STEP, MOST_PATHS
+from ....algorithms.shared.twin_constants import EXPONENT_STEP, MOST_PATHS
 from ....algorithms.traversal.bfs import UNREACHED
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges, run_all, thread_count

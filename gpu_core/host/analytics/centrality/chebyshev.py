@@ -36,11 +36,8 @@ expected degrees", PNAS 2003 (the radius to begin with).
 """
 
 import math
-from typing import Final
 
-#: Residuals above this times ``alpha^(k - 1)``, k the step's number, are those of rounding: plain
-#: steps have half as much at most.
-MOST_RESIDUAL: Final = 4.0
+from ....algorithms.shared.twin_constants import MOST_RESIDUAL
 
 
 class Chebyshev:

@@ -19,7 +19,7 @@ Sums are taken in the order of vertex indices: within a row, within a block of r
 blocks exactly (`math.fsum`). How many threads there are changes no bit, and neither do layout and
 storage, which the copy has shed.
 
-Not here: what the vectors mean, normalisation, when to stop (`algorithms/centrality/pagerank.py`).
+Not here: what the vectors mean, normalization, when to stop (`algorithms/centrality/pagerank.py`).
 
 Source: Beamer, Asanović, Patterson, "Reducing PageRank Communication via Propagation Blocking",
 IPDPS 2017 (the pull baseline); the dangling term is networkx'.

@@ -46,6 +46,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ....algorithms.shared.twin_constants import LEAST_COVARIANCE, MOST_ALIKE
 from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
 from ....rows import Rows
@@ -58,11 +59,6 @@ _PAIRED: Final = 1
 _ISOLATED: Final = 2
 _ABSENT: Final = 3
 _KINDS: Final = 4
-
-#: Correlation with which ranks go by degrees, at most; covariance below which there is none, but
-#: rounding (the device adds up in fixed point).
-MOST_ALIKE: Final = 0.25
-_LEAST_COVARIANCE: Final = 1e-8
 
 #: Rows that are summed up one after the other.
 _BLOCK_ROWS: Final = 4096
@@ -106,7 +102,7 @@ def _is_alike(
 ) -> bool:
     """Whether two numbers of ``count`` vertices correlate by more than `MOST_ALIKE`."""
     square = (count * squares - own * own) * (count * neighbor_squares - neighbor * neighbor)
-    least = max(MOST_ALIKE * math.sqrt(max(square, 0.0)), _LEAST_COVARIANCE * count * count)
+    least = max(MOST_ALIKE * math.sqrt(max(square, 0.0)), LEAST_COVARIANCE * count * count)
     return count * products - own * neighbor > least
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.shared.by_vertex import NO_POSITION
-from ....algorithms.traversal.bfs import UNREACHED
+from ....algorithms.traversal.bfs import PULL_SHARE, PUSH_SHARE, UNREACHED
 from ....jit.atomics import compare_and_swap
 from ....jit.compile import compiled
 from ....jit.parallel import for_ranges
@@ -36,11 +36,6 @@ from ....rows import Adjacencies
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
-
-#: A level is pulled where it has more than one in `PUSH_SHARE` of the entries that are left, ...
-PUSH_SHARE = 14
-#: ... until it has fewer than one in `PULL_SHARE` of the vertices.
-PULL_SHARE = 24
 
 
 def distances(workspace: None, adjacencies: Adjacencies, sources: UInt32s) -> Int32s:
