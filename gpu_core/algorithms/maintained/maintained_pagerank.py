@@ -42,7 +42,7 @@ what a plain step changes of ``x`` is ``r`` less its mean, over ``Y``, so ::
 but for the last bits of ``x``. It is the residual that is kept within ``tol``, as in `pagerank`.
 
 What an engine offers: `pagerank_residuals.ResidualsTwin`, the host alone. On a GPU, where steps are
-cheap and each round of pushes waits, ranks are maintained by steps alone (`warm_pagerank.py`).
+cheap, no residuals are kept (`warm_pagerank.py`).
 
 Sources: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016 (the
 repair of residuals); Gleich, "PageRank beyond the Web", 2015 (pseudo-PageRank); Andersen, Chung,
@@ -66,7 +66,7 @@ from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .maintained_ranks import MASS, NUMBERS, PRESENT, RANKS, MaintainedRanks
-from .pagerank_residuals import ResidualsTwin, Totals
+from .pagerank_residuals import ResidualsTwin, Totals, exactness, rounding_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -264,8 +264,7 @@ class MaintainedPageRank(MaintainedRanks):
     def _repair(self, reader: Reader, totals: Totals) -> None:
         """Push, or make full steps, if residuals are above what may be left."""
         rows = reader.rows("out")
-        rounding = 2 * self._rounding(rows.num_entries, totals) + 4 * totals.below
-        most = self.tol * totals.mass - rounding
+        most = self.tol * totals.mass - rounding_of(rows.num_entries, totals)
         allowed = min(most, self._left + _LEAVE * most)
         if self._distance(totals) > allowed or self.always == "full":
             is_used_up = self._left > (1 - _LEAVE) * most
@@ -302,12 +301,6 @@ class MaintainedPageRank(MaintainedRanks):
     def _distance(totals: Totals) -> float:
         return float(totals.absolute + abs(totals.signed))
 
-    def _rounding(self, entries: int, totals: Totals | None = None) -> float:
-        """Sum of the roundings of ``c``."""
-        totals = totals or self._settled
-        assert totals is not None
-        return 0.5 * entries + 2.0**-51 * (totals.mass + totals.below) + 1
-
     # -- what is asked for -------------------------------------------------------------------
 
     def state(self, reader: Reader) -> Ranks:
@@ -318,9 +311,7 @@ class MaintainedPageRank(MaintainedRanks):
         assert totals is not None
         if totals.mass == 0:
             return Ranks(twin.ranks_of(reader.workspace, rows, self._mass, 1), 0, 0.0, 0.0)
-        rounding = 2 * self._rounding(rows.num_entries) + 4 * totals.below
-        residual = (self._distance(totals) + rounding) / totals.mass * (1 + 2.0**-40)
-        bound = (residual / (1 - self.alpha) + 2.0**-50) * (1 + 2.0**-40)
+        residual, bound = exactness(rows.num_entries, totals, self.alpha)
         ranks = twin.ranks_of(reader.workspace, rows, self._mass, totals.mass)
         return Ranks(ranks, self._iterations, residual, bound)
 

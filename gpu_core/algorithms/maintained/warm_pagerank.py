@@ -1,10 +1,11 @@
-"""Maintained PageRank by warm starts, for engines where pushing residuals is slower, as on a GPU.
+"""Maintained PageRank by warm starts, for engines where keeping residuals costs more, as on a GPU.
 
 A batch costs nothing: it makes the ranks stale. On request, or when an epoch is pinned, the
 steps of `pagerank` start from the ranks before, by vertex index, with the same bound. Of undirected
 graphs the degrees are kept that the ranks belong to: by what has become of them since, the start is
 nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
-Nothing else is kept, so an audit has nothing to compare.
+No residuals are kept, so an audit has nothing to compare. Where a batch changes little, and that
+spreads slowly, they are computed on request and pushed instead (`pushing.py`).
 
 Steps take as long as a batch. Where they are *left* to epochs, each epoch makes those of its graph,
 beside later batches, when it is asked for its ranks (`left_ranks.py`).
@@ -22,12 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConvergenceError
-from ...rows import Array, Rows
+from ...rows import Adjacencies, Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
+from .pagerank_residuals import Totals, exactness, rounding_of
+from .pushing import FURTHER, Pushing, PushTwin
 
 if TYPE_CHECKING:
     from ...engine import Maintained, Pinned, Reader
@@ -85,24 +88,19 @@ class WarmPageRank(MaintainedRanks):
             Too many would be needed.
         """
         self.forget()
-        adjacencies, start = adjacencies_of(reader), None
+        adjacencies = adjacencies_of(reader)
         if reader.num_vertices == 0:
             self._ranks = RankLink()
             return
-        out, before = adjacencies.out, self._ranks.ranks()
-        if before is not None:
-            start = _twin(reader).start_at(reader.workspace, out, before.ranks, self.alpha)
+        before = self._ranks.ranks()
         try:
-            found = make_steps(
-                reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
-                max_iter=self.max_iter,
-            )  # fmt: skip
+            found = self._repaired(reader, adjacencies, before)
         except ConvergenceError:
             if self._own is not None:
                 self._own.give_up()
             raise
         if not adjacencies.directed:
-            found.ranks.degrees = out.degree.copy()
+            found.ranks.degrees = adjacencies.out.degree.copy()
         if self._own is None:
             self._ranks = RankLink(found)
         else:
@@ -112,6 +110,53 @@ class WarmPageRank(MaintainedRanks):
             self._own.put(found)
             self._ranks = self._own
         self._is_stale = False
+
+    def _repaired(self, reader: Reader, adjacencies: Adjacencies, before: Ranks | None) -> Ranks:
+        """Ranks found by pushes, or by steps, from those before."""
+        pushing = Pushing() if before is None else before.ranks.pushing
+        tries = pushing.is_tried and self._can_push(reader, adjacencies)
+        gave_up = False
+        if before is not None and tries and pushing.may_push(before.residual, self.tol):
+            found = self._pushed(reader, adjacencies, before)
+            if found is not None:
+                found.ranks.pushing = pushing.after_pushes()
+                return found
+            gave_up = True
+        start, goes_further = None, tries and not gave_up
+        if before is not None:
+            start = _twin(reader).start_at(
+                reader.workspace, adjacencies.out, before.ranks, self.alpha
+            )
+        found = make_steps(
+            reader, adjacencies, start, Surfer(self.alpha),
+            threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
+        )  # fmt: skip
+        found.ranks.pushing = pushing.after_steps(
+            found.ranks.first_residual, is_further=goes_further, gave_up=gave_up
+        )
+        return found
+
+    def _can_push(self, reader: Reader, adjacencies: Adjacencies) -> bool:
+        """Whether the rows can be read so, and rounding leaves room for what batches add."""
+        twin: PushTwin = reader.algorithms.pushed_ranks
+        rounding = rounding_of(adjacencies.out.num_entries, Totals(0, 0, int(twin.WHOLE), 0))
+        return rounding <= FURTHER * self.tol * twin.WHOLE / 2 and twin.can_push(adjacencies)
+
+    def _pushed(self, reader: Reader, adjacencies: Adjacencies, before: Ranks) -> Ranks | None:
+        """Ranks found by pushes; None: that would take too long."""
+        twin: PushTwin = reader.algorithms.pushed_ranks
+        entries, most = adjacencies.out.num_entries, self.tol * twin.WHOLE
+        found = twin.push(
+            reader.workspace, adjacencies, reader.id_table(), before.ranks, alpha=self.alpha,
+            # Less the last bits of what is proven below.
+            tolerance=before.ranks.pushing.allowed(before.residual, self.tol) * (1 - 2.0**-30),
+            rounding=rounding_of(entries, Totals(0, 0, int(2 * twin.WHOLE), 0)),
+            least=max(int(most / reader.num_vertices), 1),
+        )  # fmt: skip
+        if found is None:
+            return None
+        ranks, rounds, totals = found
+        return Ranks(ranks, rounds, *exactness(entries, totals, self.alpha))
 
     def settle(self, reader: Reader) -> None:
         """Make steps if the graph has changed, or if an epoch that was to make them has not."""
@@ -168,7 +213,8 @@ class WarmPageRank(MaintainedRanks):
                 arrays[DEGREES] = np.zeros(ranks.size, np.uint32)
                 arrays[DEGREES][: degrees.size] = degrees
         is_stale = self._is_stale or not self._ranks.is_there
-        numbers = self._numbers((residual, bound), (int(is_stale), 0, steps))
+        pushing = Pushing() if before is None else before.ranks.pushing
+        numbers = self._numbers((residual, bound), (int(is_stale), 0, steps, *pushing.numbers))
         return arrays | {NUMBERS: numbers}
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
@@ -176,11 +222,14 @@ class WarmPageRank(MaintainedRanks):
         if NUMBERS not in arrays or not (RANKS in arrays or MASS in arrays):
             return False
         reals, whole = self._take_numbers(arrays)
-        degrees = None
+        degrees, pushing = None, Pushing()
         if RANKS in arrays:
             ranks = np.array(arrays[RANKS], np.float64)
-            (residual, bound), (is_stale, _, steps) = reals, whole
+            (residual, bound), (is_stale, _, steps, *numbers) = reals, whole
             # Those of an older graphtide have none.
+            if numbers:
+                pushing = Pushing.of_numbers(numbers)
+            # Nor have they these.
             if DEGREES in arrays:
                 degrees = np.array(arrays[DEGREES], np.uint32)
         else:
@@ -189,6 +238,7 @@ class WarmPageRank(MaintainedRanks):
             residual, bound, is_stale, steps = 0.0, 0.0, 1, 0
         if ranks.any():
             kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks, degrees)
+            kept.pushing = pushing
             self._ranks = RankLink(Ranks(kept, steps, residual, bound))
             self._is_stale = bool(is_stale)
         return True

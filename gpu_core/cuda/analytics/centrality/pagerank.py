@@ -30,6 +30,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ....algorithms.maintained.pushing import Pushing
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
@@ -86,6 +87,10 @@ class KeptRanks:
         #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of: given
         #: by whoever starts from them when the graph has changed.
         self.degrees: Array | None = None
+        #: L1 residual of the first step, so how far the start was from them.
+        self.first_residual = np.inf
+        #: What whoever maintains them knows of pushes.
+        self.pushing = Pushing()
 
     @property
     def nbytes(self) -> int:
@@ -247,6 +252,7 @@ def iterate(
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
         found = iteration.rounding
         kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
+        kept.first_residual = iteration.first_residual
 
     def rounding() -> Rounding:
         additions, is_extreme = device.to_host(found).tolist()
@@ -280,6 +286,8 @@ class Iteration:
     ) -> None:
         self._device, self._rows, self._hubs = device, rows, hubs
         self._entries = out.num_entries
+        #: Of the first step, after `run`.
+        self.first_residual = np.inf
         uniform, strengths = 1.0 / out.num_vertices, surfer.strengths
         begin = None if start is None else self._device.xp.asarray(start)
         jump = landing = _upload(self._device, surfer.teleport)
@@ -364,6 +372,7 @@ class Iteration:
             residual, previous = (
                 float(report["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
             )
+            self.first_residual = float(report["first"]) / _FIXED_ONE
             if made in (report["last_step"], max_iter):
                 if not (is_last or is_end):
                     self._launch_end()

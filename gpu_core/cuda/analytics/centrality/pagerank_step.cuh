@@ -35,6 +35,7 @@ __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast
 // there before the number of steps says so.
 struct Report {
     u64 residual[SLOTS];
+    u64 first;      // residual of the first step
     i64 steps;
     i64 last_step;  // 0: not known yet
 };
@@ -42,6 +43,7 @@ struct Report {
 __device__ __forceinline__ void write_report(u64* report_words, i64 steps, u64 residual, bool is_last) {
     volatile Report* report = reinterpret_cast<Report*>(report_words);
     report->residual[step_slot(steps)] = residual;
+    if (steps == 1) report->first = residual;
     if (is_last) report->last_step = steps;
     __threadfence_system();
     report->steps = steps;

@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
 
 // Lengths of rows that are read in place, and the chunks of the long ones.
 //
-// Launch      SLICE_THREADS threads, one a row
+// Launch      SLICE_THREADS threads; blocks share the rows
 // Reads       degree, present, begin  of `Rows`
 // Writes      lengths  u32[rows], chunks and their tickets, chunk_count
 // Counter     u32, 0 before and after: chunks listed so far; ticket likewise
@@ -115,15 +115,17 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_in_place(
         const u32* __restrict__ degree, const u8* __restrict__ present,
         const i64* __restrict__ begin, const i64 rows, u32* __restrict__ lengths, u64* chunk_words,
         u32* chunk_count, u32* __restrict__ tickets, u32* counter, u32* ticket) {
-    const i64 row = thread_of_grid();
-    u32 length = 0;
-    if (row < rows) {
-        length = degree[row];
-        lengths[row] = present[row] ? length : ABSENT_BIT;
+    // Whole blocks walk on together.
+    for (i64 row = thread_of_grid(); row - threadIdx.x < rows; row += threads_of_grid()) {
+        u32 length = 0;
+        if (row < rows) {
+            length = degree[row];
+            lengths[row] = present[row] ? length : ABSENT_BIT;
+        }
+        const u32 long_length = length > SHORT_LENGTH ? length : 0;
+        const i64 first = long_length ? begin[row] : 0;
+        list_row(row, first, long_length, chunk_words, counter, tickets);
     }
-    const u32 long_length = length > SHORT_LENGTH ? length : 0;
-    const i64 first = long_length ? begin[row] : 0;
-    list_row(row, first, long_length, chunk_words, counter, tickets);
     if (!is_last_block(ticket) || threadIdx.x > 0) return;
     *chunk_count = __ldcg(counter);
     *counter = 0;

@@ -30,8 +30,9 @@ SHORT_LENGTH: Final = constant(_SOURCE, "SHORT_LENGTH")
 CHUNK_ENTRIES: Final = constant(_SOURCE, "CHUNK_ENTRIES")
 MEASURED_ROWS: Final = constant(_SOURCE, "MEASURED_ROWS")
 CHUNK_DTYPE: Final = structure(_SOURCE, "Chunk")
-#: Blocks a multiprocessor that take chunks.
+#: Blocks a multiprocessor that take chunks, and that list rows in place.
 _CHUNK_BLOCKS: Final = 5
+_LISTING_BLOCKS: Final = 8
 
 
 class Slices(NamedTuple):
@@ -117,7 +118,8 @@ def slices(
     if in_place:
         begin, words = address(rows.begin), words_of_stream(device)
         device.launch_packed(
-            _SOURCE, "list_in_place", blocks_for(count), THREADS,
+            _SOURCE, "list_in_place",
+            min(blocks_for(count), _LISTING_BLOCKS * device.multiprocessors), THREADS,
             pack(
                 address(rows.degree), address(rows.present), begin, count, lengths, chunks,
                 chunk_count, tickets, words.block_numbers, words.ticket,

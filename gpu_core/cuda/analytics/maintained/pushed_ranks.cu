@@ -1,0 +1,285 @@
+// pushed_ranks.cu -- PageRank of a graph that has changed a little: residuals of the ranks before, pushed to
+// neighbors until they are small.
+//
+//     y = b + alpha P^T y       r(v) = b + sum of c(u) over edges u -> v - y(v)       c(u) = alpha y(u) / d(u)
+//
+// Caller      gpu_core/cuda/analytics/maintained/pushed_ranks.py
+// Formulas    gpu_core/algorithms/maintained/maintained_pagerank.py. All are whole numbers below 2^53, which
+//             float64 adds up without rounding: no order of sums, or of atomic operations, shows in the ranks
+// Launches    begin_masses -> pull_residuals -> (select_residuals -> push_residuals) ... -> end_masses. Once
+//             residuals are small enough, or too many would be pushed, launches change nothing: the host
+//             starts several rounds before it looks
+// Rows        of in-neighbors in place (slices.cuh), of out-neighbors as `Rows` (gpu_core/rows.py)
+//
+// Source: Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors", FOCS 2006 (pushes).
+#include "slices.cuh"
+
+// Blocks a multiprocessor of the kernels that share work.
+constexpr int PULL_BLOCKS = 5;
+constexpr int PUSH_BLOCKS = 8;
+constexpr int PUSH_THREADS = 256;
+// Of a selection: few blocks, as each adds its sums to those of all, and threads that ask for several vertices
+// at once.
+constexpr int SELECT_BLOCKS = 1;
+constexpr int SELECT_THREADS = 512;
+constexpr int OWN_VERTICES = 8;
+// Lanes that push along a row, and entries of a part of one: an item of the queue.
+constexpr u32 TEAM = 8;
+constexpr u32 PART = 256;
+// Rounds at most: a few vertices that pass residuals to and fro have many.
+constexpr i64 MOST_SELECTIONS = 128;
+// Ranks are multiples of 2^-51 of all rank: masses of new vertices beside those before have room.
+constexpr double WHOLE = 2251799813685248.0;  // 2^51
+constexpr double ABSENT = -1.0;
+constexpr i64 LARGEST = 0x7FFFFFFFFFFFFFFF;
+
+enum End : i64 { GOES_ON = 0, IS_DONE = 1, IS_TOO_MUCH = 2 };
+
+// Sums of a selection over all vertices; those of y are of all selections, all others 0 before each.
+constexpr u32 MASS = 0;      // y where it is above 0
+constexpr u32 BELOW = 1;     // -y where it is below
+constexpr u32 ABSOLUTE = 2;  // |r|
+constexpr u32 SIGNED = 3;    // r
+constexpr u32 ENTRIES = 4;   // of the rows that are pushed
+constexpr u32 PUSHED = 5;    // vertices that are
+constexpr u32 SUMS = 6;
+
+// What is kept from launch to launch; 0 before the first.
+struct Pushing {
+    u64 pulled;        // sum of r but for b
+    u64 sums[SUMS];
+    u64 items[2];      // of the queue, of selections of even and of odd numbers
+    i64 selections;
+    i64 measures;      // whether the next selection only measures, as residuals seem small enough
+    i64 work;          // entries pushed
+    i64 end;
+};
+
+// What the host sees.
+struct Report {
+    i64 end;
+    i64 rounds;
+    u64 sums[SUMS];
+};
+
+// What ends the rounds.
+struct Ending {
+    double tolerance;    // A + |S| + 4 N + rounding may be at most this times Y
+    double rounding;
+    i64 least;           // residuals up to this are not pushed
+    i64 most_entries;    // of one round, and of all of them
+    i64 most_work;
+};
+
+__device__ __forceinline__ Pushing* pushing_in(u64* words) { return reinterpret_cast<Pushing*>(words); }
+__device__ __forceinline__ i64 magnitude(i64 value) { return value < 0 ? -value : value; }
+__device__ __forceinline__ i64 above(i64 value) { return value > 0 ? value : 0; }
+
+// c of a vertex: what it passes on to each out-neighbor.
+__device__ __forceinline__ double share_of(i64 mass, u32 degree, double alpha) {
+    return degree ? rint(alpha * static_cast<double>(mass) / static_cast<double>(degree)) : 0.0;
+}
+
+// y of earlier ranks by index; 1/n for vertices without one.
+//
+// Launch      PUSH_THREADS threads; blocks share the vertices
+// Reads       present, degree  of the rows of out-neighbors
+//             earlier  f64[earlier_count], negative: the vertex was absent
+// Writes      masses i64[n], shares f64[n]; residuals i64[n] of absent vertices
+//             their sum in state
+extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(const u8* __restrict__ present, const u32* __restrict__ degree,
+                                        const i64 count, const double* __restrict__ earlier,
+                                        const i64 earlier_count, const double uniform,
+                                        const double alpha, i64* __restrict__ masses,
+                                        double* __restrict__ shares, i64* __restrict__ residuals,
+                                        u64* words) {
+    u64 own = 0;
+    for (i64 vertex = thread_of_grid(); vertex < count; vertex += threads_of_grid()) {
+        i64 mass = 0;
+        if (present[vertex]) {
+            const double before = vertex < earlier_count ? earlier[vertex] : ABSENT;
+            mass = __double2ll_rn((before >= 0 ? before : uniform) * WHOLE);
+        } else {
+            residuals[vertex] = 0;
+        }
+        masses[vertex] = mass;
+        shares[vertex] = share_of(mass, degree[vertex], alpha);
+        own += static_cast<u64>(mass);
+    }
+    const u64 sum = block_sum<u64, PUSH_THREADS>(own);
+    if (threadIdx.x == 0 && sum) atomicAdd(&pushing_in(words)->sums[MASS], sum);
+}
+
+// r but for b, from nothing.
+//
+// Launch      SLICE_THREADS threads, as many blocks as the device holds
+// Reads       indices of `Slices` in place, masses, shares
+// Writes      residuals, absent vertices left out; pulled
+// Cost        reads 4 bytes an entry, gathers 8 from L2
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_residuals(
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const i64* __restrict__ masses, const double* __restrict__ shares,
+        i64* __restrict__ residuals, u64* words) {
+    __shared__ u32 taken;
+    WorkQueue work_queue(&taken);
+    u64 own = 0;
+    sum_rows_from_queue<InPlace>(
+        slices, work_queue, chunk_sums, [&](i64 entry) { return indices[entry]; },
+        [&](u32 source) { return shares[source]; }, [&](i64 row) { return masses[row]; },
+        [&](i64 row, double sum, i64 mass) {
+            const i64 residual = __double2ll_rn(sum) - mass;
+            residuals[row] = residual;
+            own += static_cast<u64>(residual);
+        });
+    const u64 sum = block_sum<u64, SLICE_THREADS>(own);
+    if (threadIdx.x == 0 && sum) atomicAdd(&pushing_in(words)->pulled, sum);
+}
+
+// Whether the last selection, whose sums are complete, ends the rounds. One thread of the grid calls.
+__device__ __forceinline__ void end_selection(Pushing* state, const Ending& ending, u64* report_words) {
+    u64 sums[SUMS];
+    for (u32 i = 0; i < SUMS; ++i) {
+        sums[i] = __ldcg(&state->sums[i]);
+        if (i > BELOW) state->sums[i] = 0;
+    }
+    const i64 off = static_cast<i64>(sums[ABSOLUTE]) + magnitude(static_cast<i64>(sums[SIGNED]));
+    const bool is_small = static_cast<double>(off) + 4.0 * static_cast<double>(sums[BELOW]) +
+                              ending.rounding <=
+                          ending.tolerance * static_cast<double>(sums[MASS]);
+    const i64 entries = static_cast<i64>(sums[ENTRIES]);
+    if (is_small && sums[PUSHED] == 0) {
+        state->end = IS_DONE;
+    } else if (!is_small && sums[PUSHED] == 0 && !state->measures) {
+        state->end = IS_TOO_MUCH;  // what is left lies all over the graph
+    } else if (entries > ending.most_entries || state->work + entries > ending.most_work ||
+               state->selections == MOST_SELECTIONS) {
+        state->end = IS_TOO_MUCH;
+    }
+    state->measures = is_small;
+    state->work += entries;
+    state->selections += 1;
+    state->items[state->selections % 2] = 0;
+    Report* const report = reinterpret_cast<Report*>(report_words);
+    if (sums[PUSHED]) report->rounds += 1;
+    for (u32 i = 0; i < SUMS; ++i) report->sums[i] = sums[i];
+    report->end = state->end;
+}
+
+// Select the vertices whose residuals are pushed: y += r, r = 0; what becomes of c is to be pushed. At first
+// b is added, by which residuals sum to about 0.
+//
+// Launch      SELECT_THREADS threads; blocks share the vertices
+// Reads       residuals; of selected vertices degree, of out-neighbors, and masses; at first present
+// Writes      masses, residuals, more i64[n] (change of c) of selected vertices alone
+//             queue  u64[]: vertex << 32 | part of its row
+//             state, report
+// Cost        reads 8 bytes a vertex
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS) select_residuals(
+        const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
+        const i64 vertices, const double alpha, const Ending ending, i64* __restrict__ masses,
+        i64* __restrict__ residuals, i64* __restrict__ more, u64* __restrict__ queue, u64* words,
+        u64* report, u32* ticket) {
+    Pushing* const state = pushing_in(words);
+    if (state->end != GOES_ON) return;
+    const bool is_first = state->selections == 0;
+    const i64 least = state->measures ? LARGEST : ending.least;
+    const i64 base = is_first ? -(static_cast<i64>(state->pulled) / vertices) : 0;
+    u64* const items = &state->items[state->selections % 2];
+    u64 sums[SUMS] = {};
+    const i64 all = threads_of_grid();
+    // Whole warps walk on together.
+    for (i64 first = thread_of_grid(); first - lane_of_thread() < count; first += OWN_VERTICES * all) {
+        i64 found[OWN_VERTICES], mass_before[OWN_VERTICES];
+        u32 edges_of[OWN_VERTICES];
+#pragma unroll
+        for (int i = 0; i < OWN_VERTICES; ++i) {
+            const i64 vertex = first + i * all;
+            found[i] = vertex < count ? residuals[vertex] : 0;
+            if (is_first && vertex < count && present[vertex]) residuals[vertex] = found[i] += base;
+        }
+#pragma unroll
+        for (int i = 0; i < OWN_VERTICES; ++i) {
+            if (magnitude(found[i]) <= least) continue;
+            edges_of[i] = degree[first + i * all];
+            mass_before[i] = masses[first + i * all];
+        }
+#pragma unroll
+        for (int i = 0; i < OWN_VERTICES; ++i) {
+            const i64 residual = found[i];
+            sums[ABSOLUTE] += static_cast<u64>(magnitude(residual));
+            sums[SIGNED] += static_cast<u64>(residual);
+            const bool is_pushed = magnitude(residual) > least;
+            if (!__any_sync(FULL_WARP, is_pushed)) continue;
+            const i64 vertex = first + i * all;
+            u32 parts = 0;
+            if (is_pushed) {
+                const u32 edges = edges_of[i];
+                const i64 before = mass_before[i], mass = before + residual;
+                masses[vertex] = mass;
+                residuals[vertex] = 0;
+                more[vertex] =
+                    __double2ll_rn(share_of(mass, edges, alpha) - share_of(before, edges, alpha));
+                sums[MASS] += static_cast<u64>(above(mass) - above(before));
+                sums[BELOW] += static_cast<u64>(above(-mass) - above(-before));
+                sums[ENTRIES] += edges;
+                sums[PUSHED] += 1;
+                parts = (edges + PART - 1) / PART;
+            }
+            u32 of_warp;
+            u64 position = warp_exclusive_sum(parts, of_warp);
+            u64 start = 0;
+            if (lane_of_thread() == 0 && of_warp) start = atomicAdd(items, u64(of_warp));
+            position += __shfl_sync(FULL_WARP, start, 0);
+            for (u32 part = 0; part < parts; ++part) {
+                queue[position + part] = static_cast<u64>(vertex) << 32 | part;
+            }
+        }
+    }
+    block_sums<u64, SELECT_THREADS>(sums);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (u32 i = 0; i < SUMS; ++i) {
+            if (sums[i]) atomicAdd(&state->sums[i], sums[i]);
+        }
+    }
+    if (is_last_block(ticket) && threadIdx.x == 0) end_selection(state, ending, report);
+}
+
+// Push: add what has become of c to the residuals of out-neighbors.
+//
+// Launch      PUSH_THREADS threads; blocks share the queue
+// Reads       rows of out-neighbors, more, queue
+// Adds to     residuals
+// Cost        an atomic operation an entry
+extern "C" __global__ void __launch_bounds__(PUSH_THREADS) push_residuals(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ more,
+        const u64* __restrict__ queue, u64* __restrict__ residuals, const u64* words) {
+    const Pushing* const state = reinterpret_cast<const Pushing*>(words);
+    if (state->end != GOES_ON) return;
+    const u64 items = state->items[(state->selections - 1) % 2];
+    const u32 lane = threadIdx.x % TEAM;
+    const u64 teams = static_cast<u64>(threads_of_grid()) / TEAM;
+    for (u64 item = static_cast<u64>(thread_of_grid()) / TEAM; item < items; item += teams) {
+        const u32 vertex = static_cast<u32>(queue[item] >> 32), part = static_cast<u32>(queue[item]);
+        const u32 from = part * PART, end = min(degree[vertex], from + PART);
+        const u64 change = static_cast<u64>(more[vertex]);
+        const i64 row = begin[vertex];
+        for (u32 i = from + lane; i < end; i += TEAM) {
+            atomicAdd(&residuals[columns[row + i * step]], change);
+        }
+    }
+}
+
+// Ranks of y.
+//
+// Launch      one thread a vertex
+// Writes      ranks  f64[n], ABSENT where the vertex is; nothing else is negative
+extern "C" __global__ void end_masses(const u8* __restrict__ present, const i64 count,
+                                      const i64* __restrict__ masses, const double mass,
+                                      double* __restrict__ ranks) {
+    const i64 vertex = thread_of_grid();
+    if (vertex >= count) return;
+    const i64 own = masses[vertex];
+    ranks[vertex] = present[vertex] ? static_cast<double>(own > 0 ? own : 0) / mass : ABSENT;
+}

@@ -1,0 +1,143 @@
+"""PageRank after a small change in CUDA: residuals of earlier ranks, pushed until they are small.
+
+Residuals are computed from nothing, by one pass over the rows where they lie. Then rounds: all
+vertices are looked at, and those with large residuals push them to their out-neighbors. Where
+changes spread slowly, as on grids and among near neighbors, few vertices do, so that such a round
+takes some 10 microseconds whatever the size of the graph; where they spread fast it is given up
+(`algorithms/maintained/pushing.py`). Kernels: ``pushed_ranks.cu``.
+
+The host engine keeps residuals from batch to batch instead
+(`host/analytics/maintained/maintained_pagerank.py`).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from ....algorithms.maintained.pagerank_residuals import Totals
+from ....rows import Adjacencies
+from ...device.declarations import constant, structure, words_of
+from ...device.device import Array
+from ...device.packed_arguments import address, pack
+from ...device.pending_read import PendingReport
+from ...device.stream_words import words_of_stream
+from ...memory.workspace import Workspace
+from ..centrality.pagerank import KeptRanks
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of
+from ..parts.slices import THREADS as SLICE_THREADS
+from ..parts.slices import in_slices, in_slices_bytes
+
+_SOURCE: Final = "pushed_ranks.cu"
+
+_PULL_BLOCKS: Final = constant(_SOURCE, "PULL_BLOCKS")
+_PUSH_BLOCKS: Final = constant(_SOURCE, "PUSH_BLOCKS")
+_PUSH_THREADS: Final = constant(_SOURCE, "PUSH_THREADS")
+_SELECT_BLOCKS: Final = constant(_SOURCE, "SELECT_BLOCKS")
+_SELECT_THREADS: Final = constant(_SOURCE, "SELECT_THREADS")
+_PART: Final = constant(_SOURCE, "PART")
+_STATE: Final = structure(_SOURCE, "Pushing")
+_REPORT: Final = structure(_SOURCE, "Report")
+_IS_DONE: Final = 1
+
+#: ``y`` of all vertices together, about.
+WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
+
+#: Entries pushed in one round at most, and in all of them, as shares of the graph's: an atomic
+#: operation takes as long as two or three entries of a step.
+_MOST_ENTRIES: Final = 1 / 4
+_MOST_WORK: Final = 2
+#: Rounds between two looks.
+_ROUNDS: Final = 6
+
+
+def can_push(adjacencies: Adjacencies) -> bool:
+    """Whether there are rows of in-neighbors whose entries lie side by side."""
+    return adjacencies.into is not None and adjacencies.into.step == 1
+
+
+def push(
+    workspace: Workspace,
+    adjacencies: Adjacencies,
+    ids: Array | None,
+    earlier: KeptRanks,
+    *,
+    alpha: float,
+    tolerance: float,
+    rounding: float,
+    least: int,
+) -> tuple[KeptRanks, int, Totals] | None:
+    """Push residuals of earlier ranks, by index; waits for the device.
+
+    Parameters
+    ----------
+    adjacencies
+        Of a graph with a vertex, for which `can_push` is true.
+    ids
+        int64[vertex_count], users' ids by index; None: they are the indices.
+    tolerance, rounding
+        ``A + |S| + 4 N + rounding`` is to be at most ``tolerance Y``, in the words of
+        `maintained_pagerank.py`.
+    least
+        Residuals up to this are not pushed.
+
+    Returns
+    -------
+    ranks, rounds, totals
+        None where it would take too long.
+    """
+    device, out = workspace.device, adjacencies.out
+    count, entries, words = out.count, out.num_entries, words_of_stream(workspace.device)
+    items = count + entries // _PART
+    selecting = _SELECT_BLOCKS * device.multiprocessors
+    pushing = _PUSH_BLOCKS * device.multiprocessors
+    need = in_slices_bytes(device, adjacencies, in_place=True)
+    need += bytes_of((3 * count + items, np.int64), (words_of(_STATE), np.uint64))
+    with workspace.scratch(need) as scratch:
+        rows = in_slices(device, scratch, adjacencies, in_place=True)
+        masses, residuals = scratch.reserve(8 * count), scratch.reserve(8 * count)
+        # Once they are pulled, the shares make room for what becomes of them.
+        shares, queue = scratch.reserve(8 * count), scratch.reserve(8 * items)
+        state = scratch.reserve(8 * words_of(_STATE))
+        device.fill_bytes(state, 8 * words_of(_STATE), 0)
+        present, degree = address(out.present), address(out.degree)
+        device.launch_packed(
+            _SOURCE, "begin_masses", pushing, _PUSH_THREADS,
+            pack(
+                present, degree, count, address(earlier.ranks), int(earlier.ranks.size),
+                1.0 / out.num_vertices, alpha, masses, shares, residuals, state,
+            ),
+        )  # fmt: skip
+        device.launch_packed(
+            _SOURCE, "pull_residuals", _PULL_BLOCKS * device.multiprocessors, SLICE_THREADS,
+            rows.arguments + rows.chunk_sums + pack(rows.indices, masses, shares, residuals, state),
+        )  # fmt: skip
+        report = device.page_locked(words_of(_REPORT), np.uint64)
+        select = pack(
+            present, degree, count, out.num_vertices, alpha, tolerance, rounding, least,
+            int(entries * _MOST_ENTRIES), entries * _MOST_WORK, masses, residuals, shares, queue,
+            state, report.ctypes.data, words.ticket,
+        )  # fmt: skip
+        walked = address(out.begin), degree, address(out.columns), out.step
+        spread = pack(*walked, shares, queue, residuals, state)
+
+        def looks() -> Iterator[np.void]:
+            while True:
+                for _ in range(_ROUNDS):
+                    device.launch_packed(
+                        _SOURCE, "select_residuals", selecting, _SELECT_THREADS, select
+                    )
+                    device.launch_packed(_SOURCE, "push_residuals", pushing, _PUSH_THREADS, spread)
+                yield PendingReport(device, report).wait().view(_REPORT)[0]
+
+        found = next(look for look in looks() if look["end"])
+        if found["end"] != _IS_DONE:
+            return None
+        mass, below, absolute, signed = found["sums"].view(np.int64)[:4].tolist()
+        ranks = device.empty(count, np.float64)
+        device.launch_packed(
+            _SOURCE, "end_masses", blocks_for(count), THREADS,
+            pack(present, count, masses, float(mass), address(ranks)),
+        )  # fmt: skip
+    kept = KeptRanks(device, ranks, None if ids is None else ids.copy())
+    return kept, int(found["rounds"]), Totals(absolute, signed, mass, below)

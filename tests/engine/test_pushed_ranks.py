@@ -1,0 +1,175 @@
+"""PageRank that is maintained on a GPU by pushes: exact, the same after a restart, and given up."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exact_ranks import exact_ranks
+from graphtide import DynamicGraph
+from graphtide.gpu_core.algorithms.maintained.pushing import Pushing
+from graphtide.gpu_core.algorithms.shared.rank_steps import Ranks
+from graphtide.gpu_core.cuda.analytics.maintained import pushed_ranks
+from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.testing import engine_of
+
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.parametrize(
+        "engine", ["emulated", pytest.param("real", marks=pytest.mark.gpu)], indirect=True
+    ),
+]
+
+TOL = 1e-5
+
+
+@pytest.fixture(autouse=True)
+def outcomes(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether pushes sufficed, each time that they were tried."""
+    found: list[bool] = []
+    push = pushed_ranks.push
+
+    def counted(*args: Any, **settings: Any) -> Any:
+        result = push(*args, **settings)
+        found.append(result is not None)
+        return result
+
+    monkeypatch.setattr(pushed_ranks, "push", counted)
+    return found
+
+
+def ring(count: int = 6000, **settings: Any) -> DynamicGraph:
+    """Each vertex has edges to the next six: changes spread slowly."""
+    vertices = np.arange(count)
+    src = np.repeat(vertices, 6)
+    graph = DynamicGraph(directed=False, **settings)
+    graph.insert_edges(src, (src + np.tile(np.arange(1, 7), count)) % count)
+    return graph
+
+
+def kept_ranks(graph: DynamicGraph) -> Ranks:
+    maintained: Any = engine_of(graph).maintained["pagerank"]
+    ranks: Ranks = maintained._ranks.ranks()
+    return ranks
+
+
+def changes(graph: DynamicGraph, draw: np.random.Generator, batches: int) -> Iterator[int]:
+    """Apply small batches: edges come and go, a vertex goes, another one comes."""
+    for batch in range(batches):
+        graph.insert_edges(*draw.integers(0, 6000, (2, 1)))
+        if batch % 3 == 1:
+            src = draw.integers(0, 6000, 1)
+            graph.delete_edges(src, (src + 1) % 6000)
+        if batch % 5 == 3:
+            graph.delete_vertices(draw.integers(0, 6000, 1))
+            graph.insert_edges([7000 + batch], draw.integers(0, 6000, 1))
+        yield batch
+
+
+@pytest.mark.parametrize("ids", ["dense", "any"])
+def test_pushed_ranks_are_within_their_bound(ids: str, outcomes: list[bool]) -> None:
+    graph = ring(ids=ids)
+    graph.maintain("pagerank", tol=TOL)
+    for _ in changes(graph, np.random.default_rng(2), 16):
+        found = graph.pagerank(tol=TOL)
+        assert found.residual <= TOL
+        apart = np.abs(found.pagerank - exact_ranks(graph)).sum()
+        assert apart <= found.error_bound <= 1.001 * TOL / 0.15
+        assert found.pagerank.sum() == pytest.approx(1, abs=1e-12)
+    assert outcomes.count(True) >= 8
+
+
+@pytest.mark.parametrize("reverse", [True, False])
+def test_directed_graphs_push_along_out_edges(reverse: bool, outcomes: list[bool]) -> None:
+    count = 6000
+    src = np.repeat(np.arange(count), 3)
+    # A few vertices pass nothing on.
+    src, dst = (each[src % 500 > 0] for each in (src, (src + np.tile([1, 2, 4], count)) % count))
+    graph = DynamicGraph.from_edges(src, dst, reverse=reverse)
+    graph.maintain("pagerank", tol=TOL)
+    for number in range(6):
+        graph.insert_edges([17 + 500 * number], [4000 - 300 * number])
+        found = graph.pagerank(tol=TOL)
+        apart = np.abs(found.pagerank - exact_ranks(graph)).sum()
+        assert apart <= found.error_bound
+    # In-neighbors are needed to see what is left of the ranks before.
+    assert any(outcomes) == reverse
+
+
+def test_a_restart_goes_on_to_the_same_bits(outcomes: list[bool]) -> None:
+    graph = ring()
+    graph.maintain("pagerank", tol=TOL)
+    for batch in changes(graph, np.random.default_rng(5), 14):
+        arrays = graph.checkpoint_arrays()
+        other = DynamicGraph.from_checkpoint_arrays(arrays, directed=False)
+        outcomes.clear()
+        expected, found = graph.pagerank(tol=TOL), other.pagerank(tol=TOL)
+        assert found.pagerank.tobytes() == expected.pagerank.tobytes()
+        assert (found.iterations, found.residual) == (expected.iterations, expected.residual)
+        assert outcomes in ([], [True, True], [False, False])
+        assert kept_ranks(graph).ranks.pushing == kept_ranks(other).ranks.pushing, batch
+    assert kept_ranks(graph).ranks.pushing.is_further
+
+
+def test_epochs_push_as_the_graph_would() -> None:
+    def ranks(**settles: Any) -> list[bytes]:
+        graph, found, epochs = ring(), [], []
+        graph.maintain("pagerank", tol=TOL)
+        for _ in changes(graph, np.random.default_rng(9), 8):
+            epochs.append(graph.pin(**settles))
+            if len(epochs) > 2:
+                with epochs.pop(0) as epoch:
+                    found.append(epoch.pagerank(tol=TOL).pagerank.tobytes())
+        for epoch in epochs:
+            with epoch:
+                found.append(epoch.pagerank(tol=TOL).pagerank.tobytes())
+        return found
+
+    assert ranks(settles="later") == ranks()
+
+
+def test_where_changes_spread_pushes_are_tried_less_and_less_often(outcomes: list[bool]) -> None:
+    src, dst = rmat_edges(np.arange(40_000, dtype=np.uint64), 11, seed=4)
+    graph = DynamicGraph.from_edges(src, dst, directed=False)
+    graph.maintain("pagerank", tol=TOL)
+    tried = []
+    for batch in range(30):
+        graph.insert_edges([3 + batch], [1500 - batch])
+        graph.pagerank(tol=TOL)
+        if outcomes:
+            assert outcomes == [False]
+            tried.append(batch)
+            outcomes.clear()
+    assert [late - early for early, late in pairwise(tried)] == [10, 18][: len(tried) - 1]
+    assert tried
+
+
+def test_large_batches_are_not_pushed(outcomes: list[bool]) -> None:
+    graph, draw = ring(), np.random.default_rng(1)
+    graph.maintain("pagerank", tol=TOL)
+    for _ in range(12):
+        graph.insert_edges(*draw.integers(0, 6000, (2, 400)))
+        assert graph.pagerank(tol=TOL).residual <= TOL
+        assert not kept_ranks(graph).ranks.pushing.is_tried
+    assert not outcomes
+
+
+def test_pushes_end_whatever_is_left(outcomes: list[bool]) -> None:
+    """Two vertices pass the residual to and fro; a hub spreads it over the graph at once."""
+    leaves = 20_000
+    graph = DynamicGraph(directed=False, ids="dense")
+    graph.insert_edges(np.zeros(leaves, np.int64), np.arange(1, leaves + 1))
+    graph.maintain("pagerank", tol=1e-7)
+    for number in range(8):
+        graph.insert_edges([leaves + 2 * number + 1], [leaves + 2 * number + 2])
+        found = graph.pagerank(tol=1e-7)
+        apart = np.abs(found.pagerank - exact_ranks(graph)).sum()
+        assert apart <= found.error_bound <= 1.001e-7 / 0.15
+    assert outcomes
+
+
+def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
+    known = Pushing(is_near=True, is_further=False, wait=3, pause=64)
+    assert Pushing.of_numbers(known.numbers) == known
