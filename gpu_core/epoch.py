@@ -1,10 +1,10 @@
 """Epoch: the graph as it was after one batch, while other threads apply the next ones.
 
 An epoch is a copy of the words in use of the graph's image, in memory of its own, next to the
-graph: on a GPU 31 M entries are copied in a fraction of a millisecond. It answers all that the
-graph answers, and shares nothing with it: no lock, and on a GPU no stream; but ranks may be left to
-it (`DynamicGraph.pin`). It is accounted for in
-`DynamicGraph.memory` (``pinned_bytes``) until it is closed.
+graph: on a GPU 31 M entries are copied in a fraction of a millisecond. It has every query,
+algorithm and export of the graph, and shares nothing with it: no lock, and on a GPU no stream; but
+ranks may be left to it (`DynamicGraph.pin`). It is accounted for in `DynamicGraph.memory`
+(``pinned_bytes``) until it is closed.
 """
 
 from __future__ import annotations

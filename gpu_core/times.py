@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME: Final = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
 #: A time in text that has a zone: what is before it, and how far it is ahead of UTC.
 _ZONED: Final = re.compile(r"(.+[T ]\d\d.*?) ?(?:Z|UTC|([+-]\d\d):?(\d\d)?)")
+_AHEAD: Final = re.compile(r"[+-]\d\d:?\d\d")
 #: The int64 that NumPy reads as "not a time".
 NAT: Final = np.iinfo(np.int64).min
 
@@ -77,6 +79,18 @@ def time_unit_named(name: str) -> TimeUnit:
         )
         raise SettingsError(msg)
     return TimeUnit(match[1], match[2])
+
+
+def is_zone(name: str) -> bool:
+    """Whether a time zone is known: by name, or as so many hours ahead of UTC (``+02:00``)."""
+    if _AHEAD.fullmatch(name):
+        return True
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # A system without a table of zones knows none.
+        return not available_timezones()
+    return True
 
 
 def times_of(values: Any) -> tuple[npt.NDArray[Any], TimeUnit]:
@@ -169,6 +183,7 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     """
     if isinstance(time, int | np.integer) and not isinstance(time, bool):
         return int(time)
+    given_time = time
     try:
         if hasattr(time, "to_datetime64"):
             time = time.to_datetime64()  # pandas', with nanoseconds, and in UTC
@@ -184,7 +199,7 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
         values, given = np.array(NAT), INTEGERS
     count = int(values)
     if count == NAT:
-        msg = f"{time!r} is no time; give an integer, a datetime or a numpy.datetime64"
+        msg = f"{given_time!r} is no time; give an integer, a datetime or a numpy.datetime64"
         raise BatchError(msg)
     if unit.resolution is None:
         msg = f"{time} is a time, but the graph's times are plain integers; give an integer"

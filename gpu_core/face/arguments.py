@@ -21,7 +21,7 @@ from ..layouts import LAYOUTS
 from ..names.user_ids import given_ids
 from ..properties.kinds import checked_kinds
 from ..records import STORAGES, Record, record_named
-from ..times import INTEGERS, TimeUnit, time_unit_named, times_of
+from ..times import INTEGERS, TimeUnit, is_zone, time_unit_named, times_of
 
 #: One id, as its graph has them.
 Id = int | str | UUID
@@ -154,7 +154,11 @@ def checked_time_unit(time_unit: str | None, record: Record) -> TimeUnit | None:
     if not record.has_times:
         msg = f"time_unit={time_unit!r}, but {record.name} records keep no times; leave it out"
         raise SettingsError(msg)
-    return time_unit_named(time_unit)
+    unit = time_unit_named(time_unit)
+    if unit.zone is not None and not is_zone(unit.zone):
+        msg = f"time_unit={time_unit!r} has a time zone that is unknown; use one as 'Europe/Rome'"
+        raise SettingsError(msg)
+    return unit
 
 
 class Frame(Protocol):

@@ -29,7 +29,7 @@ from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
 from ..printable import batch_shown
 from ..report import BatchReport, rounded_text
-from ..times import INTEGERS, first_at_or_after, time_unit_named
+from ..times import INTEGERS, NAT, first_at_or_after, time_unit_named
 from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame
 from .graph_maintained import MaintainingGraph
 
@@ -279,6 +279,10 @@ class ChangingGraph(MaintainingGraph):
         """The batch with times in the graph's unit, and ids that are its keys of them."""
         if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
             batch = batch.in_time_unit(str(self._time_unit), "the graph's times are")
+        has_unit = batch.put_last is not None and self._time_unit not in (None, INTEGERS)
+        if has_unit and (batch.put_last == NAT).any():
+            msg = f"ts {NAT} counts as no time in a graph whose times are {self._time_unit}"
+            raise BatchError(msg)
         if self._values is None and (batch.put_values or batch.put_vertex_values):
             msg = "the batch has properties, the graph has none; make it with these properties"
             raise BatchError(msg)

@@ -48,6 +48,9 @@ def barabasi_albert_edges(
     if degree < 1:
         msg = f"degree={degree} is less than 1; a vertex brings an edge at least"
         raise SettingsError(msg)
+    if degree != int(degree):
+        msg = f"degree={degree} is no whole number of edges"
+        raise SettingsError(msg)
     if numbers.size and numbers.max() >= MAX_EDGES:
         msg = f"edge {numbers.max()} cannot be drawn; a list has {MAX_EDGES} edges"
         raise SettingsError(msg)

@@ -68,7 +68,7 @@ def rmat_edges(
     if not 1 <= scale <= MAX_SCALE:
         msg = f"scale={scale} cannot be drawn; it must be from 1 to {MAX_SCALE}"
         raise SettingsError(msg)
-    if min(a, b, c) < 0 or a + b + c > 1:
+    if not (min(a, b, c) >= 0 and a + b + c <= 1):
         msg = f"a={a}, b={b}, c={c} are no probabilities; each must be >= 0 and their sum <= 1"
         raise SettingsError(msg)
     src = np.empty(len(numbers), dtype=np.int64)

@@ -159,7 +159,8 @@ def default_p(num_vertices: int) -> float:
 def propensities(degree: float, alpha: float, p: float) -> npt.NDArray[np.float64]:
     """float64[ceil(degree) + 1]: propensity by common neighbors; the last one is of more, too."""
     common = np.arange(math.ceil(degree) + 1)
-    with np.errstate(under="ignore"):
+    # Of more common neighbors than the degree it is set below.
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         found = (common / degree) ** alpha * (1 - p) + p
     found[0] = p
     found[common >= degree] = 1.0

@@ -95,7 +95,11 @@ def unsigned_ids(name: str, values: npt.ArrayLike) -> Column:
             raise BatchError(msg)
         array = values.astype(np.uint64 if all(0 <= value for value in values) else np.int64)
     else:
-        array = _of_numbers(np.asarray(values))
+        try:
+            array = _of_numbers(np.asarray(values))
+        except ValueError:
+            msg = f"{name} has items of several kinds; give whole numbers"
+            raise BatchError(msg) from None
     if array.size == 0:
         return np.empty(0, np.uint64)
     _check_numbers(name, array, "uint64", values)

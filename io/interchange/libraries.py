@@ -5,8 +5,9 @@ copy it, in canonical order, with users' ids. The other library is imported when
 and none but Arrow is a dependency of this package.
 
 Records: ``simple`` unless asked otherwise. With ``records="weighted"`` or ``"semantic"`` weights
-are taken over, and what has none gets 1; types and times become 0. Timestamps come out as such,
-with their unit and, where the form knows zones, their zone.
+are taken over, and what has none gets 1. Types and times are taken of networkx' attributes, as
+`to_networkx` writes them; elsewhere they become 0. Timestamps come out as such, with their unit
+and, where the form knows zones, their zone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,7 +56,7 @@ def from_edge_list(
     weight
         m weights, for records that have weights; excludes third items.
     **settings
-        Arguments of `DynamicGraph`.
+        Arguments of `DynamicGraph`. Types and times of semantic records are 0.
     """
     _refuse_properties("from_edge_list", settings)
     src, dst, third = _pairs(edges, settings.get("ids", "any"))
@@ -83,7 +84,8 @@ def from_networkx(
     G
         Any networkx graph; of parallel edges the last counts, or what ``on_repeat`` says.
         Properties that the settings name are attributes of its edges and nodes; where one is absent
-        it is missing.
+        it is missing. For semantic records ``type``, ``first`` and ``last`` are such attributes, of
+        all edges; where none has a ``last``, types and times are 0.
     weight
         Edge attribute to take as weight, for records that have weights.
     **settings
@@ -101,6 +103,7 @@ def from_networkx(
     if _takes_weights(settings):
         values = _numbers([row[2] for row in rows])
     own = _attributes((data for _, _, data in G.edges(data=True)), settings.get("properties"))
+    own |= _types_and_times(G, settings)
     of_vertices = _attributes((data for _, data in G.nodes(data=True)), settings.get(_OF_VERTICES))
     if settings["directed"] and not G.is_directed():
         # A self loop is the same in both directions, and would count as one inserted again.
@@ -109,6 +112,25 @@ def from_networkx(
         values = None if values is None else np.concatenate([values, values[back]])
         own = {name: [*each, *(each[row] for row in back)] for name, each in own.items()}
     return _graph(src, dst, values, vertices, settings, own, of_vertices)
+
+
+def _types_and_times(G: "nx.Graph[int]", settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Columns ``type``, ``first`` and ``last`` of all edges; none where no edge has a last time."""
+    if not record_named(settings.get("records", "simple")).has_times:
+        return {}
+    every = [data for _, _, data in G.edges(data=True)]
+    lacking = sum("last" not in each for each in every)
+    if lacking == len(every):
+        return {}
+    if lacking:
+        msg = f"last is absent from {lacking:,} of {len(every):,} edges; give it to all, or to none"
+        raise SettingsError(msg)
+    last = [each["last"] for each in every]
+    return {
+        "type": [each.get("type", 0) for each in every],
+        "first": [each.get("first", each["last"]) for each in every],
+        "last": last,
+    }
 
 
 def from_scipy(
@@ -127,11 +149,15 @@ def from_scipy(
     vertices
         n ids of the rows; without it 0 … n - 1. Every one becomes a vertex.
     **settings
-        Arguments of `DynamicGraph`. With ``directed=False`` both triangles are folded, and where
-        they differ the entry of the lower one counts, whatever ``on_repeat`` is: an entry and the
-        one across the diagonal are one edge.
+        Arguments of `DynamicGraph`. Types and times of semantic records are 0. With
+        ``directed=False`` both triangles are folded, and where they differ the entry of the lower
+        one counts, whatever ``on_repeat`` is: an entry and the one across the diagonal are one
+        edge.
     """
     _refuse_properties("from_scipy", settings)
+    if not hasattr(A, "tocsr"):
+        msg = f"A is a {type(A).__name__}, not a sparse matrix; use scipy.sparse.csr_array(A)"
+        raise SettingsError(msg)
     if A.shape[0] != A.shape[1]:
         msg = f"the matrix is {A.shape[0]} by {A.shape[1]}; give a square one"
         raise SettingsError(msg)
@@ -292,7 +318,11 @@ def _graph(
             graph.insert_vertices(vertices, **of_vertices)
 
     def put_edges() -> None:
-        if src.size:
+        if src.size and "last" in own:
+            columns = {"src": src, "dst": dst, "weight": weight, **own}
+            given = {name: np.array(each) for name, each in columns.items() if each is not None}
+            graph.insert_edges(pa.table(given))
+        elif src.size:
             times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
             graph.insert_edges(src, dst, weight=weight, ts=times, **own)
 
@@ -381,7 +411,11 @@ def _ids(values: Any, cure: str, kind: str) -> Ids:
         array = np.empty(len(values), object)
         array[:] = values
         return unsigned_ids("ids", list(values)) if form_of(kind) == "uint64" else array
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # items of several kinds
+        array = np.empty(len(values), object)
+        array[:] = values
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     is_too_large = array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max

@@ -61,6 +61,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
         return "graphtide's transitivity of a directed graph is another"
     if name == "jaccard_coefficient" and given.arguments["ebunch"] is None:
         return "graphtide takes pairs that are given"
+    if name == "pagerank" and not given.arguments["tol"] > 0:
+        return "graphtide's PageRank ends at a residual of 0, networkx' below it"
     if callable(given.arguments.get("weight")):
         return "graphtide takes weights from an attribute of edges"
     for argument, value in _ONLY.get(name, {}).items():
@@ -72,6 +74,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
 #: A distance to which a weight can be added that makes it infinite; the last bit of the largest
 #: number is larger.
 _LARGE_DISTANCE = 1e290
+#: From here on float64 does not have all integers.
+_LARGE_WHOLE = 2**53
 
 
 @contextmanager
@@ -319,6 +323,12 @@ def single_source_dijkstra_path_length(
     if cutoff is not None:
         is_reached &= ~(found > cutoff)
         is_reached[number] = True
+    if G.weight(weight) is None or G.has_whole_weights:
+        # networkx adds them up as Python's integers.
+        if found[is_reached].max() >= _LARGE_WHOLE:
+            msg = "graphtide's distances are float64, which does not have all so large integers"
+            raise NotImplementedError(msg)
+        found = np.where(is_reached, found, 0).astype(np.int64)
     return _reached(G, found, is_reached)
 
 

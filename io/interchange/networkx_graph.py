@@ -52,18 +52,27 @@ class NodesGraph:
         Whether it keeps weights; else all edges weigh 1.
     has_loops
         Whether nodes have edges to themselves, which an undirected `DynamicGraph` does not keep.
+    has_whole_weights
+        Whether networkx has all weights as integers.
     """
 
     __networkx_backend__ = "graphtide"
 
     def __init__(
-        self, graph: DynamicGraph, nodes: list[Any], *, weighted: bool, has_loops: bool
+        self,
+        graph: DynamicGraph,
+        nodes: list[Any],
+        *,
+        weighted: bool,
+        has_loops: bool,
+        has_whole_weights: bool,
     ) -> None:
         self.graph = graph
         self.nodes = nodes
         self.numbers = {node: number for number, node in enumerate(nodes)}
         self.weighted = weighted
         self.has_loops = has_loops
+        self.has_whole_weights = has_whole_weights
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
@@ -116,6 +125,8 @@ class _Read:
     rows: list[list[Any]]
     #: The weight of each of them, float64; None: edges have none.
     weights: list[array[float]] | None
+    #: Whether all of them are integers.
+    has_wholes: bool = True
 
     @classmethod
     def of(cls, graph: nx.Graph, weight: _Weight) -> _Read:
@@ -127,7 +138,7 @@ class _Read:
             A weight is no number, not a finite one, or none that float64 has.
         """
         rows = [row for _, row in graph.adjacency()]
-        weights = None
+        weights, has_wholes = None, True
         if weight is not None:
             name, default = weight
             given = [[data.get(name, default) for data in row.values()] for row in rows]
@@ -137,7 +148,8 @@ class _Read:
                 msg = f"a weight is no number: {error}"
                 raise NotImplementedError(msg) from error
             _check_exact(_in_one(weights), given)
-        return cls(list(graph), [list(row) for row in rows], weights)
+            has_wholes = all(_WHOLES.issuperset(map(type, row)) for row in given)
+        return cls(list(graph), [list(row) for row in rows], weights, has_wholes)
 
     def row(self, number: int) -> dict[Any, float]:
         """Neighbors of a node, with their weights; 1 where there are none."""
@@ -223,7 +235,11 @@ class _Conversion:
         made.insert_vertices(np.arange(degrees.size))
         made.insert_edges(src, dst, weight=weights)
         self.graph = NodesGraph(
-            made, read.nodes, weighted=weights is not None, has_loops=bool(self._loops)
+            made,
+            read.nodes,
+            weighted=weights is not None,
+            has_loops=bool(self._loops),
+            has_whole_weights=read.has_wholes,
         )
 
     def follows(self, now: _Read) -> bool:
@@ -248,6 +264,7 @@ class _Conversion:
             return False
         graph.numbers.update((now.nodes[number], number) for number in new_numbers)
         graph.nodes, graph.has_loops, self._read = now.nodes, bool(self._loops), now
+        graph.has_whole_weights = now.has_wholes
         if new_numbers:
             graph.graph.insert_vertices(np.array(new_numbers))
         if gone:

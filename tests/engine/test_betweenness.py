@@ -24,6 +24,7 @@ from graphtide.gpu_core.cuda.analytics.centrality import betweenness_centrality 
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.centrality import betweenness_centrality as host_betweenness
 from graphtide.gpu_core.jit import parallel
+from graphtide.gpu_core.table import largest
 from image_engine import ImageEngine, changed_graph
 
 Vector = npt.NDArray[np.int64]
@@ -235,3 +236,11 @@ def test_more_paths_than_float64_can_count(engine: str, layout: str) -> None:
     np.testing.assert_allclose(
         found.betweenness_centrality[others], scale * sums[others], rtol=1e-9, atol=1e-9
     )
+
+
+def test_what_is_no_number_is_not_the_largest() -> None:
+    """Of one source there is none for the vertex that it starts at."""
+    found = DynamicGraph.from_edges([1, 2, 3], [2, 3, 4]).betweenness_centrality(1)
+    values = [value for _, value in found.top(4)]
+    assert np.isnan(values).tolist() == [False, False, False, True]
+    assert largest(np.array([np.nan, 1.0, 3.0, np.nan]), 3).tolist() == [2, 1, 0]

@@ -10,6 +10,8 @@ import scipy.sparse
 
 import graphtide
 from graphtide import (
+    DynamicGraph,
+    GraphtideError,
     PrecisionWarning,
     SettingsError,
     from_edge_list,
@@ -293,3 +295,24 @@ def test_an_absent_attribute_is_told_where_its_type_has_no_missing_value() -> No
     graph[2][3]["a"] = False
     made = from_networkx(graph, properties={"a": "bool"})
     assert made.edges().properties["a"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("unit", [None, "us"])
+def test_types_and_times_of_networkx_are_those_of_the_graph(unit: str | None, directed: bool):
+    graph = DynamicGraph(records="semantic", directed=directed, time_unit=unit)
+    graph.insert_edges([1, 4], [2, 5], weight=[2, 3], type=[3, 0], ts=[100, 120])
+    graph.insert_edges([1], [2], weight=[4], type=[3], ts=[150])
+    copy = graph.to_networkx()
+    assert from_networkx(copy, records="semantic").state_hash() == graph.state_hash()
+    copy.add_edge(7, 8)
+    with pytest.raises(SettingsError, match="last is absent from 1 of 3 edges"):
+        from_networkx(copy, records="semantic")
+
+
+@pytest.mark.parametrize("ids", ["any", "uint64"])
+def test_nodes_of_several_kinds_and_dense_matrices_are_refused(ids: str):
+    with pytest.raises(GraphtideError, match=r"no int64 id|several kinds"):
+        from_networkx(nx.Graph([((0, 1), 5)]), ids=ids)
+    with pytest.raises(SettingsError, match="not a sparse matrix"):
+        from_scipy(np.ones((2, 2)))

@@ -313,6 +313,21 @@ def test_a_path_longer_than_any_float_is_one() -> None:
     assert found == {0: 0, 1: 1e308, 2: math.inf}
 
 
+def test_distances_by_whole_weights_are_whole_or_left_to_networkx() -> None:
+    graph = nx.path_graph(4)
+    found = nx.single_source_dijkstra_path_length(graph, 0, backend="graphtide")
+    assert [type(each) for each in found.values()] == [int] * 4
+    large = nx.Graph()
+    large.add_weighted_edges_from([(0, 1, 2**52 + 1), (1, 2, 2**52 + 1)])
+    with pytest.raises(NotImplementedError):
+        nx.single_source_dijkstra_path_length(large, 0, backend="graphtide")
+
+
+def test_a_pagerank_that_never_ends_is_left_to_networkx() -> None:
+    with pytest.raises(NotImplementedError):
+        nx.pagerank(nx.complete_graph(3), tol=0, backend="graphtide")
+
+
 @pytest.mark.parametrize("given", [{}, {"a": 0}])
 @pytest.mark.parametrize(
     ("name", "error"),

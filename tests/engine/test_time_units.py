@@ -101,6 +101,23 @@ def test_not_a_time_is_refused() -> None:
         semantic().insert_edges([1, 1], [2, 3], ts=times("s", NEW_YEAR, "NaT"))
 
 
+def test_the_integer_that_stands_for_no_time_is_no_time() -> None:
+    none = np.iinfo(np.int64).min
+    graph = DynamicGraph(records="semantic", time_unit="us")
+    with pytest.raises(BatchError, match="counts as no time"):
+        graph.insert_edges([1], [2], ts=[none])
+    plain = DynamicGraph(records="semantic")
+    plain.insert_edges([1], [2], ts=[none])
+    assert plain.edges().properties["last"].tolist() == [none]
+
+
+def test_time_zones_are_known_ones() -> None:
+    for zone in ("Europe/Rome", "UTC", "+02:00"):
+        DynamicGraph(records="semantic", time_unit=f"timestamp[us, tz={zone}]")
+    with pytest.raises(SettingsError, match="has a time zone that is unknown"):
+        DynamicGraph(records="semantic", time_unit="timestamp[us, tz=Mars]")
+
+
 def test_one_time_for_all_rows_and_batches_made_by_hand() -> None:
     graph = semantic()
     graph.insert_edges([1, 2], [2, 3], ts=np.datetime64(NEW_YEAR, "us"))

@@ -52,7 +52,7 @@ class MaintainedRanks(ABC):
             msg = f"alpha={alpha} cannot be maintained; it must be from 0 to below 1"
             raise SettingsError(msg)
         if not 0 < tol < math.inf:
-            msg = f"tol={tol} cannot be maintained; it must be above 0"
+            msg = f"tol={tol} cannot be maintained; it must be above 0, and finite"
             raise SettingsError(msg)
         self.alpha, self.tol, self.max_iter = float(alpha), float(tol), int(max_iter)
 
