@@ -279,8 +279,8 @@ class ChangingGraph(MaintainingGraph):
         """The batch with times in the graph's unit, and ids that are its keys of them."""
         if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
             batch = batch.in_time_unit(str(self._time_unit), "the graph's times are")
-        has_unit = batch.put_last is not None and self._time_unit not in (None, INTEGERS)
-        if has_unit and (batch.put_last == NAT).any():
+        last = batch.put_last if self._time_unit not in (None, INTEGERS) else None
+        if last is not None and (last == NAT).any():
             msg = f"ts {NAT} counts as no time in a graph whose times are {self._time_unit}"
             raise BatchError(msg)
         if self._values is None and (batch.put_values or batch.put_vertex_values):

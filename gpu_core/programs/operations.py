@@ -1,9 +1,9 @@
 """What a program's functions may call and compute with, in both languages they are written in.
 
 Every expression is of one of three kinds: `FLAG` (bool), `WHOLE` (int64, which wraps around) and
-`REAL` (float64). Names in lower case that are not Python's own, such as ``floor_div``, are defined
+`REAL` (float64). Names in lower case that are not Python's own, such as ``div_whole``, are defined
 for both engines: ``host/analytics/programs/program_operations.py``,
-``cuda/analytics/programs/programs.cuh``.
+``cuda/analytics/programs/program_operations.cuh``.
 
 What Python and C disagree about, or what Python refuses at run time, means here:
 
@@ -13,6 +13,7 @@ What Python and C disagree about, or what Python refuses at run time, means here
 ``int(x)``, ``floor(x)``           of what is no int64 the nearest one, of nan 0
 ``min(a, b)``                      ``b if b < a else a``, as Python has it
 ``sqrt(-1)``, ``log(0)``           nan, -inf
+``copysign(x, nan)``               ``abs(x)``, as processors differ in the sign of a nan
 =================================  ===============================================================
 """
 
@@ -148,6 +149,8 @@ _REAL_FUNCTIONS: Final[dict[Any, str]] = {
     },
 }  # fmt: skip
 _TWO: Final = ("hypot", "atan2", "copysign")
+#: Those that differ from the functions of their name in C and NumPy: what they are called there.
+_OWN: Final = {"copysign": "signed_real"}
 _TESTS: Final[dict[Any, str]] = {
     math.isnan: "is_nan", np.isnan: "is_nan", math.isinf: "is_inf", np.isinf: "is_inf",
     math.isfinite: "is_finite", np.isfinite: "is_finite",
@@ -193,10 +196,11 @@ def called(function: Any, terms: list[Term]) -> Term | None:
     if count != (2 if name in _TWO else 1):
         return None
     reals = [as_kind(term, REAL) for term in terms]
+    c_name, python_name = _OWN.get(name, name), _OWN.get(name, f"math_{name}")
     return Term(
         REAL,
-        f"{name}({', '.join(term.c for term in reals)})",
-        f"math_{name}({', '.join(term.python for term in reals)})",
+        f"{c_name}({', '.join(term.c for term in reals)})",
+        f"{python_name}({', '.join(term.python for term in reals)})",
     )
 
 

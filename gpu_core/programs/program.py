@@ -58,13 +58,13 @@ class Program:
         where it is left out. Functions compute with float64 and int64 throughout.
     wants
         ``wants(value) -> bool``: whether a vertex takes messages; those to others are not looked
-        at. None: all do.
+        at, and others keep their values. None: all do.
     total
         ``total(value) -> number``: its sum over all vertices, passed to ``edge`` and ``vertex`` in
         each superstep, as ``total``. For programs of all vertices.
     all_vertices
         Every vertex sends and takes in each superstep, as long as any is active; of those that are
-        sent nothing the message is ``identity``.
+        sent nothing the message is ``identity``. Those that ``wants`` leaves out only send.
     along
         ``"out"``: messages go to out-neighbors; ``"in"``: to in-neighbors; ``"both"``: to both. On
         undirected graphs all three are the same.

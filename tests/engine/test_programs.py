@@ -165,6 +165,114 @@ def test_what_is_sent_and_taken_superstep_by_superstep(engine: str) -> None:
     assert repr(found) == "<ProgramResult 4 vertices, 0 supersteps>"
 
 
+def lengthened(source_value, weight):
+    return source_value + weight
+
+
+def shortened(old, message):
+    return min(old, message), message < old
+
+
+@pytest.mark.runs
+def test_values_that_stay_infinite_or_nan_change_by_nothing(engine: str) -> None:
+    """A path, of which each superstep reaches one vertex more, and a vertex that stays nan."""
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([0, 1, 2, 3], [1, 2, 3, 4])
+    graph.insert_vertices([9])
+    program = Program(lengthened, "min", shortened, all_vertices=True)
+    values = {0: 0.0, 9: math.nan}
+    for tolerance in (0.0, 0.5, None):
+        found = graph.run_program(
+            program, values, default=math.inf, tolerance=tolerance, max_supersteps=9
+        )
+        assert found.value[:-1].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+        assert math.isnan(found.value[-1])
+        assert (found.supersteps, found.num_active) == (5, 0)
+
+
+def replaced(old, message, superstep):
+    return message if superstep == 0 else old, True
+
+
+#: Types, a value before and after, a tolerance, and whether the change is within it.
+CHANGES: list[tuple[str, float, float, float, bool]] = [
+    ("float64", math.inf, math.inf, 0, True),
+    ("float64", -math.inf, -math.inf, 0, True),
+    ("float64", math.nan, math.nan, 0, True),
+    ("float64", -0.0, 0.0, 0, True),
+    ("float64", 1.0, 3.5, 2.5, True),
+    ("float64", 3.5, 1.0, 2.25, False),
+    ("float64", math.inf, 1.0, 1e300, False),
+    ("float64", 1.0, math.inf, 1e300, False),
+    ("float64", math.inf, -math.inf, 1e300, False),
+    ("float64", math.nan, 1.0, 1e300, False),
+    ("float64", 1.0, math.nan, 1e300, False),
+    ("float64", math.nan, 1.0, math.inf, True),
+    ("float32", math.inf, math.inf, 0, True),
+    ("float32", 1.0, 1.5, 0.25, False),
+    ("int64", 2**60, 2**60, 0, True),
+    ("int64", 2**60, 2**60 + 1, 0, False),
+    ("int64", 2**60 + 1, 2**60, 0, False),
+    ("int64", 2**60, 2**60 + 1, 1, True),
+    # A difference that is no int64.
+    ("int64", -(2**63), 2**63 - 1, 2.0**63, False),
+    ("int64", 2**63 - 1, -(2**63), 2.0**63, False),
+    ("int64", -(2**63), 2**63 - 1, 2.0**64, True),
+    ("int32", -(2**31), 2**31 - 1, 2**32 - 2, False),
+    ("int32", 2**31 - 1, -(2**31), 2**32 - 1, True),
+]
+
+
+@pytest.mark.runs
+def test_a_superstep_that_changes_no_more_than_the_tolerance_is_the_last(engine: str) -> None:
+    """Vertex 3 takes the value that 1 and 2 have; the next superstep changes nothing."""
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 1], [2, 1, 3])
+    programs = {
+        name: Program(sent, "max", replaced, value=name, all_vertices=True)
+        for name in ("float64", "float32", "int64", "int32")
+    }
+    for case in CHANGES:
+        name, before, after, tolerance, is_within = case
+        values = np.array([after, after, before], name)
+        expected = np.full(3, after, name)
+        for most, supersteps in ((1, 1), (5, 1 if is_within else 2)):
+            found = graph.run_program(
+                programs[name], values, tolerance=tolerance, max_supersteps=most
+            )
+            np.testing.assert_array_equal(found.value, expected, err_msg=str(case))
+            assert found.supersteps == supersteps, case
+            is_broken_off = most == 1 and not is_within
+            assert found.num_active == (3 if is_broken_off else 0), case
+
+
+def given_by_all(old, message, total):
+    return message + int(100 * total), old == 0
+
+
+@pytest.mark.runs
+def test_of_all_vertices_those_that_want_no_messages_keep_their_values(engine: str) -> None:
+    """They send all the same, and are part of totals."""
+    graph = DynamicGraph(engine=engine, records="weighted")
+    graph.insert_edges([1, 2, 1], [2, 1, 3], weight=[1, 1, 1])
+    graph.insert_vertices([4])
+    wants = {"wants": lambda value: value < 5, "all_vertices": True}
+    for value in ("float64", "int64"):
+        for edge in (sent, lambda source_value, weight: int(source_value * weight)):
+            program = Program(
+                edge, "sum", given_by_all, value=value, total=lambda value: value, **wants
+            )
+            values = {1: 9, 2: 7, 3: 0, 4: -1}
+            found = graph.run_program(program, values, max_supersteps=1, tolerance=0)
+            # 3 takes the 9 of 1, and 4 the identity.
+            assert found.value.tolist() == [9, 7, 1509, 1500]
+            assert (found.supersteps, found.num_active) == (1, 1)
+            # Now none of them takes any.
+            found = graph.run_program(program, values, tolerance=0)
+            assert found.value.tolist() == [9, 7, 1509, 1500]
+            assert (found.supersteps, found.num_active) == (2, 0)
+
+
 @pytest.mark.runs
 def test_live_graphs_epochs_and_names(engine: str) -> None:
     graph = DynamicGraph(engine=engine, ids="string", directed=False)

@@ -173,3 +173,16 @@ def test_pushes_end_whatever_is_left(outcomes: list[bool]) -> None:
 def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
     known = Pushing(is_near=True, is_further=False, wait=3, pause=64)
     assert Pushing.of_numbers(known.numbers) == known
+
+
+def test_a_checkpoint_of_an_older_graphtide_knows_nothing_of_pushes() -> None:
+    graph = ring()
+    graph.maintain("pagerank", tol=TOL)
+    for _ in changes(graph, np.random.default_rng(5), 3):
+        graph.pagerank(tol=TOL)
+    arrays = graph.checkpoint_arrays()
+    numbers = arrays["rank_numbers"]
+    arrays["rank_numbers"] = np.concatenate([numbers[:7], numbers[-1:]])
+    other = DynamicGraph.from_checkpoint_arrays(arrays, directed=False)
+    assert kept_ranks(other).ranks.pushing == Pushing()
+    assert other.pagerank(tol=TOL).pagerank.tobytes() == graph.pagerank(tol=TOL).pagerank.tobytes()

@@ -149,7 +149,8 @@ def on_device(
     device: Any, function: Written, count: int, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
     c_type = "f64" if first.dtype == np.float64 else "i64"
-    source = f"function-{c_type}.cu"
+    # A device keeps what it has compiled of a name.
+    source = f"function-{hashlib.sha256(function.c.encode()).hexdigest()[:16]}.cu"
     add_text(
         source,
         f"""#include "program_operations.cuh"
@@ -227,3 +228,40 @@ def test_what_python_refuses_has_a_meaning(device: Any) -> None:
     assert by_pair[2**63 - 1, 0][3] == 2, "whole numbers wrap around"
     assert by_pair[-(2**63), 0][3] == 1
     assert by_pair[7, 2**32][5] == 0, "by a product that has become 0"
+
+
+def signs(a, b, superstep):
+    """Of numbers that are nan, by the processor or by the compiler, and of some that are not."""
+    if superstep == 0:
+        return math.copysign(1.5, a * b)
+    if superstep == 1:
+        return math.copysign(-1.5, a - b)
+    if superstep == 2:
+        return math.copysign(1.5, -(a - b))
+    if superstep == 3:
+        return math.copysign(1.5, 0.0 * (1e10 / 0.0))
+    if superstep == 4:
+        return math.copysign(1.5, math.nan) + math.copysign(0.25, -math.nan)
+    if superstep == 5:
+        return math.copysign(1.5, math.copysign(a, -1.0))
+    return math.copysign(-1.5, a)
+
+
+def test_the_sign_of_a_nan_does_not_show(device: Any) -> None:
+    first = np.array([0.0, math.inf, math.nan, -math.nan, -0.0, -2.0, 2.0])
+    second = np.array([math.inf, math.inf, 1.0, 1.0, 3.0, 3.0, 3.0])
+    text = written("edge", signs, {"first": REAL, "second": REAL}, {"result": REAL})
+    expected = [
+        [1.5, 1.5, 1.5, 1.5, -1.5, -1.5, 1.5],
+        [-1.5, 1.5, 1.5, 1.5, -1.5, -1.5, -1.5],
+        [1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5],
+        [1.5] * 7,
+        [1.75] * 7,
+        [-1.5, -1.5, 1.5, 1.5, -1.5, -1.5, -1.5],
+        [1.5, 1.5, 1.5, 1.5, -1.5, -1.5, 1.5],
+    ]
+    for found in (
+        on_host(text, len(expected), first, second),
+        on_device(device, text, len(expected), first, second),
+    ):
+        assert found.tolist() == expected

@@ -90,5 +90,6 @@ class PushTwin(Protocol):
     ) -> tuple[Any, int, Totals] | None:  # fmt: skip
         """Push residuals of earlier ranks by index until they are at most ``tolerance Y``.
 
-        Returns the ranks, the number of rounds, and sums; None where it takes too long.
+        Returns the ranks, which can be waited for (``wait``), the number of rounds, and sums; None
+        where it takes too long.
         """

@@ -156,7 +156,14 @@ class WarmPageRank(MaintainedRanks):
         if found is None:
             return None
         ranks, rounds, totals = found
-        return Ranks(ranks, rounds, *exactness(entries, totals, self.alpha))
+        residual, bound = exactness(entries, totals, self.alpha)
+
+        def error_bound() -> float:
+            # As of steps, whoever asks for it finds the ranks there.
+            ranks.wait()
+            return bound
+
+        return Ranks(ranks, rounds, residual, error_bound)
 
     def settle(self, reader: Reader) -> None:
         """Make steps if the graph has changed, or if an epoch that was to make them has not."""

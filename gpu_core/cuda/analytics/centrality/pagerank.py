@@ -98,6 +98,10 @@ class KeptRanks:
         arrays = self.ranks, self.ids, self.degrees
         return sum(int(each.nbytes) for each in arrays if each is not None)
 
+    def wait(self) -> None:
+        """Wait for the work of the current stream, which makes them."""
+        self._device.synchronize()
+
     def by_index(self) -> Vector:
         """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
         ranks: Vector = np.maximum(self._device.to_locked_host(self.ranks), 0.0)

@@ -65,6 +65,24 @@ __device__ __forceinline__ i64 to_whole(f64 one) {
     return static_cast<i64>(one);
 }
 
+// The number with the sign of another; nan is positive, as processors differ in its sign.
+__device__ __forceinline__ f64 signed_real(f64 one, f64 sign) {
+    return copysign(one, is_nan(sign) ? 0.0 : sign);
+}
+
+// By how much a value has changed: of whole numbers exactly, and then as a float; of others 0 also of
+// inf or nan that stays, inf from nan to a number or back.
+__device__ __forceinline__ f64 change_whole(i64 before, i64 after) {
+    const u64 change = before < after ? static_cast<u64>(after) - static_cast<u64>(before)
+                                      : static_cast<u64>(before) - static_cast<u64>(after);
+    return static_cast<f64>(change);
+}
+__device__ __forceinline__ f64 change_real(f64 before, f64 after) {
+    if (before == after || (is_nan(before) && is_nan(after))) return 0.0;
+    const f64 change = fabs(after - before);
+    return is_nan(change) ? infinity() : change;
+}
+
 // A float as operators store it: of both zeros and of all nans there is one, so that neither the processor
 // nor the order of messages makes a difference to its bits.
 __device__ __forceinline__ f64 stored_real(f64 one) { return is_nan(one) ? not_a_number() : one + 0.0; }

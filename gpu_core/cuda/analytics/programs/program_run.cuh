@@ -110,7 +110,9 @@ __device__ __forceinline__ void end_superstep(const Run& run) {
     }
     state->side ^= 1;
     state->superstep += 1;
-    if (state->size == 0 || state->superstep == run.most || state->changed <= run.tolerance) {
+    // Values that hardly change leave no vertex active.
+    if (state->superstep > 0 && state->changed <= run.tolerance) state->size = state->entries = 0;
+    if (state->size == 0 || state->superstep == run.most) {
         state->mode = ENDED;
     } else {
         state->mode = !run.may_push || state->entries * run.share > run.all_entries ? PULLED : PUSHED;

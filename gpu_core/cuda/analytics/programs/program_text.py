@@ -51,6 +51,8 @@ def text_of(program: Program) -> str:
         combined = Written(f"    return {rule};", "", ("one", "other"), frozenset())
     else:
         combined = program.combined
+    change = "change_real" if wide_value == "f64" else "change_whole"
+    changed = Written(f"    return {change}(before, after);", "", ("before", "after"), frozenset())
     pieces = [
         '#include "program_operations.cuh"',
         "",
@@ -66,6 +68,7 @@ def text_of(program: Program) -> str:
         function_text("vertex_of", "Changed", program.vertex, (wide_value, wide)),
         function_text("wants_value", "bool", program.wants or _ALWAYS, (wide_value,), {}),
         function_text("total_of", "f64", program.total or _NOTHING, (wide_value,)),
+        function_text("change_of", "f64", changed, (wide_value, wide_value), {}),
         function_text("combined_of", wide, combined, (wide, wide), {}),
         "__device__ __forceinline__ Message both(Message one, Message other) {",
         "    return static_cast<Message>(combined_of(one, other));",

@@ -31,6 +31,10 @@ __device__ __forceinline__ f64 total_of(f64 v_value, i64, i64, i64, f64) {
     return 0.0;
 }
 
+__device__ __forceinline__ f64 change_of(f64 before, f64 after) {
+    return change_real(before, after);
+}
+
 __device__ __forceinline__ f64 combined_of(f64 one, f64 other) {
     return other < one || other != other ? other : one;
 }

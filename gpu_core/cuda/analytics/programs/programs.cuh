@@ -5,7 +5,8 @@
 // Host twin   gpu_core/host/analytics/programs/programs.py: the same values, bit for bit
 //
 // Needs       Value, Message   f64, f32, i64 or i32
-//             edge_of, vertex_of, wants_value, total_of, both, neutral, identity   the functions
+//             edge_of, vertex_of, wants_value, total_of, change_of, both, neutral, identity
+//                              the functions
 //             WEIGHTED, OF_ALL, STOPS, IS_SUM_OF_WHOLES                           constexpr bool
 //             SHORT_ROW, PIECE                                                    constexpr u32
 //
@@ -22,7 +23,7 @@
 // Begin: count those that send first, and choose how.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      state    0 before, but for `changed`
+// Writes      state    0 before
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run run) {
     const u64 vertex = thread_of_grid();
     const bool is_active = vertex < run.count && run.active[vertex];
@@ -281,10 +282,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run r
             const Value old = run.values[vertex];
             Value made = old;
             degree = run.degrees[vertex];
-            if ((is_sent || OF_ALL) && is_there) {
+            // Who was sent anything wants messages; of the others, those that do take `identity()`.
+            if ((is_sent || (OF_ALL && wants_value(old))) && is_there) {
                 const Message message = is_sent ? run.combined[vertex] : identity();
                 is_active = take(run, vertex, old, message, degree, context, made);
-                change += fabs(static_cast<f64>(made) - static_cast<f64>(old));
+                change += change_of(old, made);
             }
             if (run.totals && is_there) {
                 total += total_of(made, degree, context.superstep + 1, context.num_vertices, 0.0);

@@ -10,7 +10,6 @@ launches a superstep. Launches that find another mode chosen end at once, and th
 next group.
 """
 
-import math
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Final
@@ -19,7 +18,7 @@ import numpy as np
 
 from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
-from ...device.declarations import constant, structure, word_of, words_of
+from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...memory.scratch import DeviceScratch
@@ -125,7 +124,6 @@ class _Run:
         has = zeros(scratch, count, np.uint32)
         self._sent = None if program.looks_at_weights else scratch.take(count, program.message)
         self._state = zeros(scratch, words_of(_STATE), np.uint64)
-        self._state[word_of(_STATE, "changed") :][:1].view(np.float64).fill(math.inf)
         items = queue_items(out)
         queues = scratch.take(2 * len(row_pairs) * items, np.uint64)
         receivers = scratch.take(count, np.uint32)

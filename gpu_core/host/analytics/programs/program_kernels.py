@@ -9,7 +9,7 @@ rewritten. What calls the kernels: `programs.py`.
 import numpy as np
 
 from graphtide.gpu_core.host.analytics.programs.program_arrays import Now
-from graphtide.gpu_core.host.analytics.programs.program_operations import least_real
+from graphtide.gpu_core.host.analytics.programs.program_operations import change_real, least_real
 from graphtide.gpu_core.jit.compile import compiled, inlined
 
 _VALUE = np.float64
@@ -44,6 +44,10 @@ def _wants(v_value):
 @inlined
 def _total(v_value, _degree, _superstep, _num_vertices, _total):
     return 0.0
+
+@inlined
+def _change(before, after):
+    return change_real(before, after)
 
 # -- its kernels --
 # fmt: on
@@ -269,16 +273,17 @@ def take(low, high, vertices, present, now, inbox, changes):
         lanes[:] = 0.0
         for target in range(block * _BLOCK, min((block + 1) * _BLOCK, values.size)):
             active[target] = False
-            if not (has[target] or _OF_ALL) or not present[target]:
+            # Who was sent anything wants messages; of the others, those that do take `_IDENTITY`.
+            if not (has[target] or (_OF_ALL and taken(values[target]))) or not present[target]:
                 continue
             message = combined[target] if has[target] else _IDENTITY
             has[target] = False
-            before = np.float64(values[target])
+            before = values[target]
             if changed(values, target, message, degrees[target], now):
                 active[target] = True
                 size += 1
                 entries += degrees[target]
-            lanes[target % _LANES] += abs(np.float64(values[target]) - before)
+            lanes[target % _LANES] += _change(_WIDE_VALUE(before), _WIDE_VALUE(values[target]))
         if changes.size > 0:
             changes[block] = sum_of(lanes)
     return size, entries

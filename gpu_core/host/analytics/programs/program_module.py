@@ -95,12 +95,15 @@ def header_of(program: Program) -> str:
         combined = Written("", f"    return {rule}", ("one", "other"), frozenset())
     else:
         combined = program.combined
+    change = "change_real" if wide_value == "float64" else "change_whole"
+    changed = Written("", f"    return {change}(before, after)", ("before", "after"), frozenset())
     functions = [
         function_text("_edge", program.edge, 2),
         function_text("_vertex", program.vertex, 2),
         function_text("_combine", combined, 2, ()),
         function_text("_wants", program.wants or _ALWAYS, 1, ()),
         function_text("_total", program.total or _NOTHING, 1),
+        function_text("_change", changed, 2, ()),
     ]
     return "\n".join(
         [
@@ -119,10 +122,11 @@ def header_of(program: Program) -> str:
 
 
 def imports_of(functions: Iterable[str]) -> list[str]:
-    """Lines that import what the texts of functions call."""
+    """The line that imports what the texts of functions call; none where they call nothing."""
     there, known = program_operations.__name__, vars(program_operations).keys()
     words = set(re.findall(r"\w+", "".join(functions))) - {"inlined"}
-    return [f"from {there} import {name}" for name in sorted(words & known)]
+    names = sorted(words & known)
+    return [f"from {there} import {', '.join(names)}"] if names else []
 
 
 #: Functions that a program does without.

@@ -110,6 +110,29 @@ def absolute(number):
 
 
 @inlined
+def signed_real(number, sign):
+    """The number with the sign of another; nan is positive, as processors differ in its sign."""
+    return np.copysign(number, 0.0 if sign != sign else sign)
+
+
+@inlined
+def change_whole(before, after):
+    """By how much a value has changed: exactly, and then as a float."""
+    if before < after:
+        return np.float64(np.uint64(after) - np.uint64(before))
+    return np.float64(np.uint64(before) - np.uint64(after))
+
+
+@inlined
+def change_real(before, after):
+    """The same of floats: 0 also of inf or nan that stays, inf from nan to a number or back."""
+    if before == after or (before != before and after != after):
+        return 0.0
+    change = np.fabs(after - before)
+    return np.inf if change != change else change
+
+
+@inlined
 def stored_real(number):
     """A float as operators store it: of both zeros and of all nans there is one.
 
@@ -146,4 +169,3 @@ math_tanh = np.tanh
 math_atan = np.arctan
 math_atan2 = np.arctan2
 math_hypot = np.hypot
-math_copysign = np.copysign

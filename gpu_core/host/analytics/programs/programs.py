@@ -14,7 +14,6 @@ Not here: the kernels (`program_kernels.py`), what a superstep is (`programs/pro
 arguments, and the order in which messages are combined (`programs/run.py`).
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -81,9 +80,8 @@ class _Run:
         self._sent = np.empty(0 if program.looks_at_weights else count, program.message)
         self._superstep = 0
         self._pulled = 0
-        #: Sum of the changes of the last superstep, where a tolerance is given.
-        self._changed = math.inf
         blocks = -(-count // BLOCK)
+        #: By how much a superstep changes the values of each block, where a tolerance is given.
         self._changes = np.empty(blocks if task.tolerance >= 0 else 0)
         self._totals = np.empty(blocks if program.total else 0)
 
@@ -94,7 +92,7 @@ class _Run:
         if program.rule == "any" or program.wants:
             share = EASY_PULL_SHARE
         most = -1 if task.max_supersteps is None else task.max_supersteps
-        while size and self._superstep != most and self._changed > task.tolerance:
+        while size and self._superstep != most:
             if not task.may_push or (task.may_pull and entries * share > self._entries):
                 size, entries = self._pull()
             else:
@@ -141,10 +139,11 @@ class _Run:
             kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
             serial_items=_SERIAL_BLOCKS,
         )  # fmt: skip
-        if self._changes.size:
-            self._changed = kernels.add_blocks(self._changes)
         self._superstep += 1
         self._pulled += 1
+        if self._changes.size and kernels.add_blocks(self._changes) <= self._task.tolerance:
+            # Values that hardly change leave no vertex active.
+            return 0, 0
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
 
 
