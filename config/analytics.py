@@ -49,7 +49,10 @@ def with_names(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[s
     properties = dict(schema["properties"])
     for name, kind in _named(settings["analytics"]):
         if name in properties:
-            msg = f"analytics: {name}={kind} has a name that is taken; give the result another one"
+            # In quotes it is the user's word, which no command turns into one of its options.
+            msg = (
+                f"analytics: '{name}={kind}' has a name that is taken; give the result another one"
+            )
             raise SettingsError(msg)
         properties[name] = _section(ANALYTICS[kind])
     return {**schema, "properties": properties}

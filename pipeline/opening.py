@@ -12,6 +12,7 @@ from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.log_paths import reads
 from ..io.log.operations import Operations
 from ..io.log.order.ordered_rows import RowOrder, row_order
+from ..io.log.partitions import hidden_note
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import LogFile, LogListing, UpdateLog
 from ..io.state.batch_summary import drop_summary_from
@@ -71,6 +72,7 @@ def open_files(
         found = listing.files
         moved = kept is not None and kept.log_address != address
         notes = [f"left out: {reason}" for reason in listing.left_out.values()]
+        notes += [hidden_note(key) for key in sorted(listing.hidden)]
         newest = newest_checkpoint(directory, notes)
         if newest is not None:
             newest.check_plan(before)
@@ -103,15 +105,23 @@ def open_files(
         files.notes += notes
         files.notes += files.results.computed_otherwise()
         if kept is not None and moved:
-            was = address_text(kept.log_address)
-            files.notes.append(f"the log has moved from {was}; its planned files are the same")
+            files.notes.append(_address_note(kept.log_address, address))
         yield files
+
+
+def _address_note(was: Address, now: Address) -> str:
+    """Sentence on a log that has the planned files, but not the addresses that it had."""
+    before, after = ((each,) if isinstance(each, str) else each for each in (was, now))
+    added = after[len(before) :]
+    if added and after[: len(before)] == before:
+        return f"the log now goes on with {address_text(added)}"
+    return f"the log has moved from {address_text(was)}; its planned files are the same"
 
 
 def _refuse_state_in_log(directory: StateDirectory, address: Address) -> None:
     """Refuse a state whose files the log would have: results and checkpoints are Parquet, too."""
     for each in [address] if isinstance(address, str) else address:
-        if reads(each, directory.path):
+        if reads(each, str(directory.path.resolve())):
             msg = (
                 f"state {directory.path} is in the log {each}, which reads all that is there; give "
                 f"a folder beside it as --state"

@@ -117,7 +117,7 @@ class RunResults:
                 if not facts.is_like(analysis.facts):
                     was, now = facts.distinction_from(analysis.facts)
                     notes.append(
-                        f"{name} was computed {was} up to batch {batch_id}; this run computes it "
+                        f"{name} was computed {was} after batch {batch_id}; this run computes it "
                         f"{now}"
                     )
                     break

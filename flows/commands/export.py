@@ -21,6 +21,7 @@ from ...pipeline.replay import PastGraphs
 from ..library import result_after
 from ..printing.activity import Activity
 from ..printing.text import amount
+from .output_files import refuse_outputs_in_state
 
 
 def export_graph(
@@ -36,6 +37,7 @@ def export_graph(
     ``results``: name of a result, and the file that it is written to.
     """
     check_files(edges, vertices)
+    refuse_outputs_in_state(state, edges, vertices, *(file for _, file in results))
     for name, file in results:
         with Activity("reading the result …"):
             batch_id, result = result_after(StateDirectory(state), name, at)

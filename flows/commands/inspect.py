@@ -16,6 +16,7 @@ from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
 from ...io.log.log_order import unordered_note
 from ...io.log.operations import Operations
+from ...io.log.partitions import hidden_note
 from ...io.log.update_log import UpdateLog
 from ...pipeline.monitoring.needs import Need, sizes_to_come
 from ..printing.text import TIED, amount, line
@@ -173,6 +174,8 @@ def _partition_lines(files: Sequence[FileFacts]) -> Iterator[str]:
         ends = there[0] if there[0] == there[-1] else f"{there[0]}{TIED}… {there[-1]}"
         count = counted(len(set(there)), "value")
         yield line("partition", f"{key}: {count}, {ends}")
+    for key in sorted({key for file in files for key in file.hidden_partitions}):
+        yield line("note", hidden_note(_tied(key)))
 
 
 def _table(files: Sequence[FileFacts]) -> Iterator[str]:

@@ -16,11 +16,13 @@ from ...gpu_core.errors import PathNotFoundError, VertexNotFoundError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.table import Table, TableRows
+from ...io.state.results import Result
 from ..library import OpenState, open_state
 from ..printing.activity import Activity
 from ..printing.summary import graph_text
 from ..printing.text import TIED, json_text, line, table_lines, value_text
 from .query_syntax import Question, read_question
+from .ranking import finite_rows, left_out_text, ranked_column
 
 #: Vertices of a list that people are shown.
 _SHOWN = 200
@@ -126,11 +128,15 @@ def _path(opened: OpenState, question: Question) -> Answer:
 
 def _top(opened: OpenState, question: Question) -> Answer:
     result, is_computed = _result(opened, question.result)
+    left_out = 0
+    if isinstance(result, Result) and result.measures:
+        result, left_out = finite_rows(result, ranked_column(result, None))
     rows = result.top(question.count)
     ranked = {name: column.tolist() for name, column in rows.columns.items()}
     return {
         "result": question.result,
         "is_computed": is_computed,
+        "left_out": left_out,
         "rows": [dict(zip(ranked, row, strict=True)) for row in zip(*ranked.values(), strict=True)],
     }
 
@@ -224,6 +230,8 @@ def _path_lines(answer: Answer) -> Iterator[str]:
 def _top_lines(answer: Answer) -> Iterator[str]:
     if answer["is_computed"]:
         yield line("note", "no run wrote this result; it is computed now")
+    if answer["left_out"]:
+        yield line("left out", left_out_text(answer["left_out"]))
     if not answer["rows"]:
         yield line(answer["result"], "no rows")
         return

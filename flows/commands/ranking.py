@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
-from ...gpu_core.table import largest
+from ...gpu_core.table import Table, TableRows, largest
 from ...io.file_systems import new_file_at
 from ...io.interchange.difference_table import check_ending
 from ...io.interchange.edge_table import table_of
@@ -22,6 +22,7 @@ from ...io.state.results import Result, ResultFacts
 from ..library import result_after
 from ..printing.activity import Activity
 from ..printing.text import json_text, line, table_lines
+from .output_files import refuse_outputs_in_state
 
 #: Rows of a table.
 Row = dict[str, Any]
@@ -41,21 +42,48 @@ def show_top(
     """Print the vertices with the largest values of a result, after a batch or the newest."""
     with Activity("reading the result …"):
         batch_id, result = result_after(StateDirectory(state), name, at)
-        rows = _rows(result.top(count, _column(result, by)).columns)
+        column = ranked_column(result, by)
+        found, left_out = finite_rows(result, column)
+        rows = _rows(found.top(count, column).columns)
     if as_json:
-        click.echo(json_text({"result": name, "batch": batch_id, "rows": rows}))
+        values = {"result": name, "batch": batch_id, "left_out": left_out, "rows": rows}
+        click.echo(json_text(values))
         return
     click.echo(line(name, f"after batch {batch_id:,}, {counted(len(result), 'vertex')}"))
+    if left_out:
+        click.echo(line("left out", left_out_text(left_out)))
     for text in table_lines(rows):
         click.echo(text)
+
+
+def finite_rows(table: Table, column: str) -> tuple[Table, int]:
+    """The rows whose value in a column is a finite number, and how many others there are.
+
+    A vertex that no path leads to is at an infinite distance: it has no place among the others.
+    """
+    is_finite = np.isfinite(table[column])
+    left_out = int(is_finite.size - np.count_nonzero(is_finite))
+    if not left_out:
+        return table, 0
+    columns = {name: values[is_finite] for name, values in table.columns.items()}
+    return TableRows(columns, column), left_out
+
+
+def left_out_text(count: int) -> str:
+    """Text on vertices that are not ranked."""
+    return f"{counted(count, 'vertex')} without a finite value"
 
 
 def show_rise_and_fall(
     state: str, name: str, first: int, last: int, count: int, *, by: str | None, output: str | None
 ) -> None:
-    """Print who rose and who fell between two batches, and who came and went; write all of it."""
+    """Print who rose and who fell between two batches, and who came and went; write all of it.
+
+    All but vertices without a finite value in a batch in which they are: these are counted.
+    """
     if output is not None:
         check_ending(output)
+        refuse_outputs_in_state(state, output)
     directory = StateDirectory(state)
     with Activity("reading the results …"):
         before, after = (result_after(directory, name, each)[1] for each in (first, last))
@@ -65,12 +93,14 @@ def show_rise_and_fall(
             kinds = computed.format(f"of {was.kind}", f"of {now.kind}")
             msg = f"{name} is {kinds}; take two batches that have it of one analytic"
             raise SettingsError(msg)
-        column = _column(after, by)
-        table = rise_and_fall(before, after, column)
+        column = ranked_column(after, by)
+        table, left_out = rise_and_fall(before, after, column)
     rose, fell = (int(np.count_nonzero(sign * table["change"] > 0)) for sign in (1, -1))
     came, went = (int(np.isnan(table[each]).sum()) for each in ("before", "after"))
     moved = f"{rose:,} rose, {fell:,} fell, {came:,} came, {went:,} went"
     click.echo(line(name, f"{column} after batch {last:,} beside batch {first:,}: {moved}"))
+    if left_out:
+        click.echo(line("left out", f"{left_out_text(left_out)} after one of the batches"))
     if not was.is_like(now):
         click.echo(line("note", f"computed {computed.format(*was.distinction_from(now))}"))
     groups = {
@@ -95,15 +125,17 @@ def show_rise_and_fall(
         click.echo(line("output", output, wrap=False))
 
 
-def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.ndarray]:
+def rise_and_fall(before: Result, after: Result, column: str) -> tuple[dict[str, np.ndarray], int]:
     """Compare a column of a result after two batches.
 
     Returns
     -------
-    dict
+    table : dict
         Columns of one row for each vertex that is in either: ``vertex``; float64 ``before``,
         ``after`` and their difference ``change``, NaN where the vertex was not there; and
-        ``place_before``, ``place_after``, int64 from 1 for the largest value on, 0 likewise.
+        ``place_before``, ``place_after``, int64 from 1 for the largest finite value on, 0 likewise.
+    left_out : int
+        Vertices that have no row, as their value is not finite in a batch in which they are.
     """
     old, new = before["vertex"], after["vertex"]
     is_kept = is_among(new, old)
@@ -112,8 +144,10 @@ def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.nd
     gone = np.flatnonzero(~is_among(old, new))
     table: dict[str, np.ndarray] = {"vertex": vertices}
     for side, values in (("before", before[column]), ("after", after[column])):
-        ranks = np.empty(values.size, np.int64)
-        ranks[largest(values, values.size)] = np.arange(1, values.size + 1)
+        finite = np.flatnonzero(np.isfinite(values))
+        # 0 of those that have no place; their rows are left out below.
+        ranks = np.zeros(values.size, np.int64)
+        ranks[finite[largest(values[finite], finite.size)]] = np.arange(1, finite.size + 1)
         for title, found, missing in ((side, values, np.nan), (f"place_{side}", ranks, 0)):
             row = np.full(vertices.size, missing, np.int64 if missing == 0 else np.float64)
             if side == "after":
@@ -123,16 +157,21 @@ def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.nd
                 row[: new.size][is_kept] = found[kept_before]
                 row[new.size :] = found[gone]
             table[title] = row
-    # Of two infinite distances the difference is no number.
-    with np.errstate(invalid="ignore"):
-        change = table["after"] - table["before"]
+    is_shown = np.ones(vertices.size, bool)
+    is_shown[: new.size] &= np.isfinite(after[column])
+    is_shown[: new.size][is_kept] &= np.isfinite(before[column][kept_before])
+    is_shown[new.size :] &= np.isfinite(before[column][gone])
+    left_out = int(is_shown.size - np.count_nonzero(is_shown))
+    table = {name: values[is_shown] for name, values in table.items()}
+    change = table["after"] - table["before"]
     names = ("vertex", "before", "after", "place_before", "place_after")
-    return {name: table[name] for name in names[:3]} | {
+    shown = {name: table[name] for name in names[:3]} | {
         "change": change, **{name: table[name] for name in names[3:]}
     }  # fmt: skip
+    return shown, left_out
 
 
-def _column(result: Result, by: str | None) -> str:
+def ranked_column(result: Result, by: str | None) -> str:
     """The column that a result is ranked by: the one asked for, or the one that it is about."""
     names = [name for name in result.columns if name != "vertex"]
     measures = result.measures

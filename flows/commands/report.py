@@ -37,6 +37,7 @@ from ...io.state.results import result_files
 from ..plots import matplotlib_for
 from ..printing.summary import FATES, failure_texts, graph_text, result_summaries
 from ..printing.text import amount, duration, line, rate
+from .output_files import refuse_outputs_in_state
 from .report_plots import Plot, Values, svg_of
 from .status import CHECKED_BYTES, Status, handover_text, unchecked_text
 
@@ -91,10 +92,11 @@ def write_report(state: str, output: str) -> None:
     Raises
     ------
     SettingsError
-        matplotlib is not installed.
+        matplotlib is not installed, or the file would be one of the state or of its log.
     StateError
         There is no state, its plan is damaged, or the file cannot be written.
     """
+    refuse_outputs_in_state(state, output)
     matplotlib_for("a report")
     text = Report(Status(StateDirectory(state))).html()
     with new_file_at(output) as temporary:

@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,21 @@ def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
         if not (as_json or is_screen):
             click.echo()
         time.sleep(_WATCH_SECONDS)
+
+
+@dataclass
+class _Alike:
+    """Results of one name, one after the other, that were computed with the same parameters."""
+
+    facts: ResultFacts
+    #: Batches after which the first and the last of them are.
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return f"after batch {self.last}"
+        return f"after batches {self.first} to {self.last}"
 
 
 class Status:
@@ -181,8 +198,7 @@ class Status:
         for path in missing_summaries(self.state):
             self.notes.append(f"{path} is missing; it is not needed to go on")
         left = CHECKED_BYTES
-        #: Name -> what the newest result says of itself; none once an older one was reported.
-        newest: dict[str, ResultFacts | None] = {}
+        alike: dict[str, list[_Alike]] = {}
         for batch_id in reversed(ids):
             files = result_files(self.state, batch_id).values()
             left -= sum(path.stat().st_size for path in files)
@@ -199,14 +215,15 @@ class Status:
                     cure = f"remove it, and {self._cure(batch_id)}"
                     self.notes.append(f"{path} is damaged ({fault}); {cure}")
                     continue
-                facts = result_facts(path)
-                like = newest.setdefault(path.stem, facts)
-                if like is not None and not facts.is_like(like):
-                    was, now = facts.distinction_from(like)
-                    self.notes.append(
-                        f"{path.stem} was computed {was} up to batch {batch_id}, and {now} after it"
-                    )
-                    newest[path.stem] = None
+                facts, groups = result_facts(path), alike.setdefault(path.stem, [])
+                if groups and facts.is_like(groups[-1].facts):
+                    groups[-1].first = batch_id
+                else:
+                    groups.append(_Alike(facts, batch_id, batch_id))
+        for name, groups in alike.items():
+            for later, earlier in pairwise(groups):
+                was, now = earlier.facts.distinction_from(later.facts)
+                self.notes.append(f"{name} was computed {was} {earlier}, and {now} {later}")
 
     def _look_at_changes(self, batches: Iterable[int]) -> None:
         """Find changes that are damaged, the newest first."""

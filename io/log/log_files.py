@@ -68,6 +68,8 @@ class PartitionedFile:
     def __init__(self, file: LogFileReader, values: Mapping[str, pa.Scalar]) -> None:
         self._file = file
         self._values = {key: each for key, each in values.items() if key not in file.schema.names}
+        #: Columns in the path that are not taken, as the file has columns of their names.
+        self.hidden = frozenset(values) - self._values.keys()
         self.form, self.size, self.rows, self.index = file.form, file.size, file.rows, file.index
         self.schema = pa.schema(
             [*file.schema, *((key, each.type) for key, each in self._values.items())]
@@ -91,7 +93,8 @@ class PartitionedFile:
     def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
         """Read columns of a run of rows."""
         own = [name for name in names if name not in self._values]
-        found = self._file.read(own, first_row, rows)
+        # A table of no columns would have no rows.
+        found = self._file.read(own or self._plain_column(), first_row, rows)
         columns = {
             name: pa.repeat(self._values[name], found.table.num_rows)
             if name in self._values
@@ -99,6 +102,12 @@ class PartitionedFile:
             for name in names
         }
         return replace(found, table=pa.table(columns))
+
+    def _plain_column(self) -> list[str]:
+        """The first column of the file that can be read by its name, if there is one."""
+        schema = self._file.schema
+        once = [field for field in schema if schema.names.count(field.name) == 1]
+        return [field.name for field in once if not pa.types.is_nested(field.type)][:1]
 
     def bounds(
         self, names: Sequence[str], first_row: int, rows: int
@@ -108,6 +117,11 @@ class PartitionedFile:
             None if name in self._values else self._file.bounds([name], first_row, rows)[0]
             for name in names
         ]
+
+
+def hidden_partitions(file: LogFileReader) -> frozenset[str]:
+    """Columns in the path of an open file that are not taken, see `PartitionedFile.hidden`."""
+    return file.hidden if isinstance(file, PartitionedFile) else frozenset()
 
 
 @contextmanager

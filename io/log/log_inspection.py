@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..tables.table_files import TableFile
-from .log_files import LogFileReader
+from .log_files import LogFileReader, hidden_partitions
 from .log_paths import LogPath
 from .operations import Operations
 from .schema import OP_BYTES
@@ -49,6 +49,8 @@ class FileFacts:
     change: str | None = None
     #: Names of links to it, by which it is not read once more.
     links: tuple[str, ...] = ()
+    #: Columns in its path that are not taken, as it has columns of their names.
+    hidden_partitions: tuple[str, ...] = ()
 
 
 def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
@@ -97,6 +99,7 @@ def _facts(path: LogPath, file: LogFileReader, op: str, ts: str, words: Operatio
         version=of_table.version if of_table else None,
         change=of_table.change if of_table else None,
         links=path.links,
+        hidden_partitions=tuple(sorted(hidden_partitions(file))),
     )
 
 

@@ -21,8 +21,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
+
+from fsspec.utils import glob_translate
 
 from ...gpu_core.errors import UpdateLogError
 from ...gpu_core.printable import printable
@@ -32,6 +33,7 @@ from ..file_systems import (
     as_storage_errors,
     file_system_of,
     is_local,
+    is_local_address,
     one_look,
     reach,
 )
@@ -169,12 +171,52 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
     return LogPath(name, shown, filesystem, _joined(base, within), change)
 
 
-def reads(address: str, path: Path) -> bool:
-    """Whether a log at an absolute address, if that is a folder, takes a local path for its own."""
-    location = path.resolve()
-    if not location.is_relative_to(address):
+def reads(address: str, other: str) -> bool:
+    """Whether a log at an absolute address takes what is at another one for its own, or would.
+
+    Where ``other`` is a link, what is asked is about its own place.
+    """
+    if is_local_address(address) != is_local_address(other):
         return False
-    return not any(map(_is_ignored, location.relative_to(address).parts))
+    try:
+        filesystem, path = file_system_of(other)
+        location = _location(address)
+    except (OSError, UpdateLogError):
+        # What cannot be reached is not read; who uses it says so.
+        return False
+    if type(filesystem) is not type(location.filesystem):
+        return False
+    if is_local(filesystem):
+        folder, name = os.path.split(path)
+        path = os.path.join(os.path.realpath(folder), name)
+    root = location.root
+    if _is_pattern(location.filesystem, root):
+        pattern = re.compile(glob_translate(root))
+        parts = path.split("/")
+        tops = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        if not any(map(pattern.match, tops)):
+            return False
+        root = _base(root)
+    root = root.rstrip("/")
+    if path == root:
+        return True
+    within = path.removeprefix(f"{root}/")
+    return within != path and not any(map(_is_ignored, within.split("/")))
+
+
+def holds(address: str, file: str) -> bool:
+    """Whether a file on this machine is one of a log at an absolute address, under any name.
+
+    By a link in the log, or one to it, a file has several.
+    """
+    if not is_local_address(address):
+        return False
+    try:
+        found = os.stat(file)
+        return any(os.path.samestat(found, os.stat(each.path)) for each in list_log([address]))
+    except (OSError, UpdateLogError):
+        # There is no such file, or no log any more.
+        return False
 
 
 def order_key(name: str) -> tuple[object, ...]:

@@ -42,6 +42,11 @@ def is_partition(folder: str) -> bool:
     return bool(key and equals)
 
 
+def hidden_note(key: str) -> str:
+    """Sentence on a partition that files have a column of, too."""
+    return f"partition {key}: files have a column of that name, which is taken instead"
+
+
 def partition_values(
     partitions: Mapping[str, str | None],
     columns: Mapping[str, str],

@@ -57,7 +57,7 @@ _TYPES_OF_NULLS = {
 #: What to do about a column of a type without a meaning, likewise.
 _CURES = {
     "op": "write 1 and -1, or insert and delete",
-    "weight": "write weights as numbers",
+    "weight": "write weights as float64, or as integers",
     "type": "write types as int32",
     "ts": "write times as timestamps, dates or int64",
 }
@@ -133,7 +133,8 @@ def check_schema(
     Raises
     ------
     UnusableFileError
-        A column is missing, is there twice, or has a type without a meaning.
+        A column is missing, is there twice, or has a type without a meaning; or it would be read if
+        its name were in small letters.
     """
     names = {canonical: columns.get(canonical, canonical) for canonical in (*CANONICAL, *own)}
     _check_presence(schema, columns, names, records, file)
@@ -150,12 +151,17 @@ def check_schema(
             if canonical == "ts" and not pa.types.is_null(kind):
                 time_unit = str(time_unit_of(kind))
     known = set(names.values())
+    not_read = tuple(name for name in schema.names if name not in known)
+    lacking = [
+        canonical for canonical in needed_columns(records, on_repeat) if canonical not in there
+    ]
+    _refuse_misspelled(lacking, not_read, file)
     return LogSchema(
         present=tuple(name for name in there if name in needed),
         time_unit=time_unit,
         id_types=(_id_type(schema.field(names["src"])), _id_type(schema.field(names["dst"]))),
         not_kept=tuple(name for name in there if name not in kept),
-        not_read=tuple(name for name in schema.names if name not in known),
+        not_read=not_read,
     )
 
 
@@ -220,9 +226,31 @@ def _mapping_of(there: Collection[str], names: Mapping[str, str], required: Sequ
         if names[canonical] in there:
             continue
         likely = [name for name in there if name.strip().lower() in NAMES[canonical]]
-        name = shlex.quote(likely[0]) if len(likely) == 1 else "NAME"
-        flags.append(f"--set columns.{canonical}={name}")
+        flags.append(_flag_of(canonical, likely[0] if len(likely) == 1 else "NAME"))
     return " ".join(flags)
+
+
+def _flag_of(canonical: str, name: str) -> str:
+    """Flag that maps a column, as a shell takes it."""
+    # A value is read as YAML, which drops blanks around it that are in no quotes.
+    value = name if name == name.strip() else f'"{name}"'
+    return f"--set {shlex.quote(f'columns.{canonical}={value}')}"
+
+
+def _refuse_misspelled(lacking: Sequence[str], not_read: Sequence[str], file: str) -> None:
+    """Refuse a column that is read by no name, but would be in small letters without blanks.
+
+    A log does without these columns, so that it would be taken for another one without a word:
+    where an ``Op`` is not read, deletes are inserts.
+    """
+    for canonical in lacking:
+        for name in not_read:
+            if name.strip().lower() == canonical:
+                msg = (
+                    f"{file}: column {name!r} is not read, and there is no column {canonical}; if "
+                    f"it is that, say so: {_flag_of(canonical, name)}; if not, rename it"
+                )
+                raise UnusableFileError(msg)
 
 
 def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: str) -> None:
@@ -233,6 +261,8 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: s
         cure = _CURES.get(canonical, "properties are numbers or booleans")
         if canonical in ("src", "dst"):
             cure = cure_of_ids(kind, form)
+        elif pa.types.is_decimal(kind) and canonical not in ("op", "type", "ts"):
+            cure = "decimals are not read: write float64, or integers"
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
         raise UnusableFileError(msg)

@@ -38,7 +38,7 @@ from ..parquet.parquet_files import RESTORE, ReadRows
 from ..text.text_files import TextIndex, stamp_of
 from .file_errors import UnusableFileError
 from .id_bounds import ColumnBounds, with_bounds
-from .log_files import LogFileReader, names_of_columns, open_log_file
+from .log_files import LogFileReader, hidden_partitions, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
 from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
@@ -73,8 +73,8 @@ class LogFile:
     has_checksums: bool = True
 
 
-#: A file with its schema and, of text, its index.
-_Found = tuple[LogFile, pa.Schema, TextIndex | None]
+#: A file with its schema; of text, its index; and columns in its path that are not taken.
+_Found = tuple[LogFile, pa.Schema, TextIndex | None, frozenset[str]]
 
 #: Files in a store that are opened at once.
 _REMOTE_FILES = 16
@@ -98,6 +98,8 @@ class LogListing:
     left_out: dict[str, str] = field(default_factory=dict)
     #: Columns that are read of at least one file.
     found: set[str] = field(default_factory=set)
+    #: Columns in paths that would be read, but that files have columns of their own of.
+    hidden: frozenset[str] = frozenset()
 
     def joined(self, later: "LogListing") -> "LogListing":
         """Return these files, and after them others that came later."""
@@ -109,6 +111,7 @@ class LogListing:
             indexes={**self.indexes, **later.indexes},
             left_out={**self.left_out, **later.left_out},
             found=self.found | later.found,
+            hidden=self.hidden | later.hidden,
         )
 
     @property
@@ -198,12 +201,13 @@ class UpdateLog:
         files: list[LogFile] = []
         schemas: list[LogSchema] = []
         indexes: dict[str, TextIndex] = {}
+        hidden: set[str] = set()
         time_unit = self.time_unit
         there = self.paths() if paths is None else paths
         paths = [path for path in there if path.name not in self.left_out]
         for path, found in zip(paths, self._found(paths), strict=True):
             try:
-                file, arrow_schema, index = found()
+                file, arrow_schema, index, not_taken = found()
                 try:
                     schema = self._schema(arrow_schema, path.shown)
                     self._check_time_unit(schema, time_unit, path, files)
@@ -221,6 +225,7 @@ class UpdateLog:
                     index.check([self.columns.get(name, name) for name in schema.present])
                 time_unit = time_unit or schema.time_unit
                 schemas.append(schema)
+                hidden |= not_taken & {self.columns.get(name, name) for name in schema.present}
                 if index is not None:
                     indexes[path.name] = index
                 files.append(file)
@@ -239,6 +244,7 @@ class UpdateLog:
             indexes=indexes,
             left_out={name: str(error) for name, error in left_out.items()},
             found={name for schema in schemas for name in schema.present},
+            hidden=frozenset(hidden),
         )
 
     def _found(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
@@ -265,7 +271,7 @@ class UpdateLog:
                 row_group_rows=file.group_rows,
                 has_checksums=file.has_checksums,
             )
-            return found, file.schema, file.index
+            return found, file.schema, file.index, hidden_partitions(file)
 
     def check(self, file: LogFileReader, path: LogPath) -> None:
         """Refuse an open file whose columns, or whose unit of time, a state cannot use.

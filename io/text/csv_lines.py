@@ -3,10 +3,12 @@
 Fields are apart by ``;``, tabs or ``,``, whichever the first line has; a field may be in quotes, a
 line is a row, and an empty field is null, but for a name that is empty in quotes. Lines end with LF
 or CRLF. White space around a field belongs to it if it is a name, unless the first line has such,
-too, as ``src, dst``: then it is there to be read. Types are those that the first lines look like.
+too, as ``src, dst``: then it is there to be read. Types are what most of the first lines show.
 
 Not here: how lines become columns (``text_lines.py``).
 """
+
+from collections.abc import Collection
 
 from ..log.file_errors import UnusableFileError
 from .line_blocks import first_lines, refuse_utf_16, without_mark
@@ -14,10 +16,13 @@ from .text_form import SAMPLE_LINES, is_value, type_of_fields
 from .text_lines import split_lines
 
 
-def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, str]]]:
+def csv_layout(
+    content: bytes, shown: str, whole: Collection[str]
+) -> tuple[str, bool, list[tuple[str, str]]]:
     """Separator of fields, and ``(name, type)`` of each column, by the first lines of a file.
 
     And between them whether there is white space around fields that does not belong to them.
+    ``whole`` are names of columns in which a number with a fraction has no meaning.
     """
     refuse_utf_16(content, shown)
     content = without_mark(content)
@@ -42,14 +47,11 @@ def csv_layout(content: bytes, shown: str) -> tuple[str, bool, list[tuple[str, s
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
     given = text.split(delimiter)
     is_padded = any(field != field.strip() for field in given)
-    return (
-        delimiter,
-        is_padded,
-        [
-            (name, str(type_of_fields([fields[index].strip() for fields in rows])))
-            for index, name in enumerate(names)
-        ],
-    )
+    types = [
+        type_of_fields([fields[index].strip() for fields in rows], is_whole=name in whole)
+        for index, name in enumerate(names)
+    ]
+    return delimiter, is_padded, list(zip(names, map(str, types), strict=True))
 
 
 def without_header(content: bytes) -> bytes:

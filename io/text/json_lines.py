@@ -303,5 +303,6 @@ def _joined(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     if {one, other} == {pa.int64(), pa.float64()}:
         return pa.float64()
     if pa.types.is_timestamp(one) and pa.types.is_timestamp(other):
-        return max(one, other, key=lambda kind: (kind.tz is not None, kind.unit == "ns"))
+        # No text is a time both with and without a zone: the first ones decide.
+        return pa.timestamp(max(one.unit, other.unit, key="ns".__eq__), one.tz)
     return None

@@ -64,6 +64,8 @@ _TYPES = {
 #: Packed files that this process has open: file -> where in the text, and what it is read from.
 _open_streams: dict[tuple[str, str], tuple[int, Any]] = {}
 _MOST_STREAMS = 4
+#: Canonical columns in which a number with a fraction has no meaning.
+_WHOLE_COLUMNS = ("src", "dst", "type", "ts")
 #: Kind of ids -> type in which they are read, whatever they look like.
 _IDS_IN_TEXT = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
 
@@ -206,6 +208,7 @@ class TextLogFile:
         }
         ends = ("src", "dst") if form_of(ids) == "string" else ()
         self._ends = frozenset(name for name in roles if roles[name] in ends)
+        self._ids = frozenset(name for name in roles if roles[name] in ("src", "dst"))
         self._source, self._path = source, path
         self.index: TextIndex = _scan(source, path, form, roles) if index is None else index
         self.size, self.rows = self.index.size, self.index.rows
@@ -296,6 +299,7 @@ class TextLogFile:
             has_nulls=True,
             as_written=frozenset() if self.index.is_padded else ends,
             texts=ends,
+            ids=self._ids,
             floats={name: kind for name, kind in self._floats.items() if name in types},
         )
 
@@ -345,6 +349,7 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
     columns = JsonColumns()
     blocks: list[TextBlock] = []
     names: list[tuple[str, str]] = []
+    whole = {name for name, canonical in roles.items() if canonical in _WHOLE_COLUMNS}
     faults: list[tuple[str, str]] = []
     delimiter, is_padded = "", True
     offset = row = 0
@@ -363,7 +368,7 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
                     msg = f"{path.shown} is a Parquet file; give it a name that ends in .parquet"
                     raise UpdateLogError(msg)
                 if not names:
-                    delimiter, is_padded, names = csv_layout(content, path.shown)
+                    delimiter, is_padded, names = csv_layout(content, path.shown, whole)
                 data = without_header(content) if line == 1 else content
                 rows = rows_of_lines(data)
                 names = [
@@ -405,7 +410,7 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
 def _later_type(
     content: bytes, names: Sequence[tuple[str, str]], index: int, delimiter: str
 ) -> str:
-    """Type of a column of which no line before has a value."""
+    """Type of a column of times of which no line before has a value."""
     columns = [name if at == index else None for at, (name, _) in enumerate(names)]
     name = names[index][0]
     form = Form("", tuple(columns), delimiter, {name: pa.string()}, has_nulls=True)
@@ -414,7 +419,7 @@ def _later_type(
     except UpdateLogError:
         table, _ = sift_lines(content, 1, form)
     given = table[name].drop_null().slice(0, SAMPLE_LINES).to_pylist()
-    return str(type_of_fields([text.strip() for text in given]))
+    return str(type_of_fields([text.strip() for text in given], is_whole=True))
 
 
 def _type_as(

@@ -1,15 +1,19 @@
 """Format of the lines of an edge list: detected from the first lines, or given by the caller.
 
-Fields are apart by ``;``, ``,``, tabs or white space, whichever the first line has. What each is
-comes from the caller; else from a header, whose names are known by `NAMES` in capitals or not; else
-from the number of fields: two are ``src dst``, three ``src dst weight``, four ``src dst weight ts``
-(as KONECT has it). Of three or four, the third is ``ts`` if it looks like times: dates, or whole
-numbers that all lie in the range of unix times. What was decided is reported in sentences, never
-asked.
+Fields are apart by ``;``, ``,``, tabs or white space, whichever the first line has; in a ``.tsv``
+by tabs, if all lines have as many. What each field is comes from the caller; else from a header,
+whose names are known by `NAMES` in capitals or not; else from the number of fields: two are
+``src dst``, three ``src dst weight``, four ``src dst weight ts`` (as KONECT has it). Of three or
+four, the third is ``ts`` if it looks like times: dates, or whole numbers that all lie in the range
+of unix times. What was decided is reported in sentences, never asked.
 
 Ids are numbers, unsigned where one of the first is beyond int64, or names where most of the first
 sources or targets are words: then a number among them is a name too, while a word among numbers is
 refused.
+
+Times here, and all columns in the CSV of a log, are of the type that a clear majority of the first
+lines shows, two thirds of the fields that are not empty: one bad field makes its own line wrong,
+and not the column another. Without such a majority a column of a log is text.
 
 Not here: how the lines are parsed (``text_lines.py``).
 """
@@ -45,6 +49,8 @@ _TIME = re.compile(
 _UNIX_SECONDS = (100_000_000, 2_225_000_000)
 #: Unit of unix times -> units a second.
 _UNIX_UNITS = {"seconds": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+#: Names of files whose fields are apart by tabs, packed or not.
+_TSV = re.compile(r"\.tsv(\.\w+)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def reading_of(
     UpdateLogError
         The file does not tell which fields are ``src`` and ``dst``.
     """
-    delimiter = _delimiter(content)
+    delimiter = _delimiter(path, content)
     lines = list(split_lines(content, delimiter))
     if not lines:
         what = "a quote that does not end" if b'"' in content else "a carriage return within it"
@@ -109,8 +115,10 @@ def reading_of(
         if name is not None
     }
     types, is_decimal = dict(TYPES), False
+    texts: frozenset[str] = frozenset()
     if _are_names([fields[name] for name in _ENDS]):
         types["src"] = types["dst"] = pa.string()
+        texts = frozenset(_ENDS)
         where = "; the first line is an edge" if not (has_header or columns is None) else ""
         notes.append(f"ids are taken as names{where}")
     elif any(map(_is_unsigned, [*fields["src"], *fields["dst"]])):
@@ -118,8 +126,8 @@ def reading_of(
         notes.append("ids beyond int64 are taken as unsigned")
     if "ts" in fields:
         types["ts"], is_decimal = _time_type(fields["ts"], notes)
-    has_comma = delimiter == ";" and any("," in field for field in fields.get("weight", ()))
-    form = Form(path, chosen, delimiter, types, is_decimal, "," if has_comma else ".")
+    point = _decimal_point(fields.get("weight", ())) if delimiter in (";", "\t") else "."
+    form = Form(path, chosen, delimiter, types, is_decimal, point, texts=texts)
     return Reading(form, has_header, tuple(notes))
 
 
@@ -150,19 +158,27 @@ def _is_unsigned(field: str) -> bool:
     return bool(_WHOLE.fullmatch(field)) and 1 << 63 <= int(field) < 1 << 64
 
 
-def _delimiter(content: bytes) -> str:
-    first = next(line for line in content.decode(errors="replace").split("\n") if line.strip())
+def _decimal_point(weights: Sequence[str]) -> str:
+    """``,`` if no more of the weights have a point."""
+    commas, points = (sum(mark in weight for weight in weights) for mark in ",.")
+    return "," if commas and commas >= points else "."
+
+
+def _delimiter(path: str, content: bytes) -> str:
+    text = content.decode(errors="replace")
     # What is in quotes is part of a name.
-    first = _QUOTED.sub("q", first)
-    for mark in (";", ","):
-        if mark in first:
-            return mark
+    lines = [_QUOTED.sub("q", line) for line in text.split("\n") if line.strip()]
+    first = lines[0]
+    mark = next((mark for mark in (";", ",") if mark in first), None)
     by_tab = [field.strip() for field in first.split("\t")]
     is_strict = len(by_tab) > 1 and len(by_tab) != len(first.split())
     # Numbers with a space between them are two fields; a date and a time, or two words, are one.
-    if is_strict and not all(_NUMBER.fullmatch(part) for each in by_tab for part in each.split()):
-        return "\t"
-    return " "
+    are_numbers = all(_NUMBER.fullmatch(part) for each in by_tab for part in each.split())
+    is_by_tab = is_strict and not are_numbers
+    # Of a file that says so by its name, commas are of names and numbers.
+    if _TSV.search(path) and len(by_tab) > 1 and len({line.count("\t") for line in lines}) == 1:
+        return " " if is_strict and are_numbers and mark is None else "\t"
+    return mark or ("\t" if is_by_tab else " ")
 
 
 def _of_caller(path: str, columns: Sequence[str | None]) -> tuple[str | None, ...]:
@@ -235,8 +251,8 @@ def _of_values(
 
 
 def _looks_like(fields: Sequence[str]) -> str | None:
-    """Kind of times that all fields look like; None: of none."""
-    if fields and all(_TIME.fullmatch(field) for field in fields):
+    """Kind of times that fields look like: dates most, numbers all of them; None: of none."""
+    if _are_most(sum(bool(_TIME.fullmatch(field)) for field in fields), fields):
         return "dates"
     if not fields or not all(_WHOLE.fullmatch(field) for field in fields):
         return None
@@ -258,29 +274,54 @@ def type_of_time(text: str) -> pa.DataType | None:
     return _time_type([text], [])[0] if _TIME.fullmatch(text) else None
 
 
-def type_of_fields(fields: Sequence[str]) -> pa.DataType:
-    """Type that all fields have that are not empty: integers, numbers, times or text."""
+def type_of_fields(fields: Sequence[str], *, is_whole: bool = False) -> pa.DataType:
+    """Type that a clear majority of the fields has: integers, numbers, times or text.
+
+    Parameters
+    ----------
+    fields
+        A sample of a column; empty ones say nothing.
+    is_whole
+        Whether no column of that name has fractions: where most numbers are whole, the others are
+        wrong. Else one fraction makes it a column of floats, as whole numbers are floats, too.
+    """
     given = [field for field in fields if field]
     if not given:
         return pa.null()
-    if all(_WHOLE.fullmatch(field) for field in given):
-        return pa.int64()
-    if all(_NUMBER.fullmatch(field) for field in given):
-        return pa.float64()
-    if all(_TIME.fullmatch(field) for field in given):
-        return _time_type(given, [])[0]
-    return pa.string()
+    numbers = [field for field in given if _NUMBER.fullmatch(field)]
+    if _are_most(len(numbers), given):
+        whole = sum(bool(_WHOLE.fullmatch(field)) for field in numbers)
+        is_integer = whole == len(numbers) or (is_whole and _are_most(whole, given))
+        return pa.int64() if is_integer else pa.float64()
+    times = _times_among(given)
+    return _type_of_times(times) if _are_most(len(times), given) else pa.string()
+
+
+def _are_most(count: int, fields: Sequence[str]) -> bool:
+    """Whether some of the fields are a clear majority, at least two thirds."""
+    return count > 0 and 3 * count >= 2 * len(fields)
+
+
+def _times_among(fields: Sequence[str]) -> list[re.Match[str]]:
+    return [time for field in fields if (time := _TIME.fullmatch(field))]
+
+
+def _type_of_times(times: Sequence[re.Match[str]]) -> pa.DataType:
+    """Type of some times: with a zone if most have one, or half of them and the first."""
+    is_fine = any(len(time["fraction"] or "") > 6 for time in times)
+    zones = [bool(time["zone"]) for time in times]
+    has_zone = 2 * sum(zones) + zones[0] > len(zones)
+    return pa.timestamp("ns" if is_fine else "us", "UTC" if has_zone else None)
 
 
 def _time_type(fields: Sequence[str], notes: list[str]) -> tuple[pa.DataType, bool]:
     """Type of a column of times, and whether they are unix seconds with a fraction."""
-    times = [_TIME.fullmatch(field) for field in fields]
-    if fields and all(times):
-        is_fine = any(len(time["fraction"] or "") > 6 for time in times if time)
-        has_zone = any(time["zone"] for time in times if time)
-        return pa.timestamp("ns" if is_fine else "us", "UTC" if has_zone else None), False
-    is_decimal = any(not _WHOLE.fullmatch(field) for field in fields)
-    if is_decimal and all(_NUMBER.fullmatch(field) for field in fields):
+    times = _times_among(fields)
+    if _are_most(len(times), fields):
+        return _type_of_times(times), False
+    numbers = [field for field in fields if _NUMBER.fullmatch(field)]
+    is_decimal = any(not _WHOLE.fullmatch(field) for field in numbers)
+    if is_decimal and _are_most(len(numbers), fields):
         notes.append("times with a fraction are taken as unix seconds")
         return pa.timestamp("us", "UTC"), True
     return pa.int64(), False

@@ -62,8 +62,10 @@ class Form:
     has_nulls: bool = False
     #: Columns of text to which the white space around it belongs.
     as_written: frozenset[str] = frozenset()
-    #: Columns where an empty field in quotes is a text, and one without them null.
+    #: Columns where an empty field in quotes is a text, and only one without them is empty.
     texts: frozenset[str] = frozenset()
+    #: Columns of a log's ids; a run is told by a flag that they are names.
+    ids: frozenset[str] = frozenset()
     #: Column of floats -> the type that a whole number has to fit into.
     floats: Mapping[str, str] = field(default_factory=dict)
     #: Column -> type as which its text is parsed first.
@@ -230,14 +232,12 @@ def _parsed(lines: bytes, form: Form) -> pa.Table:
     if large:
         as_text |= large
         table = _read(lines, form, rows, as_text)
+    for column in table.columns:
+        _refuse_empty(column, form)
     columns = {
         name: _column(table[name], name, form) if name in as_text else _values(table[name], kind)
         for name, kind in zip(form.schema.names, form.schema.types, strict=True)
     }
-    for name in ("src", "dst"):
-        is_name = name in columns and pa.types.is_string(columns[name].type)
-        if is_name and name not in as_text and not form.has_nulls:
-            _refuse_empty(columns[name])
     return pa.table(columns, schema=form.schema)
 
 
@@ -265,6 +265,8 @@ def _read(lines: bytes, form: Form, rows: int, as_text: Collection[str]) -> pa.T
     """Columns as the CSV reader has them, of lines that are no fewer and no more rows."""
     names = form.field_names
     has_quotes = _QUOTE in lines
+    # Else quotes around an empty field would not be seen.
+    has_nulls = form.has_nulls or bool(form.texts)
     types = {name: pa.string() if name in as_text else kind for name, kind in form.parsed.items()}
     table = csv.read_csv(
         pa.BufferReader(lines),
@@ -277,8 +279,8 @@ def _read(lines: bytes, form: Form, rows: int, as_text: Collection[str]) -> pa.T
         convert_options=csv.ConvertOptions(
             column_types={**dict.fromkeys(names, pa.string()), **types},
             include_columns=form.schema.names,
-            null_values=[""] if form.has_nulls else [],
-            strings_can_be_null=form.has_nulls,
+            null_values=[""] if has_nulls else [],
+            strings_can_be_null=has_nulls,
             quoted_strings_can_be_null=not form.texts,
             decimal_point=form.decimal_point,
         ),
@@ -325,17 +327,16 @@ def _column(text: Any, name: str, form: Form) -> Any:
         text = pc.utf8_trim(text, characters=" \t")
     if form.has_nulls and name not in form.texts:
         text = pc.if_else(pc.equal(text, ""), None, text)
-    if is_text and name in ("src", "dst") and not form.has_nulls:
-        _refuse_empty(text)
+    _refuse_empty(text, form)
     if form.decimal_point != "." and pa.types.is_floating(kind):
         text = pc.replace_substring(text, form.decimal_point, ".")
     values = typed(text, kind, form.floats.get(name))
     return _values(values, form.types[name])
 
 
-def _refuse_empty(names: Any) -> None:
-    if pc.any(pc.equal(names, "")).as_py():
-        msg = "a name is empty"
+def _refuse_empty(column: Any, form: Form) -> None:
+    if not form.has_nulls and column.null_count:
+        msg = "a field is empty"
         raise pa.ArrowInvalid(msg)
 
 
@@ -411,7 +412,8 @@ def _fault_of_value(name: str, text: str, form: Form) -> str:
         is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
         cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
         return f"which does not fit {kind}; {cure}"
-    return "which is no integer; correct the line, or say what the columns are"
+    cure = "give --ids string if ids are names" if name in form.ids else "say what the columns are"
+    return f"which is no integer; correct the line, or {cure}"
 
 
 def _fault_of_time(text: str, kind: pa.DataType) -> str:
@@ -419,8 +421,8 @@ def _fault_of_time(text: str, kind: pa.DataType) -> str:
         pa.array([text]).cast(pa.timestamp(kind.unit, None if kind.tz else "UTC"))
     except pa.ArrowInvalid:
         return "which is no time; correct the line, or leave it out"
-    zone = "with" if kind.tz else "without"
-    return f"which is no time {zone} a zone as those before; correct the line"
+    odd, usual = ("no", "one") if kind.tz else ("a", "none")
+    return f"which has {odd} zone, where times of this file have {usual}; write all of them alike"
 
 
 def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:

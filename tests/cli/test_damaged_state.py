@@ -186,7 +186,7 @@ def test_other_parameters_are_told_and_the_newest_results_have_them(
     done = run_again("--set", "pagerank.alpha=0.5")
     assert done.returncode == 0, done.stderr
     flat = " ".join(done.stdout.split())
-    assert "pagerank was computed with alpha: 0.85 up to batch 4" in flat
+    assert "pagerank was computed with alpha: 0.85 after batch 4" in flat
     assert "this run computes it with alpha: 0.5" in flat
     assert path.read_bytes() != before
     kept = result_facts(path).parameters

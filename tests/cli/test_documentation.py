@@ -107,7 +107,6 @@ def test_the_first_examples_of_the_readme_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_log(tmp_path / "payments", {"a.parquet": {"src": [1, 2, 3], "dst": [3, 3, 1]}})
     examples = [code for code in blocks(ROOT / "README.md", "python") if not code.startswith(">>>")]
     assert len(examples) == 2
     names: dict[str, Any] = {}

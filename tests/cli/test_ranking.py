@@ -53,6 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_result(state, 1, "tree", hops, ResultFacts("bfs", {"parents": True}))
     names = {"vertex": np.array(["b", "a"], object), "distance": np.array([0.0, np.inf])}
     write_result(state, 1, "far", names, ResultFacts("sssp", {}))
+    for batch, distances in ((0, [0, 4, np.inf, 2]), (1, [0, 5, 3, np.inf]), (2, [np.inf] * 4)):
+        reached = {"vertex": np.arange(4), "distance": np.array(distances)}
+        write_result(state, batch, "near", reached, ResultFacts("sssp", {}))
     write_result(state, 3, "tree", columns_of(3), ResultFacts("pagerank", {}))
     write_result(state, 2, "slow", columns_of(2), facts)
     write_result(state, 3, "slow", columns_of(3), ResultFacts("pagerank", {"alpha": 0.5}))
@@ -80,7 +83,7 @@ def test_top_shows_the_largest_of_any_batch(folder: Path) -> None:
     ]  # fmt: skip
     done = graphtide_here("top", "state", "pagerank", "--at", 2, "--json", cwd=folder)
     assert json.loads(done.stdout) == {
-        "result": "pagerank", "batch": 2,
+        "result": "pagerank", "batch": 2, "left_out": 0,
         "rows": [{"vertex": v, "pagerank": RANKS[2][v]} for v in (1, 2, 3, 7)],
     }  # fmt: skip
 
@@ -123,10 +126,35 @@ def test_names_and_infinite_values_are_compared(folder: Path) -> None:
     assert rows_after(done.stdout, "came")[0][0] == "c"
 
 
-def test_json_has_null_for_an_infinite_value(folder: Path) -> None:
-    done = graphtide_here("top", "state", "far", "--at", 1, "--json", cwd=folder)
-    rows = json.loads(done.stdout, parse_constant=lambda name: name)["rows"]
-    assert rows == [{"vertex": "a", "distance": None}, {"vertex": "b", "distance": 0.0}]
+def test_what_no_path_leads_to_is_not_at_the_top(folder: Path) -> None:
+    done = graphtide_here("top", "state", "near", "--at", 0, "-n", 2, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    head, left_out, _, *rows = done.stdout.splitlines()
+    assert "after batch 0, 4 vertices" in head
+    assert left_out.split() == "left out 1 vertex without a finite value".split()
+    assert [row.split() for row in rows] == [["1", "4"], ["3", "2"]]
+    for words in (["top", "state", "near"], ["query", "state", "top near"]):
+        for batch, vertices in ((0, [1, 3, 0]), (2, [])):
+            done = graphtide_here(*words, "--at", batch, "--json", cwd=folder)
+            values = json.loads(done.stdout)
+            assert [row["vertex"] for row in values["rows"]] == vertices
+            assert values["left_out"] == 4 - len(vertices)
+
+
+def test_a_diff_is_of_vertices_with_two_finite_values(folder: Path) -> None:
+    diff = ["diff", "state", "near", "--from", 0, "--to", 1]
+    done = graphtide_here(*diff, "--output", "near.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert ": 1 rose, 0 fell, 0 came, 0 went" in text
+    assert "left out 2 vertices without a finite value after one of the batches" in text
+    assert rows_after(done.stdout, "rose")[0] == ["1", "4", "5", "1", "1", "1"]
+    table = pq.read_table(folder / "near.parquet")
+    assert table["vertex"].to_pylist() == [0, 1]
+    assert table["place_before"].to_pylist() == [3, 1]
+    assert table["place_after"].to_pylist() == [3, 1]
+    done = graphtide_here("diff", "state", "far", "--from", 1, "--to", 2, cwd=folder)
+    assert "left out 1 vertex without" in " ".join(done.stdout.split())
 
 
 def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:
@@ -169,7 +197,7 @@ def test_what_cannot_be_shown_is_refused(
     cases: list[tuple[list[Any], int, str]] = [
         (["top", "state", "pagerank", "--at", 0], 1, "it has one of batch 1"),
         (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
-        (["top", "state", "labels"], 1, "no result 'labels'; the state has far, p"),
+        (["top", "state", "labels"], 1, "no result 'labels'; the state has far, n"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
         (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
         (["top", "state", "parts"], 2, "parts has component alone: these are vertices"),

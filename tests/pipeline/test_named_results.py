@@ -124,21 +124,39 @@ def test_other_parameters_on_a_finished_state_compute_anew_and_say_so(run):
     newest = {"analytics": ["pagerank", "fast=pagerank"], "fast": {"alpha": 0.6}}
     second = run(**newest)
     assert (second.batches_applied, second.nothing_to_do) == (0, False)
-    assert any("fast was computed with alpha: 0.5 up to batch 5" in each for each in second.notes)
+    assert any("fast was computed with alpha: 0.5 after batch 5" in each for each in second.notes)
     expected = second.open().graph.pagerank(alpha=0.6)
     assert second.read_results("fast")["pagerank"].tobytes() == expected.pagerank.tobytes()
     assert second.read_results("fast").source == second.open().source
     third = run(**newest)
     assert third.nothing_to_do
-    assert any("alpha: 0.5 up to batch 3" in each for each in third.notes), "of two parameters"
+    assert any("alpha: 0.5 after batch 3" in each for each in third.notes), "of two parameters"
     notes = Status(StateDirectory(third.state)).values()["notes"]
     assert notes == [
-        "fast was computed with alpha: 0.5 up to batch 3, and with alpha: 0.6 after it"
+        "fast was computed with alpha: 0.5 after batches 1 to 3, and with alpha: 0.6 after batch 5"
     ]
     assert graphtide.read_results(second.state, "fast", 3).parameters["alpha"] == 0.5
     fourth = run(analytics=["fast=bfs"], fast={"sources": 3})
-    assert any("fast was computed as pagerank up to batch 5" in each for each in fourth.notes)
+    assert any("fast was computed as pagerank after batch 5" in each for each in fourth.notes)
     assert fourth.read_results("fast").kind == "bfs"
+
+
+def test_a_state_says_of_each_range_of_batches_how_a_result_was_computed(run, log):
+    notes = []
+    for number, alpha in enumerate((0.1, 0.3, 0.3, 0.4)):
+        write_file(log, 2 + number, pa.table(semantic_rows(2 + number)))
+        report = run(analytics=["fast=pagerank"], fast={"alpha": alpha}, analytics_every=1)
+        notes += [each for each in report.notes if "computed" in each]
+    assert notes == [
+        "fast was computed with alpha: 0.1 after batch 8; this run computes it with alpha: 0.3",
+        "fast was computed with alpha: 0.3 after batch 14; this run computes it with alpha: 0.4",
+    ]
+    assert Status(StateDirectory(report.state)).notes == [
+        "fast was computed with alpha: 0.3 after batches 9 to 14, and with alpha: 0.4 after "
+        "batches 15 to 17",
+        "fast was computed with alpha: 0.1 after batches 0 to 8, and with alpha: 0.3 after "
+        "batches 9 to 14",
+    ]
 
 
 def expected_source(batch_id: int) -> tuple:

@@ -1,6 +1,9 @@
 """The files of a run, as its loop writes them."""
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from actor_copies import finding
 from graphtide import BatchReport, DynamicGraph
@@ -53,3 +56,37 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     assert newest is not None
     # Of all batches, not of those since the checkpoint before.
     assert newest.manifest["handover"] == {"ring": 3}
+
+
+@pytest.mark.parametrize(
+    ("addresses", "note"),
+    [
+        (("b", "c"), "the log now goes on with {0}/c"),
+        (("d",), "the log has moved from {0}/b; its planned files are the same"),
+        (("d", "c"), "the log has moved from {0}/b; its planned files are the same"),
+        (("b",), None),
+    ],
+)
+def test_an_address_that_is_added_is_no_log_that_has_moved(
+    tmp_path: Path, addresses: tuple[str, ...], note: str | None
+) -> None:
+    for number, name in enumerate("bc"):
+        write_file(tmp_path / name, number)
+    shutil.copytree(tmp_path / "b", tmp_path / "d")
+    notes = []
+    for names in (("b",), addresses):
+        log = tuple(str(tmp_path / name) for name in names)
+        with open_files(log, str(tmp_path / "state"), load_settings({}), BATCH_ROWS) as files:
+            notes = [each for each in files.notes if "the log" in each]
+    assert notes == ([] if note is None else [note.format(tmp_path)])
+
+
+def test_a_partition_that_is_not_taken_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "log" / "op=delete" / "weight=3"
+    folder.mkdir(parents=True)
+    write_file(folder, 0)
+    with open_files(
+        str(tmp_path / "log"), str(tmp_path / "state"), load_settings({}), BATCH_ROWS
+    ) as files:
+        notes = [each for each in files.notes if each.startswith("partition")]
+    assert notes == ["partition op: files have a column of that name, which is taken instead"]

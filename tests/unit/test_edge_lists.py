@@ -15,6 +15,7 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import graphtide
 from graphtide import SettingsError, UpdateLogError
 from graphtide.gpu_core.snapshot import CanonicalEdges
 from graphtide.io.interchange.edge_lists import (
@@ -93,6 +94,57 @@ def test_ids_may_be_names(read, text, columns, src, dst):
     assert (found["src"], found["dst"]) == (src, dst)
 
 
+@pytest.mark.parametrize("name", ["edges.tsv", "edges.TSV.gz"])
+@pytest.mark.parametrize(
+    ("text", "columns", "expected"),
+    [
+        (
+            "1\t2\t1,5\n2\t3\t2,5\n",
+            None,
+            {"src": [1, 2], "dst": [2, 3], "weight": [1.5, 2.5]},
+        ),
+        ("# c, d\n\nx,y\tz\n", ["src", "dst"], {"src": ["x,y"], "dst": ["z"]}),
+        ("x;y\tz\na b\tz\n", ["src", "dst"], {"src": ["x;y", "a b"], "dst": ["z", "z"]}),
+        ("src\tdst\nAnn B\tz\n", None, {"src": ["Ann B"], "dst": ["z"]}),
+        ('"a\tb"\tz\nc\tz\n', ["src", "dst"], {"src": ["a\tb", "c"], "dst": ["z", "z"]}),
+        # As they stand in files that are called so for no good reason.
+        ("1,2\n3,4\n", None, {"src": [1, 3], "dst": [2, 4]}),
+        ("1,2\t\n3,4\n", None, {"src": [1, 3], "dst": [2, 4]}),
+        ("1\t2\t\n3\t4\t\n", None, {"src": [1, 3], "dst": [2, 4]}),
+        ("1\t\t2\n10\t2\n", None, {"src": [1, 10], "dst": [2, 2]}),
+    ],
+)
+def test_fields_of_a_tsv_are_apart_by_tabs(tmp_path, name, text, columns, expected):
+    content = text.encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert read_edge_list(str(path), columns).to_pydict() == expected
+
+
+def test_one_decimal_comma_among_points_is_the_wrong_one(read):
+    assert read("1;2;0,5\n3;4;7\n")["weight"] == [0.5, 7.0]
+    with pytest.raises(UpdateLogError, match="line 3: weight is '2,5', which is no number"):
+        read("1;2;0.5\n3;4;1.5\n5;6;2,5\n")
+
+
+def test_the_empty_name_is_in_quotes(read):
+    """As an export writes it; without quotes a name is missing."""
+    for mark in ",;\t ":
+        text = "src,dst,weight\n'',b,1\na,'',2\n'','',3\n".replace(",", mark).replace("'", '"')
+        assert read(text) == {"src": ["", "a", ""], "dst": ["b", "", ""], "weight": [1, 2, 3]}
+    with pytest.raises(UpdateLogError, match="line 3: op is '', which is no operation"):
+        read('op,src,dst\n+,"",b\n,a,b\n')
+    text = 'src,dst,weight\n"",b,1\n'
+    for line, words in [
+        (",b,1", "line 3: src is '', which is no name"),
+        ('a, "" ,', "line 3: weight is '', which is no number"),
+        ('a,"",""', "line 3: weight is '', which is no number"),
+        ("a,b,", "line 3: weight is '', which is no number"),
+    ]:
+        with pytest.raises(UpdateLogError, match=words):
+            read(f"{text}{line}\n")
+
+
 def test_a_carriage_return_is_told_from_a_quote(read):
     with pytest.raises(UpdateLogError, match="line 1 has a carriage return within it"):
         read("1 2\r2 3\r")
@@ -158,7 +210,17 @@ def test_columns_said_by_the_caller(read):
         ("src,type,dst,TYPE\n1,2,3,4\n", "have two columns type"),
         ("op,src,dst\ninsert,1,2\nupsert,1,2\n", "line 3: op is 'upsert', which is no operation"),
         ("1,2,2026-01-31\n1,2,2026-13-31\n", "line 2: ts is '2026-13-31', which is no time"),
-        ("1,2,2026-01-31T10:00Z\n1,2,2026-01-31\n", "line 2: ts is '2026-01-31', which is no time"),
+        (
+            "1,2,2026-01-31T10:00Z\n1,2,2026-01-31\n",
+            "line 2: ts is '2026-01-31', which has no zone",
+        ),
+        (
+            "1,2,2020-01-01\n2,3,2021-01-01T00:00:00Z\n",
+            "line 2: ts is '2021-01-01T00:00:00Z', which has a zone, where times of this file have",
+        ),
+        ("1,2,2020-01-01\n" + "2,3,2021-01-01T00:00Z\n" * 2, "line 1: ts is '2020-01-01', which"),
+        ("1,2,2020-01-01\n" * 2 + "2,3,n/a\n", "line 3: ts is 'n/a', which is no time"),
+        ("1,2,9,1.5\n" * 2 + "2,3,9,n/a\n", "line 3: ts is 'n/a', which is no number"),
         ("src weight\n1 2\n", "have no src or no dst"),
         ("src dst src\n1 2 3\n", "have two columns src"),
     ],
@@ -351,6 +413,7 @@ def test_a_matrix_is_what_scipy_reads(tmp_path, symmetry):
         (f"{BANNER} real skew-symmetric\n", "is skew-symmetric"),
         (f"{BANNER} real general\n%\n3 3\n", "line 3 is not 'rows columns entries'"),
         (f"{BANNER} real general\n", "is not 'rows columns entries'"),
+        (f"{BANNER} pattern symmetric\n3 2 1\n2 1\n", "line 2: a symmetric matrix of 3 rows"),
         (f"{BANNER} pattern general\n3 3 3\n1 1\n2 2\n", "announces 3 entries but has 2"),
         (f"{BANNER} pattern general\n3 3 2\n1 1\n\n4 2\n", "line 5: row 4 lies outside 1 to 3"),
         (f"{BANNER} pattern general\n3 3 1\n1 0\n", "line 3: column 0 lies outside 1 to 3"),
@@ -431,6 +494,20 @@ def test_an_export_comes_back(tmp_path, ending, weighted):
     np.testing.assert_array_equal(table["dst"], dst)
     if weighted:
         np.testing.assert_array_equal(np.array(table["weight"]).astype("f4"), weight["weight"])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
+def test_an_export_of_the_empty_name_comes_back(tmp_path, ending):
+    graph = graphtide.DynamicGraph(ids="string", engine="host")
+    graph.insert_edges(["", "b", " "], ["z", "", "c,\td"])
+    path = str(tmp_path / f"edges{ending}")
+    graph.export_edges(path)
+    found = read_edge_list(path, columns=["src", "dst"]).to_pydict()
+    assert sorted(zip(found["src"], found["dst"], strict=True)) == [
+        ("", "z"),
+        (" ", "c,\td"),
+        ("b", ""),
+    ]
 
 
 def test_an_undirected_matrix_is_a_lower_triangle(tmp_path):

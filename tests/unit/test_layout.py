@@ -148,3 +148,27 @@ def test_the_page_on_papers_names_files_that_are_there() -> None:
     places.append(ROOT / "gpu_core" / "layouts")
     lost = [name for name in named if not any((place / name).exists() for place in places)]
     assert not lost
+
+
+def test_heads_of_kernel_files_name_what_is_there() -> None:
+    """Files that they say launch them or do the same in Python, and functions of these."""
+    core = ROOT / "gpu_core"
+    sources = {path: path.read_text(encoding="utf-8") for path in core.rglob("*.py")}
+    kernels = [path for path in core.rglob("*.cu*") if path.suffix in (".cu", ".cuh")]
+    lost, named = [], 0
+    for kernel in kernels:
+        head = re.split(r"^#", kernel.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[
+            0
+        ]
+        for file, functions in re.findall(r"([\w/]+\.py)(?::([^\n]*))?", head):
+            texts = [text for path, text in sources.items() if f"/{path}".endswith(f"/{file}")]
+            names = re.findall(r"\b[a-z]+_[a-z_]+\b(?!\.py)", functions)
+            named += 1
+            lost += [(kernel.name, file)] * (not texts)
+            lost += [
+                (kernel.name, file, name)
+                for name in names
+                if not any(re.search(rf"\b{name}\b", text) for text in texts)
+            ]
+    assert named > 100
+    assert not lost

@@ -75,6 +75,29 @@ def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path)
     fails(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
 
 
+def test_a_column_that_would_be_read_in_small_letters_is_told(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"Op": [-1], "src": [1], "dst": [2]}})
+    fails(graphtide_here("inspect", "log", cwd=tmp_path), 1, "--set columns.op=Op; if not, rename")
+    done = graphtide_here("inspect", "log", "--set", "columns.op=Op", cwd=tmp_path)
+    assert "rows 1: 1 delete" in " ".join(done.stdout.split())
+
+
+def test_a_partition_that_files_have_a_column_of_is_told(tmp_path: Path) -> None:
+    for name, columns in (("a", {"op": [1]}), ("b", {})):
+        write_log(
+            tmp_path / "log" / "op=delete", {f"{name}.parquet": {**columns, "src": [1], "dst": [2]}}
+        )
+    done = graphtide_here("inspect", "log", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    flat = " ".join(done.stdout.split())
+    assert "partition op: 1 value, delete" in flat
+    assert "note partition op: files have a column of that name, which is taken instead" in flat
+    assert "rows 2: 1 insert, 1 delete" in flat
+    done = graphtide_here("inspect", "log", "--json", cwd=tmp_path)
+    hidden = [file["hidden_partitions"] for file in json.loads(done.stdout)["files"]]
+    assert hidden == [["op"], []]
+
+
 def test_a_replay_refuses_what_cannot_be_meant(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
     files = ("--edges", "x.csv", "--vertices", "./x.csv")

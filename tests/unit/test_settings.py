@@ -112,10 +112,10 @@ def test_each_result_may_have_a_cadence_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("analytics", "section", "message"),
     [
-        (["workers=pagerank"], {}, "workers=pagerank has a name that is taken; give"),
-        (["bfs=pagerank"], {}, "bfs=pagerank has a name that is taken"),
+        (["workers=pagerank"], {}, "'workers=pagerank' has a name that is taken; give"),
+        (["bfs=pagerank"], {}, "'bfs=pagerank' has a name that is taken"),
         (["pagerank=pagerank"], {}, "has a name that is taken"),
-        (["fast=pagerank", "fast=bfs"], {}, "fast=bfs has a name that is taken"),
+        (["fast=pagerank", "fast=bfs"], {}, "'fast=bfs' has a name that is taken"),
         (["fast=rank"], {}, "setting analytics: 'fast=rank' is not allowed; use .*bfs, .*NAME="),
         (["a/b=pagerank"], {}, "'a/b=pagerank' is not allowed"),
         (["../b=pagerank"], {}, "is not allowed"),

@@ -177,7 +177,7 @@ def test_what_is_no_log_is_refused_by_file_and_line(
     ("last", "message"),
     [
         ("2024-02-30", "is '2024-02-30', which is no time; correct the line"),
-        ("2024-02-28T10:00:00Z", "which is no time without a zone as those before"),
+        ("2024-02-28T10:00:00Z", "which has a zone, where times of this file have none; write"),
     ],
 )
 def test_a_day_that_is_not_there_is_told_from_a_zone(
@@ -187,6 +187,116 @@ def test_a_day_that_is_not_there_is_told_from_a_zone(
     log = UpdateLog(str(tmp_path), records="semantic")
     with pytest.raises(UpdateLogError, match=rf"line 1502: ts .*{message}"):
         log.read("a.csv", 0, log.files()[0].rows)
+
+
+def with_field(field: str, at: int, count: int, column: str, usual: str) -> str:
+    """Text of a file where one field of a column is another than all the others."""
+    lines = [dict.fromkeys(("src", "dst", "weight", "type", "ts"), "1") for _ in range(count)]
+    for row, line in enumerate(lines):
+        line[column] = field if row == at else usual
+    return "".join(",".join(line) + "\n" for line in [lines[0], *(each.values() for each in lines)])
+
+
+@pytest.mark.parametrize(
+    ("column", "usual", "field", "why"),
+    [
+        ("src", "7", "abc", "which is no integer; correct the line, or give --ids string if ids"),
+        ("src", "7", "1.0", "which is no integer"),
+        ("dst", "7", "nan", "which is no integer"),
+        ("dst", "7", "0x10", "which is no integer"),
+        ("weight", "0.5", "N/A", "which is no number"),
+        ("weight", "1", "2020-01-01", "which is no number"),
+        ("type", "1", "2.5", "which is no integer"),
+        ("ts", "5", "n/a", "which is no integer"),
+        ("ts", "5", "7.5", "which is no integer"),
+        ("ts", "5", "2020-01-01", "which is no integer"),
+        ("ts", "2020-01-01", "n/a", "which is no time"),
+        ("ts", "2020-01-01", "5", "which is no time"),
+        ("ts", "2020-01-01", "2021-01-01T00:00:00Z", "which has a zone, where times"),
+        ("ts", "2020-01-01T00:00:00Z", "2021-01-01", "which has no zone, where times"),
+    ],
+)
+@pytest.mark.parametrize(("at", "count"), [(0, 3), (500, 1200), (1100, 1200)])
+def test_one_wrong_field_costs_its_line_wherever_it_stands(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    column: str,
+    usual: str,
+    field: str,
+    why: str,
+    at: int,
+    count: int,
+) -> None:
+    """Among the first 1,000 lines it made its whole column text, and the file none of a log."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 16)  # those lines are in its first block
+    (tmp_path / "a.csv").write_text(with_field(field, at, count, column, usual))
+    log = UpdateLog(str(tmp_path), records="semantic")
+    assert log.files()[0].rows == count
+    with pytest.raises(
+        UpdateLogError, match=rf"a\.csv, line {at + 2}: {column} is '{field}', {why}"
+    ):
+        log.read("a.csv", 0, count)
+    found = log.read_checked("a.csv", 0, count, sifts=True)
+    assert [(each.row, each.number) for each in found.wrong] == [(at, at + 2)]
+    assert found.table.num_rows == count - 1
+
+
+def test_one_wrong_field_in_a_column_of_the_users_own_costs_its_line(tmp_path: Path) -> None:
+    lines = ["src,dst,amount,channel", *["1,2,0.5,3"] * 8, "1,2,N/A,3", "1,2,1,3.5"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), own={"amount": "float64", "channel": "int16"})
+    found = log.read_checked("a.csv", 0, log.files()[0].rows, sifts=True)
+    assert [each.reason.partition(";")[0] for each in found.wrong] == [
+        ": amount is 'N/A', which is no number",
+        ": channel is '3.5', which is no integer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "other", "message"),
+    [
+        # Half of them, and somewhat more: neither is wrong for sure.
+        (["1", "x"], "0.5", "column src is of type string"),
+        (["1", "x", "2", "y", "3"], "0.5", "column src is of type string"),
+        (["1.0", "2", "3.0"], "0.5", "column src is of type double"),
+        (["1"], "a\n1,2,b\n1,2,0.5", "column weight is of type string"),
+    ],
+)
+def test_a_column_without_a_clear_majority_is_refused_as_a_whole(
+    tmp_path: Path, ids: list[str], other: str, message: str
+) -> None:
+    lines = ["src,dst,weight", *[f"{each},2,{other}" for each in ids]]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(UpdateLogError, match=message):
+        UpdateLog(str(tmp_path), records="weighted").files()
+
+
+def test_names_that_mostly_look_like_numbers_are_text(tmp_path: Path) -> None:
+    names = ["007", "7", "1.0", "1e3", "2020-01-01", *["5"] * 20, "x"]
+    (tmp_path / "a.csv").write_text("\n".join(["src,dst", *[f"{name},1" for name in names]]))
+    log = UpdateLog(str(tmp_path), ids="string")
+    assert log.read("a.csv", 0, log.files()[0].rows)["src"].to_pylist() == names
+
+
+def test_few_weights_with_a_fraction_are_no_wrong_ones(tmp_path: Path) -> None:
+    weights = [*["1"] * 50, "0.5", *["1"] * 50]
+    lines = ["src,dst,weight,other", *[f"1,2,{each},{each}" for each in weights]]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="weighted")
+    assert log.read("a.csv", 50, 1)["weight"].to_pylist() == [0.5]
+    (index,) = log.listing().indexes.values()
+    assert dict(index.columns)["other"] == "double"
+
+
+def test_one_zone_in_json_lines_costs_its_line_wherever_a_block_begins(tmp_path: Path) -> None:
+    """As the first time of a block it made all those before wrong."""
+    for at in range(1, 60):
+        lines = ['{"src":1,"dst":2,"ts":"2020-01-01"}'] * 60
+        lines[at] = '{"src":1,"dst":2,"ts":"2021-01-01T00:00:00Z"}'
+        (tmp_path / "a.jsonl").write_text("\n".join(lines))
+        log = UpdateLog(str(tmp_path), records="semantic")
+        found = log.read_checked("a.jsonl", 0, log.files()[0].rows, sifts=True)
+        assert [each.row for each in found.wrong] == [at]
 
 
 def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path) -> None:

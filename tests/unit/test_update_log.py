@@ -1,7 +1,9 @@
 """Update logs: what is listed, read and refused."""
 
 import pickle
+import shlex
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import fsspec
@@ -13,9 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import SettingsError, UpdateLogError
+from graphtide.flows.commands.run import settings_from_options
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.id_bounds import bounds_of
+from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import read_header
@@ -247,7 +251,7 @@ def test_a_log_knows_the_types_of_its_ids(folder, types, narrow):
     ("names", "flags"),
     [
         (("source", "target"), ["columns.src=source", "columns.dst=target"]),
-        (("SRC", " Dst "), ["columns.src=SRC", "columns.dst=' Dst '"]),
+        (("SRC", " Dst "), ["columns.src=SRC", "'columns.dst=\" Dst \"'"]),
         (("from", "dst"), ["columns.src=from"]),
         (("payer", "payee"), ["columns.src=NAME", "columns.dst=NAME"]),
         (("source", "SRC"), ["columns.src=NAME", "columns.dst=NAME"]),
@@ -259,6 +263,56 @@ def test_columns_that_others_call_so_are_told_with_the_flags_that_map_them(folde
     with pytest.raises(UpdateLogError) as caught:
         UpdateLog(str(folder)).listing()
     assert str(caught.value).endswith(": " + " ".join(f"--set {flag}" for flag in flags))
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "flag"),
+    [
+        ("Op", "simple", "--set columns.op=Op"),
+        (" OP", "simple", "--set 'columns.op=\" OP\"'"),
+        ("Weight", "weighted", "--set columns.weight=Weight"),
+        ("TYPE", "semantic", "--set columns.type=TYPE"),
+    ],
+)
+def test_a_column_that_would_be_read_in_small_letters_is_not_ignored(folder, name, records, flag):
+    """Deletes of an ignored Op would be inserts."""
+    columns = {name: [1, -1], "src": [1, 1], "dst": [2, 2], "ts": [1, 2]}
+    pq.write_table(pa.table(columns), folder / "a.parquet")
+    canonical = name.strip().lower()
+    refused(
+        UpdateLog(str(folder), records=records),
+        f"column {name!r} is not read, and there is no column {canonical}",
+        f"say so: {flag}; if not, rename it",
+    )
+    words = shlex.split(flag)[1]
+    named = settings_from_options({"assignments": [words], "records": records}).columns
+    assert named == {canonical: name}
+    log = UpdateLog(str(folder), named, records)
+    log.files()
+    assert log.read("a.parquet", 0, 2)[canonical].to_pylist() == [1, -1]
+
+
+def test_a_column_in_other_letters_may_be_one_that_is_not_read(folder):
+    columns = {"Weight": [1.5], "Type": ["a"], "src": [1], "dst": [2]}
+    pq.write_table(pa.table(columns), folder / "a.parquet")
+    assert "not read: Type, Weight" in UpdateLog(str(folder)).listing().not_kept
+    UpdateLog(str(folder), records="weighted", on_repeat="count").files()
+    UpdateLog(str(folder), records="weighted", own={"Weight": "float64"}).files()
+    pq.write_table(pa.table({**columns, "weight": [2.5]}), folder / "a.parquet")
+    log = UpdateLog(str(folder), records="weighted")
+    log.files()
+    assert log.read("a.parquet", 0, 1)["weight"].to_pylist() == [2.5]
+
+
+def test_a_column_of_a_file_is_taken_rather_than_one_in_its_path(folder):
+    (folder / "op=delete" / "day=1").mkdir(parents=True)
+    table = pa.table({"op": [1], "src": [1], "dst": [2], "day": [7]})
+    pq.write_table(table, folder / "op=delete" / "day=1" / "a.parquet")
+    log = UpdateLog(str(folder))
+    assert log.read(log.files()[0].name, 0, 1)["op"].to_pylist() == [1]
+    assert log.listing().hidden == {"op"}, "no graph has the day"
+    (facts,) = inspect_log(log)
+    assert facts.hidden_partitions == ("day", "op")
 
 
 def test_row_groups_without_rows_are_read_over(folder):
@@ -450,6 +504,11 @@ TEXT = pa.array(["a", "b"])
         ({"src": [1, 2], "dst": [True, False]}, "simple", ["dst", "bool"]),
         ({"op": [1.0], "src": [1], "dst": [1]}, "simple", ["op", "double", "insert and delete"]),
         ({"src": [1, 2], "dst": [1, 2], "weight": TEXT}, "weighted", ["weight", "string"]),
+        (
+            {"src": [1], "dst": [1], "weight": pa.array([Decimal("1.25")])},
+            "weighted",
+            ["weight is of type decimal128(3, 2); decimals are not read: write float64, or int"],
+        ),
         ({"src": [1], "dst": [1], "ts": [0.5]}, "semantic", ["ts", "double", "timestamps"]),
         ({"src": [1], "dst": [1], "ts": [1], "type": [0.5]}, "semantic", ["type", "int32"]),
     ],

@@ -1,0 +1,106 @@
+"""Files that commands write: never over the log, or into the state, that they are made of."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import fails, graphtide_here
+from made_state import apply_log
+
+ROWS = "src,dst\n1,2\n2,3\n"
+IN_STATE = "in the state state, where runs alone write; write it elsewhere"
+IN_LOG = "which reads what is there; write it elsewhere"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state of a log of one file."""
+    folder = tmp_path_factory.mktemp("outputs")
+    (folder / "log").mkdir()
+    (folder / "log" / "1.csv").write_text(ROWS)
+    apply_log(folder / "log", folder / "state", 1)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A copy of the state, whose log is at another place."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    apply_log(tmp_path / "log", tmp_path / "state", 1)
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(each): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+def command(words: str, file: object) -> list[Any]:
+    return [str(file) if word == "FILE" else word for word in words.split()]
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        ("export state --edges FILE", ".csv"),
+        ("export state --edges e.csv --vertices FILE", ".csv"),
+        ("export state --result pagerank FILE", ".csv"),
+        ("report state --output FILE", ".csv"),
+        ("plot state --output FILE", ".svg"),
+        ("diff state --from 0 --to 0 --output FILE", ".parquet"),
+        ("diff state pagerank --from 0 --to 0 --output FILE", ".parquet"),
+        ("replay log --to 0 --state state --edges FILE", ".csv"),
+    ],
+)
+def test_no_command_writes_into_the_state_or_its_log(folder: Path, words: str, ending: str) -> None:
+    before = contents(folder)
+    for name, reason in (("log/1", IN_LOG), ("log/new", IN_LOG), ("state/new", IN_STATE)):
+        done = graphtide_here(*command(words, f"{name}{ending}"), cwd=folder)
+        fails(done, 2, reason)
+    assert contents(folder) == before
+
+
+def test_a_replay_without_a_state_leaves_its_log_alone(folder: Path) -> None:
+    done = graphtide_here("replay", "log", "--to", 0, "--edges", "log/1.csv", cwd=folder)
+    fails(done, 2, IN_LOG)
+    assert (folder / "log" / "1.csv").read_text() == ROWS
+
+
+def test_files_of_the_log_and_the_state_are_known_by_other_names(folder: Path) -> None:
+    (folder / "link").symlink_to("log")
+    (folder / "link.csv").symlink_to("log/1.csv")
+    (folder / "state.csv").symlink_to("state/settings.json")
+    os.link(folder / "log" / "1.csv", folder / "hard.csv")
+    for file, reason in (
+        ("link/2.csv", IN_LOG), ("link.csv", "by another name"), ("hard.csv", "by another name"),
+        ("state.csv", IN_STATE), (folder / "log" / "1.csv", IN_LOG),
+        (f"file://{folder}/log/2.csv", IN_LOG), ("elsewhere/../log/2.csv", IN_LOG),
+    ):  # fmt: skip
+        fails(graphtide_here("export", "state", "--edges", file, cwd=folder), 2, reason)
+
+
+def test_what_the_log_does_not_read_may_lie_beside_its_files(folder: Path) -> None:
+    for file in ("log/_edges.csv", "log/edges.csv.tmp/edges.csv", "log2.csv", "state2.csv"):
+        (folder / file).parent.mkdir(exist_ok=True)
+        done = graphtide_here("export", "state", "--edges", file, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert (folder / file).read_text().startswith("src,dst")
+
+
+def test_a_pattern_reads_what_is_called_so(folder: Path) -> None:
+    shutil.rmtree(folder / "state")
+    apply_log(folder / "l*" / "[0-9].csv", folder / "state", 1)
+    for file in ("log/1.csv", "log/2.csv"):
+        fails(graphtide_here("export", "state", "--edges", file, cwd=folder), 2, IN_LOG)
+    for file in ("log/a.csv", "9.csv"):
+        done = graphtide_here("export", "state", "--edges", file, cwd=folder)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_log_that_is_gone_is_in_no_ones_way(folder: Path) -> None:
+    shutil.rmtree(folder / "log")
+    for _ in range(2):
+        done = graphtide_here("export", "state", "--edges", "e.csv", cwd=folder)
+        assert done.returncode == 0, done.stderr
