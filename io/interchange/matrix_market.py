@@ -80,7 +80,9 @@ def matrix_tables(path: str, expand_symmetric: bool) -> Iterator[pa.Table]:
         raise UpdateLogError(msg)
     rows, columns, entries = (int(field) for field in size)
     if symmetry == "symmetric" and rows != columns:
-        msg = f"{path}, line {line}: a symmetric matrix of {rows} rows and {columns} columns is none"
+        msg = (
+            f"{path}, line {line}: a symmetric matrix of {rows} rows and {columns} columns is none"
+        )
         raise UpdateLogError(msg)
     form = Form(path, ("src", "dst") if kind == "pattern" else ("src", "dst", "weight"))
     number, block = line + 1, text.read()
