@@ -209,9 +209,10 @@ class TableRows(Table):
 
 def largest(values: Column, k: int) -> npt.NDArray[np.int64]:
     """int64: positions of the ``k`` largest values, equal ones in their order, NaN last."""
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        # No number is less than any.
-        values = np.where(np.isnan(values), -np.inf, values)
+    if values.dtype.kind == "f" and (is_none := np.isnan(values)).any():
+        numbers = np.flatnonzero(~is_none)
+        found = numbers[largest(values[numbers], k)]
+        return np.concatenate([found, np.flatnonzero(is_none)])[:k]
     among = _likely_largest(values, k)
     # From the back, so that equal values come in their order once it is turned round.
     order = np.argsort(values[among][::-1], kind="stable")[::-1]

@@ -31,7 +31,7 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME: Final = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
 #: A time in text that has a zone: what is before it, and how far it is ahead of UTC.
 _ZONED: Final = re.compile(r"(.+[T ]\d\d.*?) ?(?:Z|UTC|([+-]\d\d):?(\d\d)?)")
-_AHEAD: Final = re.compile(r"[+-]\d\d:?\d\d")
+_AHEAD: Final = re.compile(r"[+-](?:[01]\d|2[0-3]):?[0-5]\d")
 #: The int64 that NumPy reads as "not a time".
 NAT: Final = np.iinfo(np.int64).min
 
@@ -183,7 +183,7 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     """
     if isinstance(time, int | np.integer) and not isinstance(time, bool):
         return int(time)
-    given_time = time
+    asked = time
     try:
         if hasattr(time, "to_datetime64"):
             time = time.to_datetime64()  # pandas', with nanoseconds, and in UTC
@@ -199,7 +199,7 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
         values, given = np.array(NAT), INTEGERS
     count = int(values)
     if count == NAT:
-        msg = f"{given_time!r} is no time; give an integer, a datetime or a numpy.datetime64"
+        msg = f"{asked!r} is no time; give an integer, a datetime or a numpy.datetime64"
         raise BatchError(msg)
     if unit.resolution is None:
         msg = f"{time} is a time, but the graph's times are plain integers; give an integer"

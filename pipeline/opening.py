@@ -6,6 +6,7 @@ Nothing of the state is changed before log and settings are known to fit it.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Final
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
@@ -34,6 +35,14 @@ from .analyses import analyses_of
 from .run_files import PlannedLog, RunFiles
 from .time_window import TimeWindow
 from .workers.leftovers import remove_left_behind
+
+#: Files as a state has them that a log could read.
+_WRITTEN: Final = (
+    "batches/0-1.parquet",
+    "quarantine/batch=0.parquet",
+    "results/batch=0/pagerank.parquet",
+    "checkpoints/batch=0/edges.parquet",
+)
 
 
 @contextmanager
@@ -120,8 +129,11 @@ def _address_note(was: Address, now: Address) -> str:
 
 def _refuse_state_in_log(directory: StateDirectory, address: Address) -> None:
     """Refuse a state whose files the log would have: results and checkpoints are Parquet, too."""
+    folder = str(directory.path.resolve())
+    # A pattern may take these, but not the folder.
+    written = (folder, *(f"{folder}/{each}" for each in _WRITTEN))
     for each in [address] if isinstance(address, str) else address:
-        if reads(each, str(directory.path.resolve())):
+        if any(reads(each, file) for file in written):
             msg = (
                 f"state {directory.path} is in the log {each}, which reads all that is there; give "
                 f"a folder beside it as --state"
@@ -144,7 +156,7 @@ def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
 
 
 def _listed(log: UpdateLog, planned: list[str] | None) -> tuple[UpdateLog, LogListing]:
-    """List a log; with it comes the log as its files have it.
+    """List a log; gives it with the time unit and indexes that were found, and the listing.
 
     ``planned``: where wrong files are left out, those that are planned already.
     """

@@ -1,7 +1,7 @@
 """Files that commands write for a user: where they must not be.
 
-What a state keeps is written by runs alone, and its log by nobody here: a file in their place would
-be lost, and one more file in the log would be read as a part of it.
+What a state keeps is written by runs alone, and its log by nobody here: what stood in the place of
+the file would be lost, and one more file in the log would be read as a part of it.
 
 Not here: how a file comes into its place (``io/file_systems.py``), and ``graphtide requeue``, which
 does write into the log.

@@ -28,6 +28,7 @@ from ...gpu_core.properties.kinds import has_missing
 from ...gpu_core.records import record_named
 from ...gpu_core.snapshot import CanonicalEdges
 from ...gpu_core.table import Table
+from ...gpu_core.times import time_unit_named
 from .edge_table import edge_table, table_of
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _types_and_times(G: "nx.Graph[int]", settings: Mapping[str, Any]) -> dict[st
     if not record_named(settings.get("records", "simple")).has_times:
         return {}
     every = [data for _, _, data in G.edges(data=True)]
-    lacking = sum("last" not in each for each in every)
+    lacking = sum(each.get("last") is None for each in every)
     if lacking == len(every):
         return {}
     if lacking:
@@ -320,7 +321,11 @@ def _graph(
     def put_edges() -> None:
         if src.size and "last" in own:
             columns = {"src": src, "dst": dst, "weight": weight, **own}
-            given = {name: np.array(each) for name, each in columns.items() if each is not None}
+            given = {
+                name: _with_zone(np.array(each), settings)
+                for name, each in columns.items()
+                if each is not None
+            }
             graph.insert_edges(pa.table(given))
         elif src.size:
             times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
@@ -331,6 +336,15 @@ def _graph(
     for step in steps:
         step()
     return graph
+
+
+def _with_zone(column: npt.NDArray[Any], settings: Mapping[str, Any]) -> Any:
+    """A column as it goes in; times, which are in UTC, with the zone of the graph if it has one."""
+    zone = time_unit_named(settings["time_unit"]).zone if settings.get("time_unit") else None
+    if column.dtype.kind != "M" or zone is None:
+        return column
+    given = pa.array(column)
+    return given.cast(pa.timestamp(given.type.unit, zone))
 
 
 def _numbers(values: list[Any]) -> npt.NDArray[Any]:

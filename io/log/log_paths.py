@@ -207,12 +207,13 @@ def reads(address: str, other: str) -> bool:
 def holds(address: str, file: str) -> bool:
     """Whether a file on this machine is one of a log at an absolute address, under any name.
 
-    By a link in the log, or one to it, a file has several.
+    By a link in the log, or one to it, a file has several. One that is not there yet is none, also
+    where the log has a link to its folder.
     """
     if not is_local_address(address):
         return False
     try:
-        found = os.stat(file)
+        found = os.stat(file_system_of(file)[1])
         return any(os.path.samestat(found, os.stat(each.path)) for each in list_log([address]))
     except (OSError, UpdateLogError):
         # There is no such file, or no log any more.

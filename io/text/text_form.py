@@ -1,7 +1,7 @@
 """Format of the lines of an edge list: detected from the first lines, or given by the caller.
 
 Fields are apart by ``;``, ``,``, tabs or white space, whichever the first line has; in a ``.tsv``
-by tabs, if all lines have as many. What each field is comes from the caller; else from a header,
+by tabs, if most lines have as many. What each field is comes from the caller; else from a header,
 whose names are known by `NAMES` in capitals or not; else from the number of fields: two are
 ``src dst``, three ``src dst weight``, four ``src dst weight ts`` (as KONECT has it). Of three or
 four, the third is ``ts`` if it looks like times: dates, or whole numbers that all lie in the range
@@ -176,7 +176,8 @@ def _delimiter(path: str, content: bytes) -> str:
     are_numbers = all(_NUMBER.fullmatch(part) for each in by_tab for part in each.split())
     is_by_tab = is_strict and not are_numbers
     # Of a file that says so by its name, commas are of names and numbers.
-    if _TSV.search(path) and len(by_tab) > 1 and len({line.count("\t") for line in lines}) == 1:
+    alike = sum(line.count("\t") == len(by_tab) - 1 for line in lines)
+    if _TSV.search(path) and len(by_tab) > 1 and _are_most(alike, lines):
         return " " if is_strict and are_numbers and mark is None else "\t"
     return mark or ("\t" if is_by_tab else " ")
 
@@ -252,6 +253,7 @@ def _of_values(
 
 def _looks_like(fields: Sequence[str]) -> str | None:
     """Kind of times that fields look like: dates most, numbers all of them; None: of none."""
+    fields = [field for field in fields if field]
     if _are_most(sum(bool(_TIME.fullmatch(field)) for field in fields), fields):
         return "dates"
     if not fields or not all(_WHOLE.fullmatch(field) for field in fields):
@@ -316,6 +318,7 @@ def _type_of_times(times: Sequence[re.Match[str]]) -> pa.DataType:
 
 def _time_type(fields: Sequence[str], notes: list[str]) -> tuple[pa.DataType, bool]:
     """Type of a column of times, and whether they are unix seconds with a fraction."""
+    fields = [field for field in fields if field]
     times = _times_among(fields)
     if _are_most(len(times), fields):
         return _type_of_times(times), False

@@ -243,4 +243,4 @@ def test_what_is_no_number_is_not_the_largest() -> None:
     found = DynamicGraph.from_edges([1, 2, 3], [2, 3, 4]).betweenness_centrality(1)
     values = [value for _, value in found.top(4)]
     assert np.isnan(values).tolist() == [False, False, False, True]
-    assert largest(np.array([np.nan, 1.0, 3.0, np.nan]), 3).tolist() == [2, 1, 0]
+    assert largest(np.array([np.nan, -np.inf, 3.0, np.nan]), 3).tolist() == [2, 1, 0]

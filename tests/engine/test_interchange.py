@@ -298,14 +298,15 @@ def test_an_absent_attribute_is_told_where_its_type_has_no_missing_value() -> No
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("unit", [None, "us"])
+@pytest.mark.parametrize("unit", [None, "us", "timestamp[ns, tz=Europe/Rome]"])
 def test_types_and_times_of_networkx_are_those_of_the_graph(unit: str | None, directed: bool):
     graph = DynamicGraph(records="semantic", directed=directed, time_unit=unit)
     graph.insert_edges([1, 4], [2, 5], weight=[2, 3], type=[3, 0], ts=[100, 120])
     graph.insert_edges([1], [2], weight=[4], type=[3], ts=[150])
     copy = graph.to_networkx()
-    assert from_networkx(copy, records="semantic").state_hash() == graph.state_hash()
-    copy.add_edge(7, 8)
+    again = from_networkx(copy, records="semantic", time_unit=unit)
+    assert again.state_hash() == graph.state_hash()
+    copy.add_edge(7, 8, last=None)
     with pytest.raises(SettingsError, match="last is absent from 1 of 3 edges"):
         from_networkx(copy, records="semantic")
 

@@ -108,6 +108,8 @@ def test_a_log_or_state_that_cannot_be_used_leaves_nothing_behind(
     for within in (log / "state", log, log / "day=1" / "state"):
         with pytest.raises(StateError, match=r"in the log .*; give a folder beside it"):
             run(str(log), str(within), run_settings())
+    with pytest.raises(StateError, match=r"in the log .*; give a folder beside it"):
+        run(f"{log}/**/*.parquet", str(log / "state"), run_settings())
     assert files_below(log) == logged
     run(str(log), str(state), run_settings())
     before = files_below(state)

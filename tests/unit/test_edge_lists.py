@@ -107,6 +107,8 @@ def test_ids_may_be_names(read, text, columns, src, dst):
         ("x;y\tz\na b\tz\n", ["src", "dst"], {"src": ["x;y", "a b"], "dst": ["z", "z"]}),
         ("src\tdst\nAnn B\tz\n", None, {"src": ["Ann B"], "dst": ["z"]}),
         ('"a\tb"\tz\nc\tz\n', ["src", "dst"], {"src": ["a\tb", "c"], "dst": ["z", "z"]}),
+        # One line with a tab too many is a wrong line, whatever commas there are.
+        ('a, b\tc\nd, e\tf\ng, h\ti\nj\tk\t"l"\n', ["src", "dst"], "line 4 has 3"),
         # As they stand in files that are called so for no good reason.
         ("1,2\n3,4\n", None, {"src": [1, 3], "dst": [2, 4]}),
         ("1,2\t\n3,4\n", None, {"src": [1, 3], "dst": [2, 4]}),
@@ -118,6 +120,10 @@ def test_fields_of_a_tsv_are_apart_by_tabs(tmp_path, name, text, columns, expect
     content = text.encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    if isinstance(expected, str):
+        with pytest.raises(UpdateLogError, match=expected):
+            read_edge_list(str(path), columns)
+        return
     assert read_edge_list(str(path), columns).to_pydict() == expected
 
 

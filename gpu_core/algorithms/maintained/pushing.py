@@ -3,12 +3,12 @@
 Pushes (`maintained_pagerank.py`) change few vertices where changes spread slowly and what earlier
 batches have left lies below what is pushed. So they follow steps that went *further*, to an eighth
 of the tolerance, and each batch may add a quarter; once that is used up, steps go further again.
-Whether changes spread slowly is found by trial: where pushes are given up, the next ones are tried
-after 8 more batches, then after 16, and so on up to 128. After batches that change much, steps are
-made as if there were no pushes: a batch is taken to be as large as the one before.
+Whether changes spread slowly is found by trial: where pushes are given up, 8 batches go by until
+steps go further for the next trial, then 16, and so on up to 128. After batches that change much,
+steps are made as if there were no pushes: a batch is taken to be as large as the one before.
 
-All of that is known of the ranks that a batch begins with (`Pushing`), so what is found depends on
-the batches alone.
+All of that is known of the ranks that a batch begins with (`PushTrials`), so what is found depends
+on the batches alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NEAR: Final = 3e-4
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128
 
 
-class Pushing(NamedTuple):
+class PushTrials(NamedTuple):
     """What is known with some ranks."""
 
     #: Whether the ranks before were near.
@@ -40,7 +40,7 @@ class Pushing(NamedTuple):
     pause: int = _FIRST_PAUSE
 
     @classmethod
-    def of_numbers(cls, numbers: Iterable[int]) -> Pushing:
+    def of_numbers(cls, numbers: Iterable[int]) -> PushTrials:
         """As `numbers` had it."""
         is_near, is_further, *others = numbers
         return cls(bool(is_near), bool(is_further), *others)
@@ -63,16 +63,16 @@ class Pushing(NamedTuple):
         """What pushes may leave as a residual."""
         return min(tol, residual + _LEAVE * tol)
 
-    def after_steps(self, first_residual: float, *, is_further: bool, gave_up: bool) -> Pushing:
+    def after_steps(self, first_residual: float, *, is_further: bool, gave_up: bool) -> PushTrials:
         """Go on after steps, whose first one had that residual."""
         is_near = first_residual <= _NEAR
         if gave_up:
-            return Pushing(is_near, False, self.pause, min(2 * self.pause, _LONGEST_PAUSE))
-        return Pushing(is_near, is_further, max(self.wait - 1, 0), self.pause)
+            return PushTrials(is_near, False, self.pause, min(2 * self.pause, _LONGEST_PAUSE))
+        return PushTrials(is_near, is_further, max(self.wait - 1, 0), self.pause)
 
-    def after_pushes(self) -> Pushing:
+    def after_pushes(self) -> PushTrials:
         """Go on after pushes that sufficed."""
-        return Pushing(True, True)
+        return PushTrials(True, True)
 
 
 class PushTwin(Protocol):

@@ -30,7 +30,7 @@ from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 from .pagerank_residuals import Totals, exactness, rounding_of
-from .pushing import FURTHER, Pushing, PushTwin
+from .pushing import FURTHER, PushTrials, PushTwin
 
 if TYPE_CHECKING:
     from ...engine import Maintained, Pinned, Reader
@@ -113,13 +113,13 @@ class WarmPageRank(MaintainedRanks):
 
     def _repaired(self, reader: Reader, adjacencies: Adjacencies, before: Ranks | None) -> Ranks:
         """Ranks found by pushes, or by steps, from those before."""
-        pushing = Pushing() if before is None else before.ranks.pushing
-        tries = pushing.is_tried and self._can_push(reader, adjacencies)
+        trials = PushTrials() if before is None else before.ranks.push_trials
+        tries = trials.is_tried and self._can_push(reader, adjacencies)
         gave_up = False
-        if before is not None and tries and pushing.may_push(before.residual, self.tol):
+        if before is not None and tries and trials.may_push(before.residual, self.tol):
             found = self._pushed(reader, adjacencies, before)
             if found is not None:
-                found.ranks.pushing = pushing.after_pushes()
+                found.ranks.push_trials = trials.after_pushes()
                 return found
             gave_up = True
         start, goes_further = None, tries and not gave_up
@@ -131,7 +131,7 @@ class WarmPageRank(MaintainedRanks):
             reader, adjacencies, start, Surfer(self.alpha),
             threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
         )  # fmt: skip
-        found.ranks.pushing = pushing.after_steps(
+        found.ranks.push_trials = trials.after_steps(
             found.ranks.first_residual, is_further=goes_further, gave_up=gave_up
         )
         return found
@@ -139,7 +139,7 @@ class WarmPageRank(MaintainedRanks):
     def _can_push(self, reader: Reader, adjacencies: Adjacencies) -> bool:
         """Whether the rows can be read so, and rounding leaves room for what batches add."""
         twin: PushTwin = reader.algorithms.pushed_ranks
-        rounding = rounding_of(adjacencies.out.num_entries, Totals(0, 0, int(twin.WHOLE), 0))
+        rounding = _most_rounding(twin, adjacencies)
         return rounding <= FURTHER * self.tol * twin.WHOLE / 2 and twin.can_push(adjacencies)
 
     def _pushed(self, reader: Reader, adjacencies: Adjacencies, before: Ranks) -> Ranks | None:
@@ -149,8 +149,8 @@ class WarmPageRank(MaintainedRanks):
         found = twin.push(
             reader.workspace, adjacencies, reader.id_table(), before.ranks, alpha=self.alpha,
             # Less the last bits of what is proven below.
-            tolerance=before.ranks.pushing.allowed(before.residual, self.tol) * (1 - 2.0**-30),
-            rounding=rounding_of(entries, Totals(0, 0, int(2 * twin.WHOLE), 0)),
+            tolerance=before.ranks.push_trials.allowed(before.residual, self.tol) * (1 - 2.0**-30),
+            rounding=_most_rounding(twin, adjacencies),
             least=max(int(most / reader.num_vertices), 1),
         )  # fmt: skip
         if found is None:
@@ -220,8 +220,8 @@ class WarmPageRank(MaintainedRanks):
                 arrays[DEGREES] = np.zeros(ranks.size, np.uint32)
                 arrays[DEGREES][: degrees.size] = degrees
         is_stale = self._is_stale or not self._ranks.is_there
-        pushing = Pushing() if before is None else before.ranks.pushing
-        numbers = self._numbers((residual, bound), (int(is_stale), 0, steps, *pushing.numbers))
+        trials = PushTrials() if before is None else before.ranks.push_trials
+        numbers = self._numbers((residual, bound), (int(is_stale), 0, steps, *trials.numbers))
         return arrays | {NUMBERS: numbers}
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
@@ -229,13 +229,13 @@ class WarmPageRank(MaintainedRanks):
         if NUMBERS not in arrays or not (RANKS in arrays or MASS in arrays):
             return False
         reals, whole = self._take_numbers(arrays)
-        degrees, pushing = None, Pushing()
+        degrees, trials = None, PushTrials()
         if RANKS in arrays:
             ranks = np.array(arrays[RANKS], np.float64)
             (residual, bound), (is_stale, _, steps, *numbers) = reals, whole
             # Those of an older graphtide have none.
             if numbers:
-                pushing = Pushing.of_numbers(numbers)
+                trials = PushTrials.of_numbers(numbers)
             # Nor have they these.
             if DEGREES in arrays:
                 degrees = np.array(arrays[DEGREES], np.uint32)
@@ -245,7 +245,7 @@ class WarmPageRank(MaintainedRanks):
             residual, bound, is_stale, steps = 0.0, 0.0, 1, 0
         if ranks.any():
             kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks, degrees)
-            kept.pushing = pushing
+            kept.push_trials = trials
             self._ranks = RankLink(Ranks(kept, steps, residual, bound))
             self._is_stale = bool(is_stale)
         return True
@@ -253,6 +253,11 @@ class WarmPageRank(MaintainedRanks):
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
         """Nothing: other steps would find other bits."""
         return {}
+
+
+def _most_rounding(twin: PushTwin, adjacencies: Adjacencies) -> float:
+    """`rounding_of` of masses twice those that pushes begin with."""
+    return rounding_of(adjacencies.out.num_entries, Totals(0, 0, int(2 * twin.WHOLE), 0))
 
 
 def _twin(reader: Reader) -> WarmTwin:

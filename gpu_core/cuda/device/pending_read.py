@@ -5,7 +5,8 @@ words that kernels write to page-locked memory do not.
 """
 
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy.typing as npt
@@ -45,6 +46,16 @@ class PendingReport:
             with self._device.errors_named("reading back"):
                 self._written.synchronize()
         return self._words
+
+
+@contextmanager
+def done_when_broken_off(device: Device) -> Iterator[None]:
+    """Kernels in here write to the host's memory: an error leaves none of them at work."""
+    try:
+        yield
+    except BaseException:
+        device.synchronize()
+        raise
 
 
 def _wait_for(written: Any, *used: object) -> None:

@@ -22,22 +22,21 @@ Not here: what the vectors mean, when to stop (`algorithms/centrality/pagerank.p
 Source: see ``pagerank.cu``.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.maintained.pushing import Pushing
+from ....algorithms.maintained.pushing import PushTrials
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
-from ...device.pending_read import PendingReport
+from ...device.pending_read import PendingReport, done_when_broken_off
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes
@@ -90,7 +89,7 @@ class KeptRanks:
         #: L1 residual of the first step, so how far the start was from them.
         self.first_residual = np.inf
         #: What whoever maintains them knows of pushes.
-        self.pushing = Pushing()
+        self.push_trials = PushTrials()
 
     @property
     def nbytes(self) -> int:
@@ -244,7 +243,7 @@ def iterate(
         start = start_of(workspace, adjacencies.out, None, None, alpha=surfer.alpha)
     need = in_slices_bytes(device, adjacencies, weighted=weighted) + hubs_bytes(count)
     need += bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
-    with workspace.scratch(need) as scratch, _done_when_broken_off(device):
+    with workspace.scratch(need) as scratch, done_when_broken_off(device):
         # Of an undirected graph the lengths of the rows that are pulled are the degrees.
         degrees = surfer.strengths if adjacencies.directed or weighted else None
         hubs = None if weighted else Hubs(device, scratch, adjacencies.out)
@@ -263,16 +262,6 @@ def iterate(
         return Rounding(additions / _ADDITION, 0, count / _FIXED_ONE, bool(is_extreme))
 
     return kept, iterations, residual, rounding
-
-
-@contextmanager
-def _done_when_broken_off(device: Device) -> Iterator[None]:
-    """Kernels in here write to the host's memory: an error leaves none of them at work."""
-    try:
-        yield
-    except BaseException:
-        device.synchronize()
-        raise
 
 
 class Iteration:

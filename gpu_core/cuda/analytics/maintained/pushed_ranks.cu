@@ -33,7 +33,9 @@ constexpr double WHOLE = 2251799813685248.0;  // 2^51
 constexpr double ABSENT = -1.0;
 constexpr i64 LARGEST = 0x7FFFFFFFFFFFFFFF;
 
-enum End : i64 { GOES_ON = 0, IS_DONE = 1, IS_TOO_MUCH = 2 };
+constexpr i64 GOES_ON = 0;
+constexpr i64 IS_DONE = 1;
+constexpr i64 IS_TOO_MUCH = 2;
 
 // Sums of a selection over all vertices; those of y are of all selections, all others 0 before each.
 constexpr u32 MASS = 0;      // y where it is above 0
@@ -45,7 +47,7 @@ constexpr u32 PUSHED = 5;    // vertices that are
 constexpr u32 SUMS = 6;
 
 // What is kept from launch to launch; 0 before the first.
-struct Pushing {
+struct State {
     u64 pulled;        // sum of r but for b
     u64 sums[SUMS];
     u64 items[2];      // of the queue, of selections of even and of odd numbers
@@ -71,7 +73,7 @@ struct Ending {
     i64 most_work;
 };
 
-__device__ __forceinline__ Pushing* pushing_in(u64* words) { return reinterpret_cast<Pushing*>(words); }
+__device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 __device__ __forceinline__ i64 magnitude(i64 value) { return value < 0 ? -value : value; }
 __device__ __forceinline__ i64 above(i64 value) { return value > 0 ? value : 0; }
 
@@ -87,12 +89,11 @@ __device__ __forceinline__ double share_of(i64 mass, u32 degree, double alpha) {
 //             earlier  f64[earlier_count], negative: the vertex was absent
 // Writes      masses i64[n], shares f64[n]; residuals i64[n] of absent vertices
 //             their sum in state
-extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(const u8* __restrict__ present, const u32* __restrict__ degree,
-                                        const i64 count, const double* __restrict__ earlier,
-                                        const i64 earlier_count, const double uniform,
-                                        const double alpha, i64* __restrict__ masses,
-                                        double* __restrict__ shares, i64* __restrict__ residuals,
-                                        u64* words) {
+extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(
+        const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
+        const double* __restrict__ earlier, const i64 earlier_count, const double uniform,
+        const double alpha, i64* __restrict__ masses, double* __restrict__ shares,
+        i64* __restrict__ residuals, u64* words) {
     u64 own = 0;
     for (i64 vertex = thread_of_grid(); vertex < count; vertex += threads_of_grid()) {
         i64 mass = 0;
@@ -107,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(const u8
         own += static_cast<u64>(mass);
     }
     const u64 sum = block_sum<u64, PUSH_THREADS>(own);
-    if (threadIdx.x == 0 && sum) atomicAdd(&pushing_in(words)->sums[MASS], sum);
+    if (threadIdx.x == 0 && sum) atomicAdd(&state_in(words)->sums[MASS], sum);
 }
 
 // r but for b, from nothing.
@@ -132,11 +133,11 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_re
             own += static_cast<u64>(residual);
         });
     const u64 sum = block_sum<u64, SLICE_THREADS>(own);
-    if (threadIdx.x == 0 && sum) atomicAdd(&pushing_in(words)->pulled, sum);
+    if (threadIdx.x == 0 && sum) atomicAdd(&state_in(words)->pulled, sum);
 }
 
 // Whether the last selection, whose sums are complete, ends the rounds. One thread of the grid calls.
-__device__ __forceinline__ void end_selection(Pushing* state, const Ending& ending, u64* report_words) {
+__device__ __forceinline__ void end_selection(State* state, const Ending& ending, u64* report_words) {
     u64 sums[SUMS];
     for (u32 i = 0; i < SUMS; ++i) {
         sums[i] = __ldcg(&state->sums[i]);
@@ -179,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS) sele
         const i64 vertices, const double alpha, const Ending ending, i64* __restrict__ masses,
         i64* __restrict__ residuals, i64* __restrict__ more, u64* __restrict__ queue, u64* words,
         u64* report, u32* ticket) {
-    Pushing* const state = pushing_in(words);
+    State* const state = state_in(words);
     if (state->end != GOES_ON) return;
     const bool is_first = state->selections == 0;
     const i64 least = state->measures ? LARGEST : ending.least;
@@ -255,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(PUSH_THREADS) push_residuals(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const i64* __restrict__ more,
         const u64* __restrict__ queue, u64* __restrict__ residuals, const u64* words) {
-    const Pushing* const state = reinterpret_cast<const Pushing*>(words);
+    const State* const state = reinterpret_cast<const State*>(words);
     if (state->end != GOES_ON) return;
     const u64 items = state->items[(state->selections - 1) % 2];
     const u32 lane = threadIdx.x % TEAM;

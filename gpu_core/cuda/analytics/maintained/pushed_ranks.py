@@ -2,8 +2,8 @@
 
 Residuals are computed from nothing, by one pass over the rows where they lie. Then rounds: all
 vertices are looked at, and those with large residuals push them to their out-neighbors. Where
-changes spread slowly, as on grids and among near neighbors, few vertices do, so that such a round
-takes some 10 microseconds whatever the size of the graph; where they spread fast it is given up
+changes spread slowly, as on grids and among near neighbors, few vertices do, so that a round takes
+some 30 microseconds, most of them for that look; where they spread fast it is given up
 (`algorithms/maintained/pushing.py`). Kernels: ``pushed_ranks.cu``.
 
 The host engine keeps residuals from batch to batch instead
@@ -20,7 +20,7 @@ from ....rows import Adjacencies
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address, pack
-from ...device.pending_read import PendingReport
+from ...device.pending_read import PendingReport, done_when_broken_off
 from ...device.stream_words import words_of_stream
 from ...memory.workspace import Workspace
 from ..centrality.pagerank import KeptRanks
@@ -36,9 +36,9 @@ _PUSH_THREADS: Final = constant(_SOURCE, "PUSH_THREADS")
 _SELECT_BLOCKS: Final = constant(_SOURCE, "SELECT_BLOCKS")
 _SELECT_THREADS: Final = constant(_SOURCE, "SELECT_THREADS")
 _PART: Final = constant(_SOURCE, "PART")
-_STATE: Final = structure(_SOURCE, "Pushing")
+_STATE: Final = structure(_SOURCE, "State")
 _REPORT: Final = structure(_SOURCE, "Report")
-_IS_DONE: Final = 1
+_IS_DONE: Final = constant(_SOURCE, "IS_DONE")
 
 #: ``y`` of all vertices together, about.
 WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
@@ -93,7 +93,7 @@ def push(
     pushing = _PUSH_BLOCKS * device.multiprocessors
     need = in_slices_bytes(device, adjacencies, in_place=True)
     need += bytes_of((3 * count + items, np.int64), (words_of(_STATE), np.uint64))
-    with workspace.scratch(need) as scratch:
+    with workspace.scratch(need) as scratch, done_when_broken_off(device):
         rows = in_slices(device, scratch, adjacencies, in_place=True)
         masses, residuals = scratch.reserve(8 * count), scratch.reserve(8 * count)
         # Once they are pulled, the shares make room for what becomes of them.
