@@ -110,6 +110,8 @@ def check_schema(
     ids: str = "any",
     on_repeat: str = "last",
     own: Collection[str] = (),
+    *,
+    is_planned: bool = False,
 ) -> LogSchema:
     """Check the columns of a log file against what the records need.
 
@@ -129,6 +131,8 @@ def check_schema(
         Rule of the graph for repeats: with ``count`` the column ``weight`` is not looked at.
     own
         Names of the graph's own properties, which are columns, too; a file need not have them.
+    is_planned
+        Whether a state has planned the file: then it stays as it is, whatever its names are like.
 
     Raises
     ------
@@ -155,7 +159,8 @@ def check_schema(
     lacking = [
         canonical for canonical in needed_columns(records, on_repeat) if canonical not in there
     ]
-    _refuse_misspelled(lacking, not_read, file)
+    if not is_planned:
+        _refuse_misspelled(lacking, not_read, file)
     return LogSchema(
         present=tuple(name for name in there if name in needed),
         time_unit=time_unit,

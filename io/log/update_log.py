@@ -209,7 +209,8 @@ class UpdateLog:
             try:
                 file, arrow_schema, index, not_taken = found()
                 try:
-                    schema = self._schema(arrow_schema, path.shown)
+                    is_planned = path.name in self.planned
+                    schema = self._schema(arrow_schema, path.shown, is_planned=is_planned)
                     self._check_time_unit(schema, time_unit, path, files)
                 except UnusableFileError:
                     ends = {self.columns.get(name, name) for name in ("src", "dst")}
@@ -220,7 +221,7 @@ class UpdateLog:
                     # Nothing is read of it: columns of an empty frame of pandas have no types.
                     files.append(file)
                     continue
-                if index is not None and needed is None and path.name not in self.planned:
+                if index is not None and needed is None and not is_planned:
                     # Lines that may be left out later are refused before any of it is applied.
                     index.check([self.columns.get(name, name) for name in schema.present])
                 time_unit = time_unit or schema.time_unit
@@ -405,7 +406,7 @@ class UpdateLog:
                     f"{first_row + rows - 1} were planned; {RESTORE}"
                 )
                 raise UpdateLogError(msg)
-            schema = self._schema(file.schema, shown)
+            schema = self._schema(file.schema, shown, is_planned=True)
             names = [self.columns.get(column, column) for column in schema.present]
             keys = [] if key is None else [key]
             found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
@@ -427,10 +428,11 @@ class UpdateLog:
             table = table.append_column(ORDER_KEY, found.table[key])
         return replace(found, table=table)
 
-    def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
+    def _schema(self, schema: pa.Schema, shown: str, *, is_planned: bool = False) -> LogSchema:
         return check_schema(
-            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own
-        )
+            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own,
+            is_planned=is_planned,
+        )  # fmt: skip
 
     def _check_time_unit(
         self, schema: LogSchema, time_unit: str | None, path: LogPath, before: list[LogFile]

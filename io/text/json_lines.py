@@ -212,6 +212,10 @@ def _with_times_as_text(content: bytes, rows: int) -> pa.Table:
 def _fault(line: bytes, schema: pa.Schema) -> str:
     """What is wrong with a line, as the end of a sentence that begins with its number."""
     try:
+        if line.strip() == b"null":
+            # Arrow ends the process where it is asked for no column of it.
+            msg = "it is null"
+            raise pa.ArrowInvalid(msg)
         _read(line, 1, schema)
     except pa.ArrowInvalid as error:
         why = " ".join(str(error).split())

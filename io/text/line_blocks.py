@@ -59,24 +59,23 @@ def without_mark(content: bytes) -> bytes:
 def line_blocks(file: Any, nbytes: int) -> Iterator[tuple[int, bytes]]:
     """Give an open file in blocks of whole lines, each with the number of its first line, from 1.
 
-    The last line may lack its end.
+    The last line may lack its end, and is in the block of those before it.
     """
-    number = 1
+    number, block = 1, b""
     #: Of a line that has not ended yet.
     rest: list[bytes] = []
-    while True:
-        read = file.read(nbytes)
-        cut = read.rfind(b"\n") + 1 if read else 0
-        if read and not cut:
+    while read := file.read(nbytes):
+        cut = read.rfind(b"\n") + 1
+        if not cut:
             rest.append(read)
             continue
-        block = b"".join([*rest, read[:cut]])
         if block:
             yield number, block
-        number += block.count(b"\n")
-        rest = [read[cut:]]
-        if not read:
-            return
+            number += block.count(b"\n")
+        block, rest = b"".join([*rest, read[:cut]]), [read[cut:]]
+    block += b"".join(rest)
+    if block:
+        yield number, block
 
 
 def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:

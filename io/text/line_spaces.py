@@ -22,6 +22,9 @@ def normalized(content: bytes, delimiter: str, *, keeps_spaces: bool) -> bytes:
 
     With ``keeps_spaces`` white space around fields that are not in quotes stays.
     """
+    if content and not content.endswith(b"\n"):
+        # Arrow takes an empty field at the end of the last line for one in quotes.
+        content += b"\n"
     if not keeps_spaces:
         return one_delimiter(content, delimiter)
     lines = _without_blank_lines(content)
@@ -76,7 +79,9 @@ def _quotes_at_edges(content: bytes, delimiter: str) -> bytes:
 
 
 def has_odd_spaces(content: bytes, delimiter: str) -> bool:
-    """Whether there may be white space around fields."""
+    """Whether there may be white space around fields, of lines that end with LF."""
+    if content[:1] != b"\n" and content[:1].isspace():
+        return True
     return any(
         has_pair(content, each) if len(each) == 2 else each in content
         for each in _odd_spaces(content, delimiter)

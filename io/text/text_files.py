@@ -206,7 +206,8 @@ class TextLogFile:
             for name, canonical in roles.items()
             if own.get(canonical, "").startswith("float")
         }
-        ends = ("src", "dst") if form_of(ids) == "string" else ()
+        ends = ("src", "dst") if form_of(ids) in ("string", "uuid") else ()
+        self._has_operations = roles.get("op", "op") == "op"
         self._ends = frozenset(name for name in roles if roles[name] in ends)
         self._ids = frozenset(name for name in roles if roles[name] in ("src", "dst"))
         self._source, self._path = source, path
@@ -300,6 +301,7 @@ class TextLogFile:
             as_written=frozenset() if self.index.is_padded else ends,
             texts=ends,
             ids=self._ids,
+            has_operations=self._has_operations,
             floats={name: kind for name, kind in self._floats.items() if name in types},
         )
 
@@ -384,7 +386,7 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
             row += rows
     except UpdateLogError as error:
         raise UnusableFileError(str(error)) from error
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, pa.ArrowException) as error:
         msg = f"{path.shown} cannot be read: {one_line(error)}"
         is_of_system = isinstance(error, OSError) and error.errno is not None
         raise (UpdateLogError if is_of_system else UnusableFileError)(msg) from error

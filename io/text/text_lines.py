@@ -66,6 +66,8 @@ class Form:
     texts: frozenset[str] = frozenset()
     #: Columns of a log's ids; a run is told by a flag that they are names.
     ids: frozenset[str] = frozenset()
+    #: Whether a column ``op`` has operations: a log may have mapped it to something else.
+    has_operations: bool = True
     #: Column of floats -> the type that a whole number has to fit into.
     floats: Mapping[str, str] = field(default_factory=dict)
     #: Column -> type as which its text is parsed first.
@@ -73,7 +75,7 @@ class Form:
 
     def __post_init__(self) -> None:
         parsed = {name: self.types[name] for name in self.columns if name is not None}
-        if "op" in parsed:
+        if self.has_operations and "op" in parsed:
             parsed["op"] = pa.string()  # whatever it becomes
         if self.has_decimal_times:
             parsed["ts"] = pa.float64()
@@ -203,12 +205,17 @@ def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, _Faults]:
         rest = column.take(pa.array(remaining))
         for at in failing(len(rest), partial(_is_column, rest, name, form)):
             bad.setdefault(int(remaining[at]), name)
-    for at, name in bad.items():
-        row = {each: column[at].as_py() for each, column in columns.items()}
-        faults[good[at]] = _fault(name, row[name], form), row
+    for at, wrong in bad.items():
+        row = {name: _as_kept(column[at].as_py(), name, form) for name, column in columns.items()}
+        faults[good[at]] = _fault(wrong, columns[wrong][at].as_py(), form), row
     kept = pa.array([at for at in range(len(good)) if at not in bad], pa.int64())
     table = {name: _column(column.take(kept), name, form) for name, column in columns.items()}
     return pa.table(table, schema=form.schema), faults
+
+
+def _as_kept(text: str | None, name: str, form: Form) -> str | None:
+    """Text of a field as it may be read again, without white space that is not its own."""
+    return text if text is None or name in form.as_written else text.strip(" \t")
 
 
 def _is_in_quotes(line: bytes, form: Form) -> bool:
@@ -398,7 +405,7 @@ def _fault_of_value(name: str, text: str, form: Form) -> str:
     kind = form.types[name]
     if pa.types.is_string(kind):
         return "which is no name; correct the line, or leave it out"
-    if name == "op":
+    if name == "op" and form.has_operations:
         return "which is no operation; write insert and delete, or 1 and -1"
     if pa.types.is_timestamp(kind) and name not in form.floats and not form.has_decimal_times:
         return _fault_of_time(text, kind)
@@ -408,7 +415,7 @@ def _fault_of_value(name: str, text: str, form: Form) -> str:
         if is_rounded(text, form.floats.get(name)):
             return f"which does not fit into {form.floats[name]}; write fewer digits"
         return "which is no number; correct the line, or leave it out"
-    if re.fullmatch(r"-?\d+", text):
+    if re.fullmatch(r"-?[0-9]+", text):
         is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
         cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
         return f"which does not fit {kind}; {cure}"
@@ -432,7 +439,7 @@ def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
             try:
                 yield fields_of(line, delimiter)
             except ValueError:
-                return  # the line is refused where it is parsed
+                continue  # the line is refused where it is parsed
 
 
 def _numbered(content: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:

@@ -349,6 +349,60 @@ def test_names_without_quotes_keep_their_spaces(tmp_path: Path) -> None:
             assert (set(read["op"]), set(read["ts"])) == ({"insert"}, {datetime(2024, 1, 1)})
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # An empty field is null, and white space beside quotes belongs to nothing.
+        ('op,src,dst\ndelete,"a",', {"op": ["delete"], "src": ["a"], "dst": [None]}),
+        ('src,dst\n "ann","bob"', {"src": ["ann"], "dst": ["bob"]}),
+        ('src,dst\nann,"bob" ', {"src": ["ann"], "dst": ["bob"]}),
+        ("src, dst\na, b\nc, b\t", {"src": ["a", "c"], "dst": ["b", "b"]}),
+        ("src,dst\nann,bob", {"src": ["ann"], "dst": ["bob"]}),
+    ],
+)
+def test_a_last_line_without_its_end_is_as_any_other(
+    tmp_path: Path, text: str, expected: dict[str, list[str]], end: str
+) -> None:
+    (tmp_path / "a.csv").write_text(f"{text}{end}")
+    log = UpdateLog(str(tmp_path), ids="string")
+    assert log.read("a.csv", 0, log.files()[0].rows).to_pydict() == expected
+
+
+def test_the_last_line_counts_among_those_that_show_what_a_column_is(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\nx,3\n3,4")
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match="line 3: src is 'x', which is no integer"):
+        log.read("a.csv", 0, log.files()[0].rows)
+    # Nor does a line that cannot be taken apart end the sample.
+    rows = "".join(f"{number},{number + 1}\n" for number in range(20))
+    (tmp_path / "a.csv").write_text(f'src,dst\n1,"2\n{rows}')
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match="line 2 has a quote that does not end"):
+        log.read("a.csv", 0, log.files()[0].rows)
+
+
+def test_a_column_op_that_is_mapped_to_something_else_has_no_operations(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("kind,src,dst,op\n+,1,2,1\n+,2,3,0\n")
+    log = UpdateLog(str(tmp_path), {"op": "kind", "weight": "op"}, "weighted")
+    assert log.read("a.csv", 0, 2)["weight"].to_pylist() == [1.0, 0.0]
+
+
+def test_an_empty_uuid_in_quotes_is_no_vertex_row(tmp_path: Path) -> None:
+    name = "0b5d2f6e-0d0a-4c52-8d43-1f2e5f1c9d11"
+    (tmp_path / "a.csv").write_text(f'op,src,dst\ndelete,{name},""\n')
+    log = UpdateLog(str(tmp_path), ids="uuid")
+    assert log.read("a.csv", 0, 1)["dst"].to_pylist() == [""]
+
+
+def test_null_is_no_object_of_json(tmp_path: Path) -> None:
+    """Arrow's reader would end the process."""
+    for last in ("5", '{"src":"x","dst":4}'):
+        (tmp_path / "a.jsonl").write_text(f'{{"src":1,"dst":2}}\nnull\n{last}\n')
+        with pytest.raises(UpdateLogError, match="line 2 cannot be read"):
+            UpdateLog(str(tmp_path)).files()
+
+
 def test_spaces_beside_those_of_a_header_are_there_to_be_read(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('src, dst\nann, bob\n"eve ",\tzoë x \n')
     log = UpdateLog(str(tmp_path), ids="string")

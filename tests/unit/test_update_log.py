@@ -284,6 +284,8 @@ def test_a_column_that_would_be_read_in_small_letters_is_not_ignored(folder, nam
         f"column {name!r} is not read, and there is no column {canonical}",
         f"say so: {flag}; if not, rename it",
     )
+    # A state that has planned it goes on.
+    assert UpdateLog(str(folder), records=records, planned=frozenset({"a.parquet"})).files()
     words = shlex.split(flag)[1]
     named = settings_from_options({"assignments": [words], "records": records}).columns
     assert named == {canonical: name}
