@@ -249,10 +249,10 @@ def test_a_file_renamed_over_the_one_that_is_open_is_not_read(
     (file,) = log.files()
     check = update_log.check_schema
 
-    def rename_and_check(*arguments: Any) -> Any:
+    def rename_and_check(*arguments: Any, **flags: Any) -> Any:
         # The footer was read just before, and the rows are read next.
         other.replace(path)
-        return check(*arguments)
+        return check(*arguments, **flags)
 
     monkeypatch.setattr(update_log, "check_schema", rename_and_check)
     read = log.read("a.parquet", 0, ROWS, file.fingerprint)
