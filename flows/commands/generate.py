@@ -35,8 +35,10 @@ from ...io.durable import TEMPORARY, sync
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
+from ...io.log.log_paths import holds
 from ...io.log.log_writer import write_log_file
 from ...io.log.schema import op_bytes
+from ...io.state.directory import StateDirectory
 from ..printing.text import TIED, amount, line
 from ..processes import run_in_processes
 
@@ -343,6 +345,12 @@ def import_file(source: str, out: str, columns: str | None) -> None:
     target = folder / f"{_stem(source)}.parquet"
     if target.exists():
         msg = f"{target} exists; import into another folder, or remove it"
+        raise SettingsError(msg)
+    if StateDirectory(folder).exists():
+        msg = f"{folder} is a state, where runs alone write; import into another folder"
+        raise SettingsError(msg)
+    if is_local_address(source) and holds(str(folder.resolve()), source):
+        msg = f"{source} would be a file of the log {folder} as well; import into another folder"
         raise SettingsError(msg)
     names = None if columns is None else [name.strip() or None for name in columns.split(",")]
     was_there = folder.exists()

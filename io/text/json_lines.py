@@ -6,7 +6,7 @@ of the type of its first values: a line that has another one is no row, if the c
 
 import json as line_json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -25,9 +25,17 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 class JsonColumns:
-    """The columns of a file of JSON lines, found block by block: any line may have another one."""
+    """The columns of a file of JSON lines, found block by block: any line may have another one.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    whole
+        Columns in which a number with a fraction has no meaning: where the first value is an
+        integer, such a number makes its line wrong, and not the column another.
+    """
+
+    def __init__(self, whole: Collection[str]) -> None:
+        self._whole = frozenset(whole)
         self._types: dict[str, pa.DataType] = {}
         #: Column whose values are of different types, or nothing of lines that are no object ->
         #: what is wrong with the first such line, as the end of a sentence.
@@ -41,6 +49,9 @@ class JsonColumns:
         try:
             table = _with_times_as_text(content, rows)
             kinds = {name: _kind(table[name]) for name in table.column_names}
+            if any(pa.types.is_floating(kinds[name]) for name in self._whole & kinds.keys()):
+                msg = "a number that is not whole"
+                raise pa.ArrowInvalid(msg)
         except pa.ArrowInvalid:
             # Lines may be wrong, or values of a column that nobody needs.
             self._add_lines(content, first_line)
@@ -62,7 +73,8 @@ class JsonColumns:
 
     def _add(self, name: str, kind: pa.DataType, line: int) -> None:
         known = self._types.setdefault(name, kind)
-        joined = _joined(known, kind)
+        is_mixed = name in self._whole and {known, kind} == {pa.int64(), pa.float64()}
+        joined = None if is_mixed else _joined(known, kind)
         if joined is not None:
             self._types[name] = joined
             return

@@ -348,10 +348,10 @@ def _reopened(path: LogPath, codec: str) -> Any:
 def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> TextIndex:
     """Make the index of a file."""
     stamp = stamp_of(path)
-    columns = JsonColumns()
     blocks: list[TextBlock] = []
     names: list[tuple[str, str]] = []
     whole = {name for name, canonical in roles.items() if canonical in _WHOLE_COLUMNS}
+    columns = JsonColumns(whole)
     faults: list[tuple[str, str]] = []
     delimiter, is_padded = "", True
     offset = row = 0

@@ -104,3 +104,13 @@ def test_a_log_that_is_gone_is_in_no_ones_way(folder: Path) -> None:
     for _ in range(2):
         done = graphtide_here("export", "state", "--edges", "e.csv", cwd=folder)
         assert done.returncode == 0, done.stderr
+
+
+def test_nothing_is_imported_into_a_state_or_twice_into_a_log(folder: Path) -> None:
+    (folder / "edges.txt").write_text("1 2\n")
+    before = contents(folder)
+    done = graphtide_here("import", "edges.txt", "state", cwd=folder)
+    fails(done, 2, "state is a state, where runs alone write; import into another folder")
+    done = graphtide_here("import", "log/1.csv", "log", cwd=folder)
+    fails(done, 2, "log/1.csv would be a file of the log log as well; import into another folder")
+    assert contents(folder) == before

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -380,6 +381,24 @@ def test_the_last_line_counts_among_those_that_show_what_a_column_is(tmp_path: P
     log = UpdateLog(str(tmp_path))
     with pytest.raises(UpdateLogError, match="line 2 has a quote that does not end"):
         log.read("a.csv", 0, log.files()[0].rows)
+
+
+@pytest.mark.parametrize("field", ["1.5", "1e400", "99999999999999999999"])
+@pytest.mark.parametrize("column", ["src", "ts"])
+def test_a_number_that_is_not_whole_costs_its_line_of_json(
+    tmp_path: Path, field: str, column: str
+) -> None:
+    lines = [f'{{"src": {number}, "dst": 2, "ts": 5}}' for number in range(5)]
+    usual = 2 if column == "src" else 5
+    lines[2] = lines[2].replace(f'"{column}": {usual}', f'"{column}": {field}')
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="semantic")
+    listing = log.listing(needed=())
+    (file,) = listing.files
+    read = replace(log, indexes=listing.indexes, time_unit=listing.time_unit)
+    found = read.read_checked(file.name, 0, file.rows, sifts=True)
+    assert [(each.row, each.number) for each in found.wrong] == [(2, 3)]
+    assert found.table["src"].to_pylist() == [0, 1, 3, 4]
 
 
 def test_a_column_op_that_is_mapped_to_something_else_has_no_operations(tmp_path: Path) -> None:
