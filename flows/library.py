@@ -4,6 +4,7 @@ What the commands do and show, for programs: nothing is printed unless it is ask
 is opened is only read, takes no cluster and no lock, and may be in use by a run.
 """
 
+import difflib
 import multiprocessing
 import warnings
 from collections.abc import Iterator, Sequence
@@ -388,7 +389,16 @@ def _batches_with(directory: StateDirectory, name: str, batch: int | None) -> st
         return f"run the log with analytics {name}"
     if not having:
         others = {each for at in directory.result_ids() for each in result_names(directory, at)}
-        return f"the state has {', '.join(sorted(others)) or 'none'}"
+        return f"the state has {', '.join(sorted(others)) or 'none'}{_names_like(name, others)}"
     before = [each for each in having if batch is None or each <= batch][-1:]
     after = [each for each in having if batch is not None and each > batch][:1]
     return f"it has one of batch {' and of batch '.join(map(str, before + after))}"
+
+
+def _names_like(name: str, others: set[str]) -> str:
+    """What may have been meant, of these results and all analytics; nothing where none is near."""
+    known = sorted({*ANALYTICS, *others})
+    # A whole word comes first: as text, `components` is not close to `weakly_connected_components`.
+    near = [each for each in known if name in each.split("_")]
+    near = near or difflib.get_close_matches(name, known, n=2)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

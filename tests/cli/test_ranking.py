@@ -198,6 +198,8 @@ def test_what_cannot_be_shown_is_refused(
         (["top", "state", "pagerank", "--at", 0], 1, "it has one of batch 1"),
         (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
         (["top", "state", "labels"], 1, "no result 'labels'; the state has far, n"),
+        (["top", "state", "betweenness"], 1, "; did you mean betweenness_centrality?"),
+        (["top", "state", "page_rank"], 1, "; did you mean pagerank?"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
         (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
         (["top", "state", "parts"], 2, "parts has component alone: these are vertices"),
