@@ -15,8 +15,7 @@ from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import PathNotFoundError, VertexNotFoundError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
-from ...gpu_core.table import Table, TableRows
-from ...io.state.results import Result
+from ...io.state.results import Result, ResultFacts
 from ..library import OpenState, open_state
 from ..printing.activity import Activity
 from ..printing.summary import graph_text
@@ -128,10 +127,9 @@ def _path(opened: OpenState, question: Question) -> Answer:
 
 def _top(opened: OpenState, question: Question) -> Answer:
     result, is_computed = _result(opened, question.result)
-    left_out = 0
-    if isinstance(result, Result) and result.measures:
-        result, left_out = finite_rows(result, ranked_column(result, None))
-    rows = result.top(question.count)
+    column = ranked_column(result, None)
+    finite, left_out = finite_rows(result, column)
+    rows = finite.top(question.count, column)
     ranked = {name: column.tolist() for name, column in rows.columns.items()}
     return {
         "result": question.result,
@@ -141,7 +139,7 @@ def _top(opened: OpenState, question: Question) -> Answer:
     }
 
 
-def _result(opened: OpenState, name: str) -> tuple[Table, bool]:
+def _result(opened: OpenState, name: str) -> tuple[Result, bool]:
     """A result of the batch, and whether no run wrote it, so that it is computed.
 
     That is done where it needs no parameter.
@@ -150,8 +148,7 @@ def _result(opened: OpenState, name: str) -> tuple[Table, bool]:
     written = opened.result_names
     if name in written or analytic is None or any(p.is_required for p in analytic.parameters):
         return opened.read_results(name), False
-    columns = analytic.values(opened.graph.compute(name))
-    return TableRows(columns, name if name in columns else None), True
+    return Result(name, analytic.values(opened.graph.compute(name)), ResultFacts(name)), True
 
 
 def _check_there(opened: OpenState, *vertices: str | int) -> None:
