@@ -9,20 +9,22 @@
 // Launches    begin_masses -> pull_residuals -> (select_residuals -> push_residuals) ... -> end_masses. Once
 //             residuals are small enough, or too many would be pushed, launches change nothing: the host
 //             starts several rounds before it looks
+// Beyond      of undirected graphs, what is pushed goes beyond the residual by some of what was pushed in the
+//             round before, as the steps of chebyshev.cuh do: 12 rounds on a grid for 18
 // Rows        of in-neighbors in place (slices.cuh), of out-neighbors as `Rows` (gpu_core/rows.py)
 //
 // Source: Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors", FOCS 2006 (pushes).
+#include "chebyshev.cuh"
 #include "slices.cuh"
 
 // Blocks a multiprocessor of the kernels that share work.
 constexpr int PULL_BLOCKS = 5;
 constexpr int PUSH_BLOCKS = 8;
 constexpr int PUSH_THREADS = 256;
-// Of a selection: few blocks, as each adds its sums to those of all, and threads that ask for several vertices
-// at once.
-constexpr int SELECT_BLOCKS = 1;
+// Of a selection, and vertices that a thread looks at at once.
+constexpr int SELECT_BLOCKS = 2;
 constexpr int SELECT_THREADS = 512;
-constexpr int OWN_VERTICES = 8;
+constexpr u32 OWN_VERTICES = 4;
 // Lanes that push along a row, and entries of a part of one: an item of the queue.
 constexpr u32 TEAM = 8;
 constexpr u32 PART = 256;
@@ -42,9 +44,8 @@ constexpr u32 MASS = 0;      // y where it is above 0
 constexpr u32 BELOW = 1;     // -y where it is below
 constexpr u32 ABSOLUTE = 2;  // |r|
 constexpr u32 SIGNED = 3;    // r
-constexpr u32 ENTRIES = 4;   // of the rows that are pushed
-constexpr u32 PUSHED = 5;    // vertices that are
-constexpr u32 SUMS = 6;
+constexpr u32 PUSHED = 4;    // vertices that push, and entries of their rows
+constexpr u32 SUMS = 5;
 
 // What is kept from launch to launch; 0 before the first.
 struct State {
@@ -53,11 +54,13 @@ struct State {
     u64 items[2];      // of the queue, of selections of even and of odd numbers
     i64 selections;
     i64 measures;      // whether the next selection only measures, as residuals seem small enough
-    i64 work;          // entries pushed
+    double beyond;     // how far it goes beyond residuals
+    i64 rounds;        // selections of which some have pushed
+    i64 work;          // sum of PUSHED
     i64 end;
 };
 
-// What the host sees.
+// What the host sees at the end.
 struct Report {
     i64 end;
     i64 rounds;
@@ -68,8 +71,9 @@ struct Report {
 struct Ending {
     double tolerance;    // A + |S| + 4 N + rounding may be at most this times Y
     double rounding;
-    i64 least;           // residuals up to this are not pushed
-    i64 most_entries;    // of one round, and of all of them
+    double most_radius;  // chebyshev.cuh; 0: rounds push residuals alone
+    i64 least;           // what is no more than this is not pushed
+    i64 most_pushed;     // of one round, and of all of them
     i64 most_work;
 };
 
@@ -96,15 +100,14 @@ extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(
         i64* __restrict__ residuals, u64* words) {
     u64 own = 0;
     for (i64 vertex = thread_of_grid(); vertex < count; vertex += threads_of_grid()) {
-        i64 mass = 0;
-        if (present[vertex]) {
-            const double before = vertex < earlier_count ? earlier[vertex] : ABSENT;
-            mass = __double2ll_rn((before >= 0 ? before : uniform) * WHOLE);
-        } else {
-            residuals[vertex] = 0;
-        }
+        // Read before it is known whether the vertex is there: so they are waited for together.
+        const bool is_there = present[vertex];
+        const double before = vertex < earlier_count ? earlier[vertex] : ABSENT;
+        const u32 edges = degree[vertex];
+        const i64 mass = is_there ? __double2ll_rn((before >= 0 ? before : uniform) * WHOLE) : 0;
+        if (!is_there) residuals[vertex] = 0;
         masses[vertex] = mass;
-        shares[vertex] = share_of(mass, degree[vertex], alpha);
+        shares[vertex] = share_of(mass, edges, alpha);
         own += static_cast<u64>(mass);
     }
     const u64 sum = block_sum<u64, PUSH_THREADS>(own);
@@ -136,100 +139,123 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_re
     if (threadIdx.x == 0 && sum) atomicAdd(&state_in(words)->pulled, sum);
 }
 
-// Whether the last selection, whose sums are complete, ends the rounds. One thread of the grid calls.
-__device__ __forceinline__ void end_selection(State* state, const Ending& ending, u64* report_words) {
+// Whether the last selection, whose sums are complete, ends the rounds; what comes after it. One thread of
+// the grid calls.
+__device__ __forceinline__ void end_selection(State* state, const Ending& ending, i64 vertices, i64 entries,
+                                              u64* report_words) {
     u64 sums[SUMS];
-    for (u32 i = 0; i < SUMS; ++i) {
-        sums[i] = __ldcg(&state->sums[i]);
-        if (i > BELOW) state->sums[i] = 0;
-    }
+#pragma unroll
+    for (u32 i = 0; i < SUMS; ++i) sums[i] = __ldcg(&state->sums[i]);
+#pragma unroll
+    for (u32 i = BELOW + 1; i < SUMS; ++i) state->sums[i] = 0;
     const i64 off = static_cast<i64>(sums[ABSOLUTE]) + magnitude(static_cast<i64>(sums[SIGNED]));
     const bool is_small = static_cast<double>(off) + 4.0 * static_cast<double>(sums[BELOW]) +
                               ending.rounding <=
                           ending.tolerance * static_cast<double>(sums[MASS]);
-    const i64 entries = static_cast<i64>(sums[ENTRIES]);
-    if (is_small && sums[PUSHED] == 0) {
+    const i64 pushed = static_cast<i64>(sums[PUSHED]);
+    if (is_small && pushed == 0) {
         state->end = IS_DONE;
-    } else if (!is_small && sums[PUSHED] == 0 && !state->measures) {
+    } else if (!is_small && pushed == 0 && !state->measures) {
         state->end = IS_TOO_MUCH;  // what is left lies all over the graph
-    } else if (entries > ending.most_entries || state->work + entries > ending.most_work ||
+    } else if (pushed > ending.most_pushed || state->work + pushed > ending.most_work ||
                state->selections == MOST_SELECTIONS) {
         state->end = IS_TOO_MUCH;
     }
+    const double radius = ending.most_radius * random_radius(vertices, entries);
+    state->beyond = pushed > 0 ? momentum(radius, state->beyond > 0 ? state->beyond : 1.0) : 0.0;
     state->measures = is_small;
-    state->work += entries;
+    state->work += pushed;
+    state->rounds += pushed > 0;
     state->selections += 1;
     state->items[state->selections % 2] = 0;
+    if (state->end == GOES_ON) return;
     Report* const report = reinterpret_cast<Report*>(report_words);
-    if (sums[PUSHED]) report->rounds += 1;
+    report->rounds = state->rounds;
     for (u32 i = 0; i < SUMS; ++i) report->sums[i] = sums[i];
     report->end = state->end;
 }
 
-// Select the vertices whose residuals are pushed: y += r, r = 0; what becomes of c is to be pushed. At first
-// b is added, by which residuals sum to about 0.
+// Select the vertices that push: y += p, r -= p; what becomes of c is to be pushed. At first b is added, by
+// which residuals sum to about 0.
 //
 // Launch      SELECT_THREADS threads; blocks share the vertices
-// Reads       residuals; of selected vertices degree, of out-neighbors, and masses; at first present
-// Writes      masses, residuals, more i64[n] (change of c) of selected vertices alone
+// Reads       residuals; of vertices that push degree, of out-neighbors, and masses; at first present
+// Reads and   last    i64[n]: p of the round before, of vertices that have pushed there
+// writes      pushed  u8[n]: whether it has
+// Writes      masses, residuals, more i64[n] (change of c) of vertices that push alone
 //             queue  u64[]: vertex << 32 | part of its row
 //             state, report
-// Cost        reads 8 bytes a vertex
+// Cost        reads 9 bytes a vertex
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS) select_residuals(
         const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
-        const i64 vertices, const double alpha, const Ending ending, i64* __restrict__ masses,
-        i64* __restrict__ residuals, i64* __restrict__ more, u64* __restrict__ queue, u64* words,
+        const i64 vertices, const i64 entries, const double alpha, const Ending ending,
+        i64* __restrict__ masses, i64* __restrict__ residuals, i64* __restrict__ last,
+        u8* __restrict__ pushed, i64* __restrict__ more, u64* __restrict__ queue, u64* words,
         u64* report, u32* ticket) {
     State* const state = state_in(words);
     if (state->end != GOES_ON) return;
-    const bool is_first = state->selections == 0;
-    const i64 least = state->measures ? LARGEST : ending.least;
+    const bool is_first = state->selections == 0, measures = state->measures;
+    const double beyond = state->beyond;
     const i64 base = is_first ? -(static_cast<i64>(state->pulled) / vertices) : 0;
     u64* const items = &state->items[state->selections % 2];
     u64 sums[SUMS] = {};
+    const u32 lane = lane_of_thread();
     const i64 all = threads_of_grid();
+    // What is pushed is less than twice the residual, but for what is pushed once more.
+    const i64 near = ending.least / 2;
     // Whole warps walk on together.
-    for (i64 first = thread_of_grid(); first - lane_of_thread() < count; first += OWN_VERTICES * all) {
-        i64 found[OWN_VERTICES], mass_before[OWN_VERTICES];
-        u32 edges_of[OWN_VERTICES];
+    for (i64 first = thread_of_grid(); first - lane < count; first += OWN_VERTICES * all) {
+        i64 found[OWN_VERTICES];
+        u8 has_pushed[OWN_VERTICES];
 #pragma unroll
-        for (int i = 0; i < OWN_VERTICES; ++i) {
+        for (u32 i = 0; i < OWN_VERTICES; ++i) {
             const i64 vertex = first + i * all;
             found[i] = vertex < count ? residuals[vertex] : 0;
-            if (is_first && vertex < count && present[vertex]) residuals[vertex] = found[i] += base;
+            has_pushed[i] = vertex < count && !is_first ? pushed[vertex] : 0;
+            if (!is_first || vertex >= count) continue;
+            if (present[vertex]) residuals[vertex] = found[i] += base;
+            pushed[vertex] = 0;
         }
+        u32 waiting = 0;
 #pragma unroll
-        for (int i = 0; i < OWN_VERTICES; ++i) {
-            if (magnitude(found[i]) <= least) continue;
-            edges_of[i] = degree[first + i * all];
-            mass_before[i] = masses[first + i * all];
+        for (u32 i = 0; i < OWN_VERTICES; ++i) {
+            sums[ABSOLUTE] += static_cast<u64>(magnitude(found[i]));
+            sums[SIGNED] += static_cast<u64>(found[i]);
+            waiting |= static_cast<u32>(has_pushed[i] || magnitude(found[i]) > near) << i;
         }
-#pragma unroll
-        for (int i = 0; i < OWN_VERTICES; ++i) {
-            const i64 residual = found[i];
-            sums[ABSOLUTE] += static_cast<u64>(magnitude(residual));
-            sums[SIGNED] += static_cast<u64>(residual);
-            const bool is_pushed = magnitude(residual) > least;
-            if (!__any_sync(FULL_WARP, is_pushed)) continue;
-            const i64 vertex = first + i * all;
+        if (measures) waiting = 0;
+        // Each lane goes on to its next vertex that may push.
+        for (; __any_sync(FULL_WARP, waiting != 0); waiting &= waiting - 1) {
+            const i64 vertex = first + (__ffs(waiting) - 1) * all;
             u32 parts = 0;
-            if (is_pushed) {
-                const u32 edges = edges_of[i];
-                const i64 before = mass_before[i], mass = before + residual;
-                masses[vertex] = mass;
-                residuals[vertex] = 0;
-                more[vertex] =
-                    __double2ll_rn(share_of(mass, edges, alpha) - share_of(before, edges, alpha));
-                sums[MASS] += static_cast<u64>(above(mass) - above(before));
-                sums[BELOW] += static_cast<u64>(above(-mass) - above(-before));
-                sums[ENTRIES] += edges;
-                sums[PUSHED] += 1;
-                parts = (edges + PART - 1) / PART;
+            if (waiting) {
+                const i64 residual = residuals[vertex], before = masses[vertex];
+                const i64 last_one = last[vertex];
+                const u32 edges = degree[vertex];
+                const bool goes_on = pushed[vertex];
+                const double more_of_last = goes_on ? beyond * static_cast<double>(last_one) : 0.0;
+                const i64 own =
+                    __double2ll_rn((1 + beyond) * static_cast<double>(residual) + more_of_last);
+                const bool pushes = magnitude(own) > ending.least;
+                if (pushes != goes_on) pushed[vertex] = pushes;
+                if (pushes) {
+                    const i64 mass = before + own;
+                    masses[vertex] = mass;
+                    residuals[vertex] = residual - own;
+                    last[vertex] = own;
+                    more[vertex] =
+                        __double2ll_rn(share_of(mass, edges, alpha) - share_of(before, edges, alpha));
+                    sums[MASS] += static_cast<u64>(above(mass) - above(before));
+                    sums[BELOW] += static_cast<u64>(above(-mass) - above(-before));
+                    sums[PUSHED] += 1 + edges;
+                    parts = (edges + PART - 1) / PART;
+                }
             }
+            if (!__any_sync(FULL_WARP, parts > 0)) continue;
             u32 of_warp;
             u64 position = warp_exclusive_sum(parts, of_warp);
             u64 start = 0;
-            if (lane_of_thread() == 0 && of_warp) start = atomicAdd(items, u64(of_warp));
+            if (lane == 0) start = atomicAdd(items, u64(of_warp));
             position += __shfl_sync(FULL_WARP, start, 0);
             for (u32 part = 0; part < parts; ++part) {
                 queue[position + part] = static_cast<u64>(vertex) << 32 | part;
@@ -243,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS) sele
             if (sums[i]) atomicAdd(&state->sums[i], sums[i]);
         }
     }
-    if (is_last_block(ticket) && threadIdx.x == 0) end_selection(state, ending, report);
+    if (is_last_block(ticket) && threadIdx.x == 0) end_selection(state, ending, vertices, entries, report);
 }
 
 // Push: add what has become of c to the residuals of out-neighbors.
@@ -272,15 +298,17 @@ extern "C" __global__ void __launch_bounds__(PUSH_THREADS) push_residuals(
     }
 }
 
-// Ranks of y.
+// Ranks of y, once residuals are small.
 //
 // Launch      one thread a vertex
 // Writes      ranks  f64[n], ABSENT where the vertex is; nothing else is negative
 extern "C" __global__ void end_masses(const u8* __restrict__ present, const i64 count,
-                                      const i64* __restrict__ masses, const double mass,
+                                      const i64* __restrict__ masses, const u64* words,
                                       double* __restrict__ ranks) {
+    const State* const state = reinterpret_cast<const State*>(words);
     const i64 vertex = thread_of_grid();
-    if (vertex >= count) return;
+    if (vertex >= count || state->end != IS_DONE) return;
     const i64 own = masses[vertex];
+    const double mass = static_cast<double>(state->sums[MASS]);
     ranks[vertex] = present[vertex] ? static_cast<double>(own > 0 ? own : 0) / mass : ABSENT;
 }

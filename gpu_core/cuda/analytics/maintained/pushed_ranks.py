@@ -2,9 +2,8 @@
 
 Residuals are computed from nothing, by one pass over the rows where they lie. Then rounds: all
 vertices are looked at, and those with large residuals push them to their out-neighbors. Where
-changes spread slowly, as on grids and among near neighbors, few vertices do, so that a round takes
-some 30 microseconds, most of them for that look; where they spread fast it is given up
-(`algorithms/maintained/pushing.py`). Kernels: ``pushed_ranks.cu``.
+changes spread slowly, as on grids and among near neighbors, few vertices do; where they spread fast
+it is given up (`algorithms/maintained/pushing.py`). Kernels: ``pushed_ranks.cu``.
 
 The host engine keeps residuals from batch to batch instead
 (`host/analytics/maintained/maintained_pagerank.py`).
@@ -43,12 +42,12 @@ _IS_DONE: Final = constant(_SOURCE, "IS_DONE")
 #: ``y`` of all vertices together, about.
 WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
 
-#: Entries pushed in one round at most, and in all of them, as shares of the graph's: an atomic
-#: operation takes as long as two or three entries of a step.
-_MOST_ENTRIES: Final = 1 / 4
+#: Vertices and entries pushed in one round at most, and in all of them, as shares of the graph's
+#: entries: an atomic operation takes as long as two or three entries of a step.
+_MOST_PUSHED: Final = 1 / 4
 _MOST_WORK: Final = 2
 #: Rounds between two looks.
-_ROUNDS: Final = 6
+_ROUNDS: Final = 8
 
 
 def can_push(adjacencies: Adjacencies) -> bool:
@@ -92,12 +91,14 @@ def push(
     selecting = _SELECT_BLOCKS * device.multiprocessors
     pushing = _PUSH_BLOCKS * device.multiprocessors
     need = in_slices_bytes(device, adjacencies, in_place=True)
-    need += bytes_of((3 * count + items, np.int64), (words_of(_STATE), np.uint64))
+    need += bytes_of(
+        (4 * count + items, np.int64), (count, np.uint8), (words_of(_STATE), np.uint64)
+    )
     with workspace.scratch(need) as scratch, done_when_broken_off(device):
-        rows = in_slices(device, scratch, adjacencies, in_place=True)
         masses, residuals = scratch.reserve(8 * count), scratch.reserve(8 * count)
         # Once they are pulled, the shares make room for what becomes of them.
         shares, queue = scratch.reserve(8 * count), scratch.reserve(8 * items)
+        last, pushed = scratch.reserve(8 * count), scratch.reserve(count)
         state = scratch.reserve(8 * words_of(_STATE))
         device.fill_bytes(state, 8 * words_of(_STATE), 0)
         present, degree = address(out.present), address(out.degree)
@@ -108,18 +109,23 @@ def push(
                 1.0 / out.num_vertices, alpha, masses, shares, residuals, state,
             ),
         )  # fmt: skip
+        # While the device has the first launch to do.
+        rows = in_slices(device, scratch, adjacencies, in_place=True)
         device.launch_packed(
             _SOURCE, "pull_residuals", _PULL_BLOCKS * device.multiprocessors, SLICE_THREADS,
             rows.arguments + rows.chunk_sums + pack(rows.indices, masses, shares, residuals, state),
         )  # fmt: skip
         report = device.page_locked(words_of(_REPORT), np.uint64)
         select = pack(
-            present, degree, count, out.num_vertices, alpha, tolerance, rounding, least,
-            int(entries * _MOST_ENTRIES), entries * _MOST_WORK, masses, residuals, shares, queue,
-            state, report.ctypes.data, words.ticket,
+            present, degree, count, out.num_vertices, entries, alpha, tolerance, rounding,
+            0.0 if adjacencies.directed else alpha, least, int(entries * _MOST_PUSHED),
+            entries * _MOST_WORK, masses, residuals, last, pushed, shares, queue, state,
+            report.ctypes.data, words.ticket,
         )  # fmt: skip
         walked = address(out.begin), degree, address(out.columns), out.step
         spread = pack(*walked, shares, queue, residuals, state)
+        ranks = device.empty(count, np.float64)
+        end = pack(present, count, masses, state, address(ranks))
 
         def looks() -> Iterator[np.void]:
             while True:
@@ -128,16 +134,12 @@ def push(
                         _SOURCE, "select_residuals", selecting, _SELECT_THREADS, select
                     )
                     device.launch_packed(_SOURCE, "push_residuals", pushing, _PUSH_THREADS, spread)
+                device.launch_packed(_SOURCE, "end_masses", blocks_for(count), THREADS, end)
                 yield PendingReport(device, report).wait().view(_REPORT)[0]
 
         found = next(look for look in looks() if look["end"])
         if found["end"] != _IS_DONE:
             return None
         mass, below, absolute, signed = found["sums"].view(np.int64)[:4].tolist()
-        ranks = device.empty(count, np.float64)
-        device.launch_packed(
-            _SOURCE, "end_masses", blocks_for(count), THREADS,
-            pack(present, count, masses, float(mass), address(ranks)),
-        )  # fmt: skip
     kept = KeptRanks(device, ranks, None if ids is None else ids.copy())
     return kept, int(found["rounds"]), Totals(absolute, signed, mass, below)
