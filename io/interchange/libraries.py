@@ -10,7 +10,7 @@ are taken over, and what has none gets 1. Types and times are taken of networkx'
 and, where the form knows zones, their zone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -98,14 +98,15 @@ def from_networkx(
     ids = settings.get("ids", "any")
     cure = "use networkx.convert_node_labels_to_integers first, or ids='string' for names"
     vertices = _ids(list(G.nodes), cure, ids)
-    rows = list(G.edges(data=weight, default=1))
-    src, dst = (_ids([row[end] for row in rows], cure, ids) for end in (0, 1))
+    edges = list(G.edges(data=True))
+    src, dst = (_ids([edge[end] for edge in edges], cure, ids) for end in (0, 1))
+    attributes = [edge[2] for edge in edges]
     values = None
     if _takes_weights(settings):
-        values = _numbers([row[2] for row in rows])
-    own = _attributes((data for _, _, data in G.edges(data=True)), settings.get("properties"))
-    own |= _types_and_times(G, settings)
-    of_vertices = _attributes((data for _, data in G.nodes(data=True)), settings.get(_OF_VERTICES))
+        values = _numbers([each.get(weight, 1) for each in attributes])
+    own = _attributes(attributes, settings.get("properties"))
+    own |= _types_and_times(attributes, settings)
+    of_vertices = _attributes([data for _, data in G.nodes(data=True)], settings.get(_OF_VERTICES))
     if settings["directed"] and not G.is_directed():
         # A self loop is the same in both directions, and would count as one inserted again.
         back = np.flatnonzero(src != dst)
@@ -115,22 +116,22 @@ def from_networkx(
     return _graph(src, dst, values, vertices, settings, own, of_vertices)
 
 
-def _types_and_times(G: "nx.Graph[int]", settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _types_and_times(
+    edges: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     """Columns ``type``, ``first`` and ``last`` of all edges; none where no edge has a last time."""
     if not record_named(settings.get("records", "simple")).has_times:
         return {}
-    every = [data for _, _, data in G.edges(data=True)]
-    lacking = sum(each.get("last") is None for each in every)
-    if lacking == len(every):
+    lacking = sum(edge.get("last") is None for edge in edges)
+    if lacking == len(edges):
         return {}
     if lacking:
-        msg = f"last is absent from {lacking:,} of {len(every):,} edges; give it to all, or to none"
+        msg = f"last is absent from {lacking:,} of {len(edges):,} edges; give it to all, or to none"
         raise SettingsError(msg)
-    last = [each["last"] for each in every]
     return {
-        "type": [each.get("type", 0) for each in every],
-        "first": [each.get("first", each["last"]) for each in every],
-        "last": last,
+        "type": [edge.get("type", 0) for edge in edges],
+        "first": [edge.get("first", edge["last"]) for edge in edges],
+        "last": [edge["last"] for edge in edges],
     }
 
 
@@ -364,23 +365,22 @@ def _takes_weights(settings: Mapping[str, Any]) -> bool:
 
 
 def _attributes(
-    items: Iterable[Mapping[str, Any]], kinds: Mapping[str, Any] | None
+    items: Sequence[Mapping[str, Any]], kinds: Mapping[str, Any] | None
 ) -> dict[str, list[Any]]:
     """Values of some attributes, each of all items; NaN where one has none.
 
     One that no item lacks may be of a type that has no missing value.
     """
-    every = list(items) if kinds else []
     found: dict[str, list[Any]] = {}
     for name, kind in dict(kinds or {}).items():
-        lacking = sum(name not in each for each in every)
+        lacking = sum(name not in each for each in items)
         if lacking and not has_missing(str(np.dtype(kind))):
             msg = (
-                f"{name} is absent from {lacking:,} of {len(every):,} items, but {np.dtype(kind)} "
+                f"{name} is absent from {lacking:,} of {len(items):,} items, but {np.dtype(kind)} "
                 f"has no missing value; give it to all, or use float64"
             )
             raise SettingsError(msg)
-        found[name] = [each.get(name, np.nan) for each in every]
+        found[name] = [each.get(name, np.nan) for each in items]
     return found
 
 
