@@ -1,0 +1,254 @@
+"""Fields of text logs: the type that a column has, and lines that do not fit it."""
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from graphtide import UpdateLogError
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.text import text_files
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 10)
+
+
+def with_field(field: str, at: int, count: int, column: str, usual: str) -> str:
+    """Text of a file where one field of a column is another than all the others."""
+    lines = [dict.fromkeys(("src", "dst", "weight", "type", "ts"), "1") for _ in range(count)]
+    for row, line in enumerate(lines):
+        line[column] = field if row == at else usual
+    return "".join(",".join(line) + "\n" for line in [lines[0], *(each.values() for each in lines)])
+
+
+@pytest.mark.parametrize(
+    ("column", "usual", "field", "why"),
+    [
+        ("src", "7", "abc", "which is no integer; correct the line, or give --ids string if ids"),
+        ("src", "7", "1.0", "which is no integer"),
+        ("dst", "7", "nan", "which is no integer"),
+        ("dst", "7", "0x10", "which is no integer"),
+        ("weight", "0.5", "N/A", "which is no number"),
+        ("weight", "1", "2020-01-01", "which is no number"),
+        ("type", "1", "2.5", "which is no integer"),
+        ("ts", "5", "n/a", "which is no integer"),
+        ("ts", "5", "7.5", "which is no integer"),
+        ("ts", "5", "2020-01-01", "which is no integer"),
+        ("ts", "2020-01-01", "n/a", "which is no time"),
+        ("ts", "2020-01-01", "5", "which is no time"),
+        ("ts", "2020-01-01", "2021-01-01T00:00:00Z", "which has a zone, where times"),
+        ("ts", "2020-01-01T00:00:00Z", "2021-01-01", "which has no zone, where times"),
+    ],
+)
+@pytest.mark.parametrize(("at", "count"), [(0, 3), (500, 1200), (1100, 1200)])
+def test_one_wrong_field_costs_its_line_wherever_it_stands(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    column: str,
+    usual: str,
+    field: str,
+    why: str,
+    at: int,
+    count: int,
+) -> None:
+    """Among the first 1,000 lines it made its whole column text, and the file none of a log."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 16)  # those lines are in its first block
+    (tmp_path / "a.csv").write_text(with_field(field, at, count, column, usual))
+    log = UpdateLog(str(tmp_path), records="semantic")
+    assert log.files()[0].rows == count
+    with pytest.raises(
+        UpdateLogError, match=rf"a\.csv, line {at + 2}: {column} is '{field}', {why}"
+    ):
+        log.read("a.csv", 0, count)
+    found = log.read_checked("a.csv", 0, count, sifts=True)
+    assert [(each.row, each.number) for each in found.wrong] == [(at, at + 2)]
+    assert found.table.num_rows == count - 1
+
+
+def test_one_wrong_field_in_a_column_of_the_users_own_costs_its_line(tmp_path: Path) -> None:
+    lines = ["src,dst,amount,channel", *["1,2,0.5,3"] * 8, "1,2,N/A,3", "1,2,1,3.5"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), own={"amount": "float64", "channel": "int16"})
+    found = log.read_checked("a.csv", 0, log.files()[0].rows, sifts=True)
+    assert [each.reason.partition(";")[0] for each in found.wrong] == [
+        ": amount is 'N/A', which is no number",
+        ": channel is '3.5', which is no integer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "other", "message"),
+    [
+        # Half of them, and somewhat more: neither is wrong for sure.
+        (["1", "x"], "0.5", "column src is of type string"),
+        (["1", "x", "2", "y", "3"], "0.5", "column src is of type string"),
+        (["1.0", "2", "3.0"], "0.5", "column src is of type double"),
+        (["1"], "a\n1,2,b\n1,2,0.5", "column weight is of type string"),
+    ],
+)
+def test_a_column_without_a_clear_majority_is_refused_as_a_whole(
+    tmp_path: Path, ids: list[str], other: str, message: str
+) -> None:
+    lines = ["src,dst,weight", *[f"{each},2,{other}" for each in ids]]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(UpdateLogError, match=message):
+        UpdateLog(str(tmp_path), records="weighted").files()
+
+
+def test_names_that_mostly_look_like_numbers_are_text(tmp_path: Path) -> None:
+    names = ["007", "7", "1.0", "1e3", "2020-01-01", *["5"] * 20, "x"]
+    (tmp_path / "a.csv").write_text("\n".join(["src,dst", *[f"{name},1" for name in names]]))
+    log = UpdateLog(str(tmp_path), ids="string")
+    assert log.read("a.csv", 0, log.files()[0].rows)["src"].to_pylist() == names
+
+
+def test_few_weights_with_a_fraction_are_no_wrong_ones(tmp_path: Path) -> None:
+    weights = [*["1"] * 50, "0.5", *["1"] * 50]
+    lines = ["src,dst,weight,other", *[f"1,2,{each},{each}" for each in weights]]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="weighted")
+    assert log.read("a.csv", 50, 1)["weight"].to_pylist() == [0.5]
+    (index,) = log.listing().indexes.values()
+    assert dict(index.columns)["other"] == "double"
+
+
+def test_one_zone_in_json_lines_costs_its_line_wherever_a_block_begins(tmp_path: Path) -> None:
+    """As the first time of a block it made all those before wrong."""
+    for at in range(1, 60):
+        lines = ['{"src":1,"dst":2,"ts":"2020-01-01"}'] * 60
+        lines[at] = '{"src":1,"dst":2,"ts":"2021-01-01T00:00:00Z"}'
+        (tmp_path / "a.jsonl").write_text("\n".join(lines))
+        log = UpdateLog(str(tmp_path), records="semantic")
+        found = log.read_checked("a.jsonl", 0, log.files()[0].rows, sifts=True)
+        assert [each.row for each in found.wrong] == [at]
+
+
+def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"src":"a","dst":"b"}\n{"src":5,"dst":"b"}\n')
+    with pytest.raises(
+        UpdateLogError, match=r"src are of type string, .*line 2 on also of type int64"
+    ):
+        UpdateLog(str(tmp_path), ids="string").files()
+    (tmp_path / "a.jsonl").write_text('{"src":5,"dst":7}\n')
+    log = UpdateLog(str(tmp_path), ids="string")
+    with pytest.raises(UpdateLogError, match=r"a number, not a string\); write it in quotes"):
+        log.read("a.jsonl", 0, log.files()[0].rows)
+
+
+def test_the_last_line_counts_among_those_that_show_what_a_column_is(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\nx,3\n3,4")
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match="line 3: src is 'x', which is no integer"):
+        log.read("a.csv", 0, log.files()[0].rows)
+    # Nor does a line that cannot be taken apart end the sample.
+    rows = "".join(f"{number},{number + 1}\n" for number in range(20))
+    (tmp_path / "a.csv").write_text(f'src,dst\n1,"2\n{rows}')
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match="line 2 has a quote that does not end"):
+        log.read("a.csv", 0, log.files()[0].rows)
+
+
+@pytest.mark.parametrize("field", ["1.5", "1e400", "99999999999999999999"])
+@pytest.mark.parametrize("column", ["src", "ts"])
+def test_a_number_that_is_not_whole_costs_its_line_of_json(
+    tmp_path: Path, field: str, column: str
+) -> None:
+    lines = [f'{{"src": {number}, "dst": 2, "ts": 5}}' for number in range(5)]
+    usual = 2 if column == "src" else 5
+    lines[2] = lines[2].replace(f'"{column}": {usual}', f'"{column}": {field}')
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="semantic")
+    listing = log.listing(needed=())
+    (file,) = listing.files
+    read = replace(log, indexes=listing.indexes, time_unit=listing.time_unit)
+    found = read.read_checked(file.name, 0, file.rows, sifts=True)
+    assert [(each.row, each.number) for each in found.wrong] == [(2, 3)]
+    assert found.table["src"].to_pylist() == [0, 1, 3, 4]
+
+
+@pytest.mark.parametrize("field", ["0x10", "0X1f", "ffff\n3,0x0"])
+def test_hexadecimal_numbers_are_none_in_any_line(tmp_path: Path, field: str) -> None:
+    (tmp_path / "a.csv").write_text("src,dst\n" + "1,2\n" * 1500 + f"1,{field}\n")
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match=r"line 1502: dst is '.*', which is no integer"):
+        log.read("a.csv", 0, log.files()[0].rows)
+    assert log.read("a.csv", 0, 1500).num_rows == 1500
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [
+        ("float32", "16777217", ["16777216", "16777217.0", "1.5", "33554432"]),
+        ("float64", "9007199254740993", ["9007199254740992", "9007199254740993.0", "-0.5"]),
+        ("float64", "18446744073709551617", ["18446744073709551616", "1e300"]),
+    ],
+)
+def test_a_whole_number_that_a_float_would_round_is_refused(
+    tmp_path: Path, name: str, kind: str, wrong: str, right: list[str]
+) -> None:
+    """As from Parquet; numbers with a fraction are rounded."""
+    values = [*right, wrong]
+    lines = [f'{{"src":1,"dst":2,"amount":{each}}}' for each in values]
+    if name == "a.csv":
+        lines = ["src,dst,amount", *[f"1,2,{each}" for each in values]]
+    (tmp_path / name).write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), own={"amount": kind})
+    count = len(right)
+    assert log.read(name, 0, count)["amount"].to_pylist() == list(map(float, right))
+    with pytest.raises(UpdateLogError, match=rf"amount is '?{wrong}'?, which does not fit into"):
+        log.read(name, 0, count + 1)
+
+
+def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_path: Path) -> None:
+    lines = ['{"src":1,"dst":2,"note":7}', '{"src":3,"dst":4,"note":"x","weight":null}']
+    lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2}'] * 2
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    assert UpdateLog(str(tmp_path)).files()[0].rows == 4
+    log = UpdateLog(str(tmp_path), records="weighted")
+    assert log.listing().files[0].rows == 4
+    assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2, 2]
+    with pytest.raises(UpdateLogError, match="note are of type int64, but from line 2 on"):
+        UpdateLog(str(tmp_path), own={"note": "float64"}).files()
+
+
+@pytest.mark.parametrize("order", ["abc", "cab", "bca"])
+def test_a_file_without_times_takes_the_unit_of_others(tmp_path: Path, order: str) -> None:
+    texts = {
+        "a": "src,dst,ts\n",
+        "b": "src,dst,ts\n1,,\n",
+        "c": "src,dst,ts\n" + "1,,\n" * 1500 + "1,2,2024-01-01\n",
+    }
+    for number, letter in enumerate(order):
+        (tmp_path / f"{number}.csv").write_text(texts[letter])
+    log = UpdateLog(str(tmp_path), records="semantic")
+    assert log.listing().time_unit == "timestamp[us]"
+    late = f"{order.index('c')}.csv"
+    assert log.read(late, 1499, 2)["ts"].to_pylist() == [None, datetime(2024, 1, 1)]
+
+
+def test_a_wrong_line_is_found_among_names_with_spaces(tmp_path: Path) -> None:
+    lines = ["op,src,dst,ts", *[" insert,a , b, 5 "] * 1000, "insert,a,b, y "]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="semantic", ids="string")
+    with pytest.raises(UpdateLogError, match=r"a\.csv, line 1002: ts is 'y', which is no integer"):
+        log.read("a.csv", 0, log.files()[0].rows)
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("2024-02-30", "is '2024-02-30', which is no time; correct the line"),
+        ("2024-02-28T10:00:00Z", "which has a zone, where times of this file have none; write"),
+    ],
+)
+def test_a_day_that_is_not_there_is_told_from_a_zone(
+    tmp_path: Path, last: str, message: str
+) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,ts\n" + "1,2,2024-02-28\n" * 1500 + f"1,2,{last}\n")
+    log = UpdateLog(str(tmp_path), records="semantic")
+    with pytest.raises(UpdateLogError, match=rf"line 1502: ts .*{message}"):
+        log.read("a.csv", 0, log.files()[0].rows)
