@@ -96,7 +96,7 @@ class GraphKind(RowMeaning):
 
     @property
     def entries_per_edge(self) -> int:
-        """Entries of an edge in the adjacencies of the direction ``out``."""
+        """Entries of an edge in the adjacencies of direction ``out``, and so in a forward delta."""
         return 1 if self.directed else 2
 
 

@@ -254,7 +254,7 @@ def _finish(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
     """
     graph.device.launch_packed(
         "commit.cu", "finish_batch", 1, BLOCK,
-        _CLOSING(address(graph.image), 1 if graph.directed else 2, more_vertices, report),
+        _CLOSING(address(graph.image), graph.kind.entries_per_edge, more_vertices, report),
         defines_of(graph.arena[Field.ENTRY_WORDS]),
     )  # fmt: skip
     graph.device.synchronize()
@@ -271,6 +271,6 @@ def _outcome(graph: UpdatableGraph, batch: DeviceBatch, mapped: Mapped | None) -
             created=created + mapped.created.size, removed=mapped.gone.size,
         )  # fmt: skip
     return Outcome(*numbers_of_batch(
-        report.header, report.counts, report.tally, report.rows, 1 if graph.directed else 2,
+        report.header, report.counts, report.tally, report.rows, graph.kind.entries_per_edge,
         batch.delete_indices.size, vertices,
     ))  # fmt: skip

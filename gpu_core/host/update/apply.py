@@ -66,7 +66,7 @@ def apply_mapped(
             tally, header = written[0].tally, engine.arena.header
             header[Field.NUM_VERTICES] += mapped.created.size - gone.size
             # An entry that is lost and put again counts in both.
-            header[Field.NUM_EDGES] += (tally.added - tally.removed) // _entries_per_edge(engine)
+            header[Field.NUM_EDGES] += (tally.added - tally.removed) // engine.kind.entries_per_edge
             header[Field.BATCHES] += 1
     rows = Tally.sum(each.tally for each in written).rows
     return _outcome(engine, mapped, batch, tally.entries, rows, recreated.size)
@@ -95,7 +95,7 @@ def _outcome(
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
-    arena, entries_per_edge = engine.arena, _entries_per_edge(engine)
+    arena, entries_per_edge = engine.arena, engine.kind.entries_per_edge
     if isinstance(batch, ExpiringBatch):
         deletes = Tally(*entries).found_deletes // entries_per_edge
     else:
@@ -110,11 +110,6 @@ def _outcome(
     return Outcome(*numbers_of_batch(
         arena.header, arena.free_run_counts(), entries, rows, entries_per_edge, deletes, vertices,
     ))  # fmt: skip
-
-
-def _entries_per_edge(engine: HostGraph) -> int:
-    """Entries that the forward delta has of an edge."""
-    return 1 if engine.directed else 2
 
 
 def _demand(
