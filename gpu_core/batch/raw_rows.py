@@ -8,7 +8,6 @@ errors.
 Not here: how they are copied (`cuda/convert/feed.py`) and converted (`cuda/convert/raw_edges.py`).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ from ..kind import RowMeaning
 from ..records import record_named
 from .dense_ids import to_indices
 from .packed_batch import padded
-from .rows import Bounds, CheckedRows, GivenRows, Ids, are_indices, checked_rows, name_of_row
+from .rows import Bounds, CheckedRows, GivenRows, Ids, are_indices, checked_rows
 from .serial_sort import smallest_and_largest
 from .update_batch import UpdateBatch
 
@@ -61,12 +60,7 @@ def raw_rows(
     *,
     dense: bool,
     batch_id: int,
-    row_name: Callable[[int], str] = name_of_row,
-    dst_valid: npt.ArrayLike | None = None,
-    weight: npt.ArrayLike | None = None,
-    type: npt.ArrayLike | None = None,  # noqa: A002 -- the log's name for the column
-    ts: npt.ArrayLike | None = None,
-    bounds: Bounds | None = None,
+    **columns: Any,
 ) -> RawRows | UpdateBatch:
     """Check rows as ``UpdateBatch.of_rows`` does; a GPU computes their net effect.
 
@@ -78,7 +72,7 @@ def raw_rows(
     ----------
     dense
         Whether the graph's ids are vertex indices.
-    op, src, dst, meaning, batch_id, row_name, dst_valid, weight, type, ts, bounds
+    op, src, dst, meaning, batch_id, columns
         As of ``UpdateBatch.of_rows``; that no id lies beyond the bounds is for the GPU to check.
 
     Raises
@@ -86,8 +80,6 @@ def raw_rows(
     BatchError
         As of ``UpdateBatch.of_rows``.
     """
-    columns: dict[str, Any] = {"dst_valid": dst_valid, "weight": weight, "type": type, "ts": ts}
-    columns |= {"bounds": bounds, "row_name": row_name}
     rows = checked_rows(GivenRows(op, src, dst, **columns), meaning)
     is_converted = rows.is_vertex is not None or meaning.combines_weights
     ids = None if is_converted else _ids(rows, dense=dense)
