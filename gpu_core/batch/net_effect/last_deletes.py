@@ -9,6 +9,8 @@ its order of insertion does not show in any result.
 Input: ``deleted`` has no repeats. Not here: which delete is the last one (`net_effect.py`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +25,19 @@ LOOP = 8
 
 #: 2^MARK_BITS marks a slot.
 MARK_BITS = 4
+
+
+class DeletedVertices(NamedTuple):
+    """Hash table of the vertices that a batch deletes. Kernels take it as it is."""
+
+    #: int64[k]: these vertices, and the position of the last row that deletes each.
+    vertices: npt.NDArray[np.int64]
+    last_delete: npt.NDArray[np.int64]
+    #: int64[2^bits]: position in ``vertices``, -1 is empty.
+    slots: npt.NDArray[np.int64]
+    #: uint64: a bit for each mark.
+    marks: npt.NDArray[np.uint64]
+    bits: int
 
 
 def fates_of_rows(
@@ -46,13 +61,16 @@ def fates_of_rows(
         Whether self loops stay.
     """
     bits = max(2, (4 * deleted.size - 1).bit_length())
-    slots = np.full(1 << bits, -1, dtype=np.int64)
+    table = DeletedVertices(
+        readonly(deleted),
+        readonly(last_delete),
+        np.full(1 << bits, -1, dtype=np.int64),
+        np.zeros(1 << (bits + MARK_BITS - 6), dtype=np.uint64),
+        bits,
+    )
+    fill_slots(table)
     fates = np.empty(src.size, dtype=np.uint8)
-    marks = np.zeros(1 << (bits + MARK_BITS - 6), dtype=np.uint64)
-    fill_slots(readonly(deleted), bits, slots, marks)
-    src, dst, is_vertex = readonly(src), readonly(dst), readonly(is_vertex)
-    deleted, last_delete = readonly(deleted), readonly(last_delete)
-    write_fates(src, dst, is_vertex, deleted, last_delete, slots, marks, bits, keep_loops, fates)
+    write_fates(readonly(src), readonly(dst), readonly(is_vertex), table, keep_loops, fates)
     return fates
 
 
@@ -63,8 +81,9 @@ def hash_of(vertex, bits):
 
 
 @compiled
-def fill_slots(deleted, bits, slots, marks):
-    """Put the position of each vertex in ``deleted`` into its slot, -1 is empty; set its mark."""
+def fill_slots(table):
+    """Put the position of each vertex into its slot, and set its mark."""
+    deleted, _, slots, marks, bits = table
     mask = slots.size - 1
     for i in range(deleted.size):
         mark = hash_of(deleted[i], bits + MARK_BITS)
@@ -91,8 +110,9 @@ def last_delete_of(vertex, deleted, last_delete, slots, marks, bits):
 
 
 @compiled
-def write_fates(src, dst, is_vertex, deleted, last_delete, slots, marks, bits, keep_loops, fates):
+def write_fates(src, dst, is_vertex, table, keep_loops, fates):
     """Write the fate of each row."""
+    deleted, last_delete, slots, marks, bits = table
     for row in range(src.size):
         if is_vertex[row]:
             fates[row] = 0

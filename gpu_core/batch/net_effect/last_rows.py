@@ -172,12 +172,14 @@ def edge_lists(
 def _compressed(kept: Ordered, sources: int, id_type: type, offset_type: type) -> EdgeList:
     edges = kept.keys.size
     sources = min(edges, sources)
-    indices: Integers = np.empty(edges, dtype=id_type)
     # Row 0 stands for the time before the first row.
-    rows: Integers = np.empty(sources + 1, dtype=id_type)
-    indptr: Integers = np.empty(sources + 1, dtype=offset_type)
-    count = compress_edges(*kept[:7], rows, indptr, indices)
-    return EdgeList(rows[1 : count + 1], indptr[: count + 1], indices)
+    room = EdgeList(
+        np.empty(sources + 1, dtype=id_type),
+        np.empty(sources + 1, dtype=offset_type),
+        np.empty(edges, dtype=id_type),
+    )
+    count = compress_edges(kept, room)
+    return EdgeList(room.rows[1 : count + 1], room.indptr[: count + 1], room.indices)
 
 
 def positions(tails: Keys, tail_bits: int) -> Ids:
@@ -357,10 +359,10 @@ def keep_last(keys, tail_bits, deletes):
 
 
 @compiled
-def compress_edges(
-    keys, tail_bits, dst_bits, src_low, dst_low, edge_src, edge_dst, rows, indptr, indices
-):
-    """Write the edges as hypersparse CSR; return the number of rows, which begin at ``rows[1]``."""
+def compress_edges(ordered, edges):
+    """Write `Ordered` edges as an `EdgeList`; return how many rows, which begin at ``rows[1]``."""
+    keys, tail_bits, dst_bits, src_low, dst_low, edge_src, edge_dst, _, _ = ordered
+    rows, indptr, indices = edges
     shift, dst_shift = np.uint64(tail_bits), np.uint64(dst_bits)
     dst_mask = (np.uint64(1) << dst_shift) - np.uint64(1)
     src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
