@@ -77,8 +77,8 @@ def start_of(out: Rows, alpha: float) -> Vector:
     blocks = -(-out.count // _BLOCK_ROWS)
     sums = np.empty((blocks, 5))
     for_ranges(
-        survey, blocks, out.begin, out.degree, out.columns, out.step, out.present,
-        entries / vertices, kinds, sums, serial_items=2,
+        survey, blocks, out.walked, out.present, entries / vertices, kinds, sums,
+        serial_items=2,
     )  # fmt: skip
     linked, paired, isolated, _ = np.bincount(kinds, minlength=_KINDS).tolist()
     if _is_alike(linked, *sums.sum(axis=0).tolist()):
@@ -107,8 +107,9 @@ def _is_alike(
 
 
 @compiled
-def survey(low, high, begin, degree, columns, step, present, mean, kinds, sums):
+def survey(low, high, walked, present, mean, kinds, sums):
     """Write the kind of each vertex, and what `_is_alike` goes by, block by block."""
+    begin, degree, columns, step = walked
     for block in range(low, high):
         own_sum, neighbor_sum = 0.0, 0.0
         squares, neighbor_squares, products = 0.0, 0.0, 0.0
