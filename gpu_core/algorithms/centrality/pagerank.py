@@ -234,21 +234,12 @@ def pagerank(
         return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0, None, 0.0)
 
     is_uniform = personalization is None and dangling is None and not weighted
-    kept = reader.maintained.get(ANALYTIC.name)
-    if isinstance(kept, MaintainedRanks) and is_uniform and not networkx_tol:
-        # A start makes no difference to what is asked for.
-        asked_again = nstart is None or isinstance(nstart, PageRankResult)
-        if asked_again and kept.answers(alpha=alpha, tol=tol):
-            try:
-                return _result(reader, *kept.state(reader))
-            except ConvergenceError as error:
-                # More steps than they are maintained with may be enough, from the beginning.
-                if max_iter <= kept.max_iter:
-                    msg = (
-                        f"{error}; these ranks are maintained with max_iter={kept.max_iter}: "
-                        f"maintain('pagerank', max_iter=…) allows more steps"
-                    )
-                    raise ConvergenceError(msg) from error
+    # Maintained ranks are the answer whatever the start, unless the caller gives values of a start.
+    is_start_ours = nstart is None or isinstance(nstart, PageRankResult)
+    if is_uniform and is_start_ours and not networkx_tol:
+        found = _maintained_result(reader, alpha, tol, max_iter)
+        if found is not None:
+            return found
 
     positions = Positions(reader, skips_unknown=unknown == "skip")
     teleport = positions.distribution(personalization, "personalization")
@@ -281,6 +272,26 @@ def pagerank(
         is_plain=networkx_tol,
     )
     return _result(reader, *ranks)
+
+
+def _maintained_result(
+    reader: Reader, alpha: float, tol: float, max_iter: int
+) -> PageRankResult | None:
+    """The ranks that the graph maintains; None where there are none for these arguments."""
+    maintained = reader.maintained.get(ANALYTIC.name)
+    if not isinstance(maintained, MaintainedRanks) or not maintained.answers(alpha=alpha, tol=tol):
+        return None
+    try:
+        return _result(reader, *maintained.state(reader))
+    except ConvergenceError as error:
+        # More steps than they are maintained with may be enough, from the beginning.
+        if max_iter > maintained.max_iter:
+            return None
+        msg = (
+            f"{error}; these ranks are maintained with max_iter={maintained.max_iter}: "
+            f"maintain('pagerank', max_iter=…) allows more steps"
+        )
+        raise ConvergenceError(msg) from error
 
 
 def _result(
