@@ -95,10 +95,19 @@ class RunMetrics(SchedulerPlugin):
 
     def collect(self) -> Iterable[Any]:
         """Metrics of all runs, as of now."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
         pictured = {state: each["picture"] for state, each in self._newest.items()}
         pictured = {state: picture for state, picture in pictured.items() if picture}
+        yield from self._of_runs()
+        yield from _gauges(_OF_PROGRESS, self._newest)
+        yield from _gauges(_OF_PICTURE, pictured)
+        yield from _of_waits(pictured)
+        yield from _of_stages(pictured)
+        yield from _of_arena_and_results(pictured)
+
+    def _of_runs(self) -> Iterable[Any]:
+        """Whether each run goes on, when it was heard, and its rows."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
         active = GaugeMetricFamily(
             "graphtide_run_active", "1 while a run goes on, 0 when it has ended.", labels=["state"]
         )
@@ -116,55 +125,86 @@ class RunMetrics(SchedulerPlugin):
             active.add_metric([state], each["stage"] not in ENDED)
             heard.add_metric([state], each["time"])
             rows.add_metric([state], self._rows[state])
-        yield from (active, heard, rows)
-        for names, values in ((_OF_PROGRESS, self._newest), (_OF_PICTURE, pictured)):
-            for name, about, key in names:
-                gauge = GaugeMetricFamily(f"graphtide_{name}", about, labels=["state"])
-                for state, each in values.items():
-                    gauge.add_metric([state], each[key])
-                yield gauge
-        recoveries = CounterMetricFamily(
-            "graphtide_recoveries", "Times that the graph was brought back.", labels=["state"]
-        )
-        waits = CounterMetricFamily(
-            "graphtide_epoch_waits",
-            "Times that batches waited for results and copies of earlier ones.",
-            labels=["state"],
-        )
-        waited = CounterMetricFamily(
-            "graphtide_epoch_wait",
-            "Time for which batches waited for results and copies of earlier ones.",
-            labels=["state"],
-            unit="seconds",
-        )
-        seconds = CounterMetricFamily(
-            "graphtide_stage",
-            "Time of all batches by stage; of analytics and disk, for which batches waited; of "
-            "cores, for which a core of the client's machine was at work, in the mean.",
-            labels=["state", "stage"],
-            unit="seconds",
-        )
-        regions = GaugeMetricFamily(
-            "graphtide_arena_bytes", "Bytes of the arena by region.", labels=["state", "region"]
-        )
-        results = GaugeMetricFamily(
-            "graphtide_result",
-            "Values of the newest results, such as iterations of pagerank.",
-            labels=["state", "result", "value"],
-        )
-        for state, picture in pictured.items():
-            recoveries.add_metric([state], picture["recoveries"])
-            waits.add_metric([state], picture["waits"])
-            waited.add_metric([state], picture["wait_seconds"])
-            for stage, spent in picture["seconds"].items():
-                seconds.add_metric([state, stage], spent)
-            for region, size in picture["regions"].items():
-                regions.add_metric([state, region], size)
-            for name, values in picture["findings"].get("results", {}).items():
-                for key, value in values.items():
-                    if isinstance(value, int | float):
-                        results.add_metric([state, name, key], value)
-        yield from (recoveries, waits, waited, seconds, regions, results)
+        return active, heard, rows
+
+
+#: State -> what the newest run of it says of itself.
+_Runs = Mapping[str, Mapping[str, Any]]
+
+
+def _gauges(names: Iterable[tuple[str, str, str]], runs: _Runs) -> Iterable[Any]:
+    """A gauge for each of the names: its own, its help, and the key of its value."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    for name, about, key in names:
+        gauge = GaugeMetricFamily(f"graphtide_{name}", about, labels=["state"])
+        for state, each in runs.items():
+            gauge.add_metric([state], each[key])
+        yield gauge
+
+
+def _of_waits(pictured: _Runs) -> Iterable[Any]:
+    """Recoveries, and waits of batches for epochs."""
+    from prometheus_client.core import CounterMetricFamily
+
+    recoveries = CounterMetricFamily(
+        "graphtide_recoveries", "Times that the graph was brought back.", labels=["state"]
+    )
+    waits = CounterMetricFamily(
+        "graphtide_epoch_waits",
+        "Times that batches waited for results and copies of earlier ones.",
+        labels=["state"],
+    )
+    waited = CounterMetricFamily(
+        "graphtide_epoch_wait",
+        "Time for which batches waited for results and copies of earlier ones.",
+        labels=["state"],
+        unit="seconds",
+    )
+    for state, picture in pictured.items():
+        recoveries.add_metric([state], picture["recoveries"])
+        waits.add_metric([state], picture["waits"])
+        waited.add_metric([state], picture["wait_seconds"])
+    return recoveries, waits, waited
+
+
+def _of_stages(pictured: _Runs) -> Iterable[Any]:
+    """Seconds by stage."""
+    from prometheus_client.core import CounterMetricFamily
+
+    seconds = CounterMetricFamily(
+        "graphtide_stage",
+        "Time of all batches by stage; of analytics and disk, for which batches waited; of "
+        "cores, for which a core of the client's machine was at work, in the mean.",
+        labels=["state", "stage"],
+        unit="seconds",
+    )
+    for state, picture in pictured.items():
+        for stage, spent in picture["seconds"].items():
+            seconds.add_metric([state, stage], spent)
+    return (seconds,)
+
+
+def _of_arena_and_results(pictured: _Runs) -> Iterable[Any]:
+    """Regions of the arena, and the newest values of each result."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    regions = GaugeMetricFamily(
+        "graphtide_arena_bytes", "Bytes of the arena by region.", labels=["state", "region"]
+    )
+    results = GaugeMetricFamily(
+        "graphtide_result",
+        "Values of the newest results, such as iterations of pagerank.",
+        labels=["state", "result", "value"],
+    )
+    for state, picture in pictured.items():
+        for region, size in picture["regions"].items():
+            regions.add_metric([state, region], size)
+        for name, values in picture["findings"].get("results", {}).items():
+            for key, value in values.items():
+                if isinstance(value, int | float):
+                    results.add_metric([state, name, key], value)
+    return regions, results
 
 
 class GraphCollector:
