@@ -64,18 +64,12 @@ def open_files(
         before = directory.read_plan() if kept else BatchPlan()
         indexes = read_indexes(directory)
         planned_files = [file.name for file in before.files]
-        update_log = UpdateLog(
-            address,
-            settings.columns,
-            settings.graph.records,
+        update_log = replace(
+            _log_of_settings(address, settings),
             time_unit=kept.time_unit if kept else None,
-            operations=Operations.of_reading(settings.reading()),
             indexes=indexes,
             left_out=frozenset(each.name for each in left_out),
             planned=frozenset(planned_files),
-            ids=settings.graph.ids,
-            on_repeat=settings.graph.on_repeat,
-            own=settings.graph.own_columns(),
         )
         update_log, listing = _listed(update_log, planned_files if quarantines else None)
         found = listing.files
@@ -116,6 +110,19 @@ def open_files(
         if kept is not None and moved:
             files.notes.append(_address_note(kept.log_address, address))
         yield files
+
+
+def _log_of_settings(address: Address, settings: RunSettings) -> UpdateLog:
+    """The log as the settings have it read, of which nothing is known yet."""
+    return UpdateLog(
+        address,
+        settings.columns,
+        settings.graph.records,
+        operations=Operations.of_reading(settings.reading()),
+        ids=settings.graph.ids,
+        on_repeat=settings.graph.on_repeat,
+        own=settings.graph.own_columns(),
+    )
 
 
 def _address_note(was: Address, now: Address) -> str:
