@@ -11,20 +11,21 @@ and after them what the values become.
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from ....algorithms.centrality.katz_centrality import LEAST_NORM, MOST_NORM, normalize
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
-from ...device.device import Array
+from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
+from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
-from ..parts.slices import in_slices, in_slices_bytes
+from ..parts.slices import Slices, in_slices, in_slices_bytes
 from ..parts.steps_ahead import steps_to
 
 _SOURCE: Final = "katz_centrality.cu"
@@ -76,14 +77,11 @@ def iterate(
         # Values after steps of even and of odd numbers.
         vectors = scratch.reserve(8 * count), scratch.reserve(8 * count)
         sums, state = scratch.reserve(16 * measuring), scratch.take(words, np.uint64)
-        wide = bool(rows.weight_form)
-        weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
-        kernel = "pull_weighted_values" if weighted else "pull_values"
-        blocks, threads, shared_bytes, cache, held = rows.blocks, THREADS, 0, NO_CACHE, b""
-        if in_place:
-            kernel, blocks, threads = "pull_in_place", device.multiprocessors, _IN_PLACE_THREADS
-            cache, shared_bytes = hub_cache(device, scratch, adjacencies.out.degree)
-            held = cache
+        pull = (
+            _pull_in_place(device, scratch, adjacencies.out)
+            if in_place
+            else _pull_slices(rows, weighted=weighted)
+        )
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
         measured = pack(float(threshold), sums, address(state), words_of_stream(device).ticket)
         # The first step gives each vertex beta. By weight, a row of equal values is summed up no
@@ -97,19 +95,19 @@ def iterate(
             pack(
                 rows.lengths, count, alpha, beta, common, before_alike,
                 vectors[launched % 2], vectors[before_alike % 2],
-            ) + cache + measured,
+            ) + pull.cache + measured,
         )  # fmt: skip
 
         def launch(step: int) -> None:
             x, following = vectors[(step - 1) % 2], vectors[step % 2]
             device.launch_packed(
-                _SOURCE, kernel, blocks, threads,
-                before + pack(x, following, address(state)) + weights + held,
-                shared_bytes=shared_bytes,
+                _SOURCE, pull.kernel, pull.blocks, pull.threads,
+                before + pack(x, following, address(state)) + pull.arguments,
+                shared_bytes=pull.shared_bytes,
             )  # fmt: skip
             device.launch_packed(
                 _SOURCE, "measure_step", measuring, THREADS,
-                pack(x, following, count) + cache + measured,
+                pack(x, following, count) + pull.cache + measured,
             )  # fmt: skip
 
         last, values = min(ahead, max_iter), None
@@ -134,6 +132,33 @@ def iterate(
                 return values, int(read["steps"]), residual
             steps = steps_to(threshold, residual, float(read["previous"]), unknown=_UNKNOWN_STEPS)
             last = min(launched + _at_most(steps), max_iter)
+
+
+class _Pull(NamedTuple):
+    """The launch that gathers the values of in-neighbors, one of three kernels."""
+
+    kernel: str
+    blocks: int
+    threads: int
+    #: Arguments after those that all three have: weights, or the cache.
+    arguments: bytes = b""
+    #: Arguments of the hub cache, which the other launches of a step have, too.
+    cache: bytes = NO_CACHE
+    shared_bytes: int = 0
+
+
+def _pull_in_place(device: Device, scratch: DeviceScratch, out: Rows) -> _Pull:
+    cache, shared_bytes = hub_cache(device, scratch, out.degree)
+    blocks = device.multiprocessors
+    return _Pull("pull_in_place", blocks, _IN_PLACE_THREADS, cache, cache, shared_bytes)
+
+
+def _pull_slices(rows: Slices, *, weighted: bool) -> _Pull:
+    if not weighted:
+        return _Pull("pull_values", rows.blocks, THREADS)
+    is_wide = bool(rows.weight_form)
+    weights = pack(0 if is_wide else rows.weight, rows.weight if is_wide else 0)
+    return _Pull("pull_weighted_values", rows.blocks, THREADS, weights)
 
 
 def _first_steps(out: Rows, alpha: float, beta: float, threshold: float) -> int:
