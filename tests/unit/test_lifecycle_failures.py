@@ -82,6 +82,27 @@ def test_a_lost_graph_waits_for_writes_then_goes_on_from_the_newest_checkpoint()
     assert here.graph == list(range(10))
 
 
+@pytest.mark.parametrize("repeats", [False, True])
+def test_results_that_a_lost_graph_brought_are_repeated_only_where_the_rules_say_so(
+    repeats: bool,
+) -> None:
+    """At 4 the next graph makes a checkpoint, for which results of 4 are due no more."""
+    here = world(10, checkpoint_batches=4, analytics_every=2, repeats_results=repeats)
+    here.tell(RunStarted())
+    while here.results != [2, 4]:
+        here.answer()
+        here.apply_ready()
+        if not here.copying:
+            here.read()
+        if here.writes:
+            here.write()
+    assert here.disk == 0
+    here.die()
+    here.run()
+    assert here.checkpoints == [4, 8, 10]
+    assert here.results == [2, 4, *([2, 4] if repeats else []), 6, 8, 10]
+
+
 def test_events_of_a_lost_generation_are_ignored() -> None:
     here = world(10, window=8)
     here.tell(RunStarted())
