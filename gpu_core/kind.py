@@ -43,8 +43,8 @@ class RowMeaning:
         return bool(self.properties or self.vertex_properties)
 
     @property
-    def is_met_on_host(self) -> bool:
-        """Whether names or properties of each batch are looked at before its engine has it."""
+    def has_host_tables(self) -> bool:
+        """Whether the graph keeps names or properties in host memory, whatever its engine."""
         return self.has_values or are_names(self.ids)
 
     @property

@@ -82,7 +82,7 @@ def convert(
     meaning: RowMeaning = arguments["meaning"]
     if are_names(meaning.ids) and not form.on_gpu:
         return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
-    if not form.on_gpu or meaning.is_met_on_host:
+    if not form.on_gpu or meaning.has_host_tables:
         return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
     made: Batch = convert_table(table, times.of(make), **arguments)

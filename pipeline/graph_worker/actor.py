@@ -134,8 +134,8 @@ class GraphActor:
                     check_state_hash(self._graph.state_hash(), state_hash, boundary - 1)
             _maintain(self._graph, maintain)
             self._graph.compile_ahead(analytics, raw=raw)
-            # Names and properties of a batch the graph looks at before it sends the rest.
-            feed = None if self._graph.kind.is_met_on_host else self._graph.feed()
+            # Where batches have names or properties, the graph enters these, and sends the rest.
+            feed = None if self._graph.kind.has_host_tables else self._graph.feed()
             self._inbox = Inbox(ring, boundary, feed)
             with self._inbox.locking():
                 warm_graph(

@@ -106,7 +106,7 @@ def warm_conversion(
         compile_ahead(number, on_gpu=on_gpu)
     arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
     makers: list[Callable[[pa.Table], Any]] = []
-    if on_gpu is not False and not meaning.is_met_on_host:
+    if on_gpu is not False and not meaning.has_host_tables:
         makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]
         makers += [lambda table: pack(table_to_batch(table, **arguments), dense=dense)]
     else:
