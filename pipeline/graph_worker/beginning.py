@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...config.settings import RunSettings
-from ...gpu_core.id_kinds import are_names
 from ...gpu_core.kind import RowMeaning
-from ...gpu_core.properties.kinds import value_bytes
 from ..batch_window import is_raw
 from ..run_files import RunFiles
 from ..time_window import TimeWindow
@@ -41,7 +39,7 @@ class Beginning:
     analytics: tuple[str, ...] = ()
     #: Those that follow each batch, with their parameters.
     maintain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: Those that rows will have, see `UpdateLog.id_types`.
+    #: Types of ids that rows will have, see `LogListing.id_types`.
     id_types: frozenset[tuple[str, str]] = frozenset()
     #: That the graph made of ``arrays`` must have; None: unknown.
     state_hash: str | None = None
@@ -92,17 +90,8 @@ def _ring_size(
     if not files.follows:
         window = min(window, files.batches - boundary)
     graph, raw = settings.graph, is_raw(settings)
-    meaning = graph.row_meaning()
     is_narrow = graph.ids == "dense" or (raw and files.listing.has_narrow_ids)
     id_bytes = 4 if is_narrow else 8
     return ring_size(
-        window,
-        max_loads or window,
-        rows,
-        graph.record,
-        id_bytes=id_bytes,
-        raw=raw,
-        names=are_names(graph.ids),
-        combines=meaning.combines_weights,
-        value_bytes=value_bytes(meaning.properties) + value_bytes(meaning.vertex_properties),
+        window, max_loads or window, rows, graph.row_meaning(), id_bytes=id_bytes, raw=raw
     )

@@ -30,8 +30,10 @@ import numpy as np
 
 from ...gpu_core.batch.raw_rows import raw_bytes
 from ...gpu_core.engine import BatchFeed, SentBatch
+from ...gpu_core.id_kinds import are_names
 from ...gpu_core.image.memory_size import memory_bytes
-from ...gpu_core.records import record_named
+from ...gpu_core.kind import RowMeaning
+from ...gpu_core.properties.kinds import value_bytes
 from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
 
 #: What travels by Dask.
@@ -100,9 +102,8 @@ class RingSlot:
 
 
 def ring_size(
-    window: int, loads: int, rows: int, records: str, *, id_bytes: int, raw: bool,
-    names: bool = False, combines: bool = False, value_bytes: int = 0,
-) -> RingSize:  # fmt: skip
+    window: int, loads: int, rows: int, meaning: RowMeaning, *, id_bytes: int, raw: bool
+) -> RingSize:
     """Size a ring so that any batch fits into any slot, and a window of them into the ring.
 
     Parameters
@@ -113,31 +114,26 @@ def ring_size(
         Batches that are asked for at once.
     rows
         Rows of the largest batch to come.
-    records
-        As in ``UpdateBatch.from_rows``.
+    meaning
+        What its rows mean.
     id_bytes
         Bytes of an id on its way to a GPU.
     raw
         Whether rows go to a GPU as they are; else CPU workers convert them.
-    names
-        Whether ids are names, which come with the batch.
-    combines
-        Whether an edge that is inserted again gets a weight of old and new.
-    value_bytes
-        Bytes of the user's own properties of an edge, or a vertex.
     """
-    record = record_named(records)
+    record = meaning.record
     # Weight; type, first and last time; and the mark that what was there before does not count.
     weight_bytes = np.dtype(record.weights).itemsize if record.has_weight else 0
     property_bytes = weight_bytes + (4 + 8 + 8) * record.has_times
-    property_bytes += record.has_times or combines
+    property_bytes += record.has_times or meaning.combines_weights
     # Rows of edges and of vertices alike: a row is either, and an edge makes two vertices.
-    property_bytes += value_bytes
+    property_bytes += value_bytes(meaning.properties) + value_bytes(meaning.vertex_properties)
     if raw:
-        filled = raw_bytes(rows, id_bytes=id_bytes, records=records)
+        filled = raw_bytes(rows, id_bytes=id_bytes, records=record.name)
     else:
         filled = rows * (id_bytes + property_bytes) + rows * (id_bytes + 4) // _EDGES_A_SOURCE
-    name_bytes = 2 * _NAME_BYTES if names else 0
+    # Names come with the batch.
+    name_bytes = 2 * _NAME_BYTES if are_names(meaning.ids) else 0
     slot_bytes = rows * (_ROW_BYTES + property_bytes + name_bytes) + _SPARE_BYTES
     return RingSize(window, slot_bytes, min(loads + loads // 2, window), filled)
 

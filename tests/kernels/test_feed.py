@@ -218,7 +218,7 @@ def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(ra
     from graphtide.gpu_core.cuda.device.devices import open_device
 
     feed = Feed(Staging(open_device()), dense=True)
-    inbox = Inbox(ring_size(4, 2, 9_000, "simple", id_bytes=4, raw=raw), 0, feed)
+    inbox = Inbox(ring_size(4, 2, 9_000, row_meaning(), id_bytes=4, raw=raw), 0, feed)
     with inbox.locking():
         pass
     assert isinstance(inbox.address, RingAddress)

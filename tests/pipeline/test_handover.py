@@ -17,6 +17,7 @@ from distributed import LocalCluster
 
 from actor_copies import copied, hash_of
 from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.gpu_core.graph import DynamicGraph
@@ -79,7 +80,7 @@ def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
     elif kind == "vertices":  # each is deleted, then made anew
         op[::2], src, is_edge = -1, src // 2, ~is_edge
     batch = UpdateBatch.from_rows(op, src, dst, dst_valid=is_edge, ts=number, records=records)
-    slots = Inbox(ring_size(1, 1, rows, records, id_bytes=8, raw=False), 0)
+    slots = Inbox(ring_size(1, 1, rows, row_meaning(records=records), id_bytes=8, raw=False), 0)
     assert isinstance(slots.address, RingAddress)
     ticket = hand_over(batch, 0, RingSlots(slots.address).take(0))
     assert isinstance(ticket, Ticket), f"{batch.nbytes} bytes did not fit"
