@@ -59,6 +59,9 @@ Int64s = npt.NDArray[np.int64]
 #: entries meet one longer than lanes, one merging pass moves less.
 FEW_ENTRIES = 4
 
+#: Entries of a row that are looked at one by one, before a search by bisection.
+NEAR = 16
+
 
 class Tally(NamedTuple):
     """Entries of a delta by what became of them, then its rows, as `plan_rows` counts them."""
@@ -313,7 +316,7 @@ def plan_rows(low, high, image, shape, delta, plan):
                 # First position in this segment whose neighbor is not below the column.
                 at = here - start
                 top = min(degree - start, entries)
-                near = min(top, at + 16)
+                near = min(top, at + NEAR)
                 while at < near and image[base + at * step] < column:
                     at += 1
                 if at == near:

@@ -17,11 +17,9 @@ from ...jit.prefetch import AHEAD, prefetch, prefetch_words
 from ...layouts import segment_entries, state_class, strides
 from .entries import write_properties
 from .lanes import FEW, load_few, load_many, store
-from .plan import longest_short, merge_lanes
+from .plan import NEAR, longest_short, merge_lanes
 
 _AHEAD = np.uint64(AHEAD)
-#: Rows up to this length are searched from the front, longer ones by bisection.
-_NEAR = 16
 
 
 @compiled
@@ -107,7 +105,7 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
             column = columns[entry]
             operation = kinds[entry]
             at = np.int64(0)
-            if degree <= _NEAR:
+            if degree <= NEAR:
                 while at < degree and image[base + at * step] < column:
                     at += 1
             else:

@@ -71,8 +71,13 @@ def first_loop(low, high, walked):
 
 
 @compiled
-def take_edges(degree, start, order, position, columns, entry, entries, step, least):
-    """Take an edge from every neighbor in a row, unless its degree is ``least`` or below."""
+def take_edges(bins, columns, entry, entries, step, least):
+    """Take an edge from every neighbor in a row, unless its degree is ``least`` or below.
+
+    ``bins``: the degree of each vertex; the first position of each degree in the order of degrees;
+    that order; and the position of each vertex in it.
+    """
+    degree, start, order, position = bins
     for _ in range(entries):
         vertex = columns[entry]
         entry += step
@@ -113,12 +118,12 @@ def peel(walked, others, degree):
     for value in range(start.size - 1, 0, -1):
         start[value] = start[value - 1]
     start[0] = 0
+    bins = degree, start, order, position
     for at in range(count):
         vertex = order[at]
         least = degree[vertex]
-        take_edges(degree, start, order, position, columns, begin[vertex], row[vertex], step, least)
+        take_edges(bins, columns, begin[vertex], row[vertex], step, least)
         if other_row.size:
             take_edges(
-                degree, start, order, position, other_columns, other_begin[vertex],
-                other_row[vertex], other_step, least,
-            )  # fmt: skip
+                bins, other_columns, other_begin[vertex], other_row[vertex], other_step, least
+            )
