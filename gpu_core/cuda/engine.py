@@ -154,7 +154,7 @@ class CudaEngine(UpdatableGraph):
 
     def feed(self) -> Feed:
         """Make the feed, which sends batches to the device before they are due."""
-        return Feed(self.staging, dense=self.has_dense_ids)
+        return Feed(self.staging, dense=self.kind.dense_ids)
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
         """The batch that was sent, after its copy; others unchanged. ``batch_lock`` is held."""
@@ -171,7 +171,7 @@ class CudaEngine(UpdatableGraph):
         if self.torn or self.device.broken is not None:
             self.check_whole()
         self.forget_copies()
-        if self.combines_weights:
+        if self.kind.combines_weights:
             with self.lock:
                 batch = with_combined_weights(self, batch)
         try:

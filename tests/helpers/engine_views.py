@@ -95,10 +95,6 @@ class EngineView:
         return self.arena.shape(direction)
 
     @property
-    def has_dense_ids(self) -> bool:
-        return bool(self.arena[Field.DENSE_IDS])
-
-    @property
     def image(self) -> Any:
         return self.arena.image
 

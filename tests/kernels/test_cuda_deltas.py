@@ -85,7 +85,7 @@ def batch_of_triples(rows: list[tuple[int, int, int | None]], **arguments: Any) 
 
 
 def on_device(view: EngineView, batch: UpdateBatch) -> DeviceBatch:
-    return upload(view.staging, batch, dense=view.has_dense_ids)
+    return upload(view.staging, batch, dense=view.kind.dense_ids)
 
 
 def map_by_host(

@@ -4,7 +4,6 @@ Queries, updates and algorithms of the CUDA engine take a `DeviceGraph` and noth
 """
 
 from ...errors import EngineError
-from ...image.fields import Field
 from ...image.image_graph import ImageGraph
 from ...kind import GraphKind
 from ...layouts import LAYOUTS
@@ -29,10 +28,7 @@ class DeviceGraph(ImageGraph[DeviceArena]):
         super().__init__(kind, arena)
         #: How adjacencies lie.
         self.layout = LAYOUTS[kind.layout]
-        self.combines_weights = kind.combines_weights
         self.device = device
-        #: Whether users' ids are vertex indices.
-        self.has_dense_ids = bool(arena[Field.DENSE_IDS])
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
 

@@ -59,7 +59,7 @@ def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outc
     """
     if isinstance(batch, UpdateBatch):
         with graph.lock:
-            batch = upload(graph.staging, batch, dense=graph.has_dense_ids)
+            batch = upload(graph.staging, batch, dense=graph.kind.dense_ids)
     while True:
         mode, status, outcome = _launch(graph, batch)
         if outcome is not None:

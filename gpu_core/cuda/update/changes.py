@@ -69,7 +69,7 @@ class DeviceChanging(Changing):
 
     def __init__(self, graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> None:
         if isinstance(batch, UpdateBatch):
-            batch = upload(graph.staging, batch, dense=graph.has_dense_ids)
+            batch = upload(graph.staging, batch, dense=graph.kind.dense_ids)
         check_fits(graph, batch)
         self._graph: UpdatableGraph = graph
         self._mapped: Mapped | None = look_up_ids(graph, batch)

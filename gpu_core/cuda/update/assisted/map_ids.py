@@ -35,7 +35,7 @@ def check_fits(graph: UpdatableGraph, batch: DeviceBatch) -> None:
     BatchError
         The batch has ids of the other kind, or the graph would have too many vertex records.
     """
-    dense = graph.has_dense_ids
+    dense = graph.kind.dense_ids
     if batch.dense != dense:
         kinds = ("any", "dense")
         msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"

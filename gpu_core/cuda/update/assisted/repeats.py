@@ -35,7 +35,7 @@ def with_combined_weights(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatc
     """
     device = graph.device
     if isinstance(batch, UpdateBatch):
-        batch = upload(graph.staging, batch, dense=graph.has_dense_ids)
+        batch = upload(graph.staging, batch, dense=graph.kind.dense_ids)
     check_fits(graph, batch)
     puts = batch.put_indices.size
     if puts == 0:
