@@ -72,7 +72,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
     if put_off(number, frame):
         return
     signal.signal(signal.SIGINT, _end_at_once)
-    # What threads of Dask log on their way down is no news to the user.
+    # What threads of Dask log while they are stopped would only confuse the user.
     logging.disable(logging.CRITICAL)
     raise KeyboardInterrupt
 

@@ -155,7 +155,7 @@ def plot(state: str, output: str, only: str | None) -> None:
 def verify(state: str, engine: str | None, layout: str | None, as_json: bool) -> None:
     """Rebuild the graph from the log another way, and compare.
 
-    Compared are all reports, and the state hashes of all checkpoints that are kept. Ends with
+    All reports are compared, and the state hashes of all checkpoints that are kept. Ends with
     status 1, naming the first batch that differs, or what could not be proven. STATE is not
     changed.
     """

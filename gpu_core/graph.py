@@ -317,8 +317,8 @@ class DynamicGraph(ChangingGraph):
     ) -> DynamicGraph:
         """Build the graph that `checkpoint_arrays` described; ``settings`` as for the class.
 
-        What the arrays contain is not checked: whoever keeps them sees to it that they come back as
-        they were (`save` and checkpoints of a run carry digests).
+        What the arrays contain is not checked: the caller has to keep them as they were (`save` and
+        checkpoints of a run carry digests).
         """
         graph = cls(**settings)
         if "time_unit" in arrays:

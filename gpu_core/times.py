@@ -221,7 +221,7 @@ def _time_in(text: str) -> np.datetime64:
 def check_together(given: TimeUnit, wanted: TimeUnit, whose: str) -> None:
     """Refuse times that cannot be of one graph, whatever their values.
 
-    ``whose``: who has the wanted unit, for the message: "the graph's are".
+    ``whose``: what has the wanted unit, and a verb, for the message: "the graph's times are".
     """
     if not given.goes_with(wanted):
         msg = f"times are {given}, but {whose} {wanted}; give times of that kind"

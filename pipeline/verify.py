@@ -1,9 +1,9 @@
 """Verification of a state: rebuild its graph from the log, another way, and compare.
 
 The rebuilt graph has another layout than the one that the run had, in host memory, so what engine
-or layout have done wrong does not repeat itself. Compared are the counts in the report of every
-batch, and counts and state hash of every checkpoint that is kept. The first batch that differs ends
-it: all later ones differ because of that one.
+or layout have done wrong does not repeat itself. The counts in the report of every batch are
+compared, and counts and state hash of every checkpoint that is kept. The first batch that differs
+ends it: all later ones differ because of that one.
 
 Where rows of the log cannot be had as they were planned, that is reported, and the replay goes on
 from the next checkpoint after which they can: what lies between is not proven.

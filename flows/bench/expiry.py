@@ -2,8 +2,8 @@
 
 A graph of `workloads.py` is stored twice with semantic records, on each layout, without and with a
 reverse adjacency; its entries have times from 0 to 99, drawn uniformly, so a hundredth of them has
-each. By turns the oldest hundredth expires in one graph, and is deleted from the other, as a user
-who knows these entries would: `DynamicGraph.delete_edges`, of ids in random order in host memory.
+each. By turns the oldest hundredth expires in one graph, and is deleted from the other by its ids,
+as a user would who knew them: `DynamicGraph.delete_edges`, of ids in random order in host memory.
 The first round compiles, and is not kept; before it the host engine reads all rows once. At the end
 all entries of both are compared with those that must be left.
 """

@@ -117,7 +117,7 @@ def _kept(state: str) -> str:
 def _terminate(number: int, frame: FrameType | None) -> None:
     if put_off(number, frame):
         return
-    # As with Ctrl-C: what Dask logs on its way down is no news to the user.
+    # As with Ctrl-C: what Dask logs while it is stopped would only confuse the user.
     logging.disable(logging.CRITICAL)
     raise Terminated
 

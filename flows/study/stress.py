@@ -1,7 +1,7 @@
 """``graphtide study stress``: many mixed batches on every layout and engine, none of them wrong.
 
 All graphs take the same batches (`mixed_batches.py`), and so does a graph of dictionaries, row by
-row (`row_by_row.py`). Compared are
+row (`row_by_row.py`). These are compared:
 
 * after each batch: every count of its report; and the pages of adjacencies as the arena accounts
   for them with those that rows have by their records, so that a page that no row has is noticed;

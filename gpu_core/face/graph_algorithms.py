@@ -1,8 +1,8 @@
 """The algorithms as methods of a graph, by their names in networkx, and `compute`, by any name.
 
-Each method turns users' ids into what the engine calls vertices, and the result back; what it
-computes, and what its parameters mean, says the module in ``algorithms/`` that it calls. `compute`
-needs no method: what is in the registry is there at once.
+Each method turns users' ids into what the engine calls vertices, and the result back. The module in
+``algorithms/`` that it calls says what it computes, and what its parameters mean. `compute` needs
+no method: what is in the registry is there at once.
 """
 
 from __future__ import annotations

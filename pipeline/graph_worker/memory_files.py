@@ -27,7 +27,7 @@ def new_memory_file(name: str, nbytes: int, descriptors: list[int]) -> mmap.mmap
     descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     descriptors.append(descriptor)
     os.ftruncate(descriptor, nbytes)
-    # A file that shrinks under a mapping kills who reads there.
+    # A process that reads a mapping of a file that has shrunk is killed.
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     return mmap.mmap(descriptor, nbytes)
 

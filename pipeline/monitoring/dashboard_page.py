@@ -57,8 +57,8 @@ p { margin: 2px 0; } td { padding: 1px 14px 1px 0; } .wrong { color: #d0505a; }
 @media (prefers-color-scheme: dark) { :host { color: #d5dae0; } }
 """
 
-#: Dask's own page around ours, which also heeds who wants it dark. Its tabs would lie over
-#: the first line of the page where they take two lines.
+#: Dask's own page around ours, which is also dark where the browser wants that. Its tabs would lie
+#: over the first line of the page where they take two lines.
 _TEMPLATE = """{% extends "simple.html" %}
 {% block extra_resources %}<style>
 body { padding-top: 0; } .navbar { position: sticky; margin: 0 -10px; }

@@ -78,7 +78,7 @@ def _fit_for_clusters() -> Iterator[None]:
         stack.enter_context(dask.config.set(_LOCAL_CONFIG))
         set_here = dask.config.get("distributed.nanny.pre-spawn-environ")
         stack.enter_context(variables_afterwards_as_before([*set_here, *_SET_BY_NANNIES]))
-        # What the workers of a run log on the way down is no news to its user.
+        # What the workers of a run log while they are stopped would only confuse its user.
         for root in ("distributed", "bokeh"):
             stack.enter_context(silence_logging_cmgr(logging.CRITICAL, root))
         stack.enter_context(_workers_without_the_script())

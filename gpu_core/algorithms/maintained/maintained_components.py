@@ -265,7 +265,7 @@ class MaintainedComponents:
         elif not self._asked:
             return {}
         if self._forest is None:
-            # Beside a checkpoint a search takes no time, and who reads it goes on.
+            # A search takes little time beside a checkpoint, and the next run need not make it.
             self.begin(reader)
         assert self._forest is not None
         twin, workspace = _twin(reader), reader.workspace

@@ -1,4 +1,4 @@
-"""Definitions of clustering in directed graphs; what they mean says `clustering.py`."""
+"""Definitions of clustering in directed graphs; `clustering.py` says what they mean."""
 
 from typing import Final
 
