@@ -146,18 +146,8 @@ def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **op
 @_files_option
 @click.option("--seed", default=0, show_default=True, help="Another seed, another log.")
 @debug_option
-def watts_alpha(
-    out: str,
-    rows: int | None,
-    vertices: int,
-    degree: float,
-    alpha: float,
-    p: float | None,
-    engine: str,
-    files: int | None,
-    seed: int,
-) -> None:
+def watts_alpha(out: str, rows: int | None, files: int | None, vertices: int, **model: Any) -> None:
     """Watts' alpha model: common neighbors become neighbors."""
     from .commands.generate import generate_watts_alpha
 
-    generate_watts_alpha(out, rows, vertices, degree, alpha, p, engine, seed, files)
+    generate_watts_alpha(out, rows, files, vertices, model)

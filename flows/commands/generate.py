@@ -142,24 +142,19 @@ def generate_barabasi_albert(
 
 
 def generate_watts_alpha(
-    out: str,
-    rows: int | None,
-    vertices: int,
-    degree: float,
-    alpha: float,
-    p: float | None,
-    engine: str,
-    seed: int,
-    files: int | None,
+    out: str, rows: int | None, files: int | None, vertices: int, model: Mapping[str, Any]
 ) -> None:
-    """Write the inserts that a graph of the alpha model grew by, or the first of them."""
-    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed, engine=engine)
+    """Write the inserts that a graph of the alpha model grew by, or the first of them.
+
+    ``model``: further arguments of `watts_alpha_edges`.
+    """
+    src, dst = watts_alpha_edges(vertices, **model)
     if rows is not None and rows > src.size:
         msg = f"rows={rows} are more than the {counted(src.size, 'edge')}; raise --degree"
         raise SettingsError(msg)
     write_log(
         out, partial(_listed, src, dst), src.size if rows is None else rows, files=files,
-        mix=UpdateMix(), properties=False, seed=seed,
+        mix=UpdateMix(), properties=False, seed=model["seed"],
     )  # fmt: skip
 
 
