@@ -1,10 +1,9 @@
-"""Edge lists in and out: what is read, what is refused with its line, and the way back."""
+"""Edge lists and matrices that become logs: what is read, and what is refused with its line."""
 
 import bz2
 import gzip
 import re
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +14,8 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import graphtide
 from graphtide import SettingsError, UpdateLogError
-from graphtide.gpu_core.snapshot import CanonicalEdges
 from graphtide.io.interchange.edge_lists import (
-    export_edges,
-    export_vertices,
     import_edges,
     open_edge_list,
     read_edge_list,
@@ -466,94 +461,3 @@ def test_an_import_that_fails_leaves_the_old_log(tmp_path):
         import_edges(str(source), str(log_file))
     assert pq.read_table(log_file).num_rows == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.parquet", "edges.txt"]
-
-
-# -- export
-
-
-def graph_of(src, dst, *, directed=True, **properties):
-    """What export asks of a graph, with these arrays."""
-    edges = CanonicalEdges(np.array(src, np.int64), np.array(dst, np.int64), properties)
-    vertices = np.unique(np.concatenate([edges.src, edges.dst]))
-    return SimpleNamespace(
-        directed=directed, edges=lambda: edges, vertices=lambda: vertices, vertex_properties={}
-    )
-
-
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt", ".mtx", ".parquet"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_an_export_comes_back(tmp_path, ending, weighted):
-    rng = np.random.default_rng(2)
-    src, dst = np.unique(rng.integers(1, 60, (500, 2)), axis=0).T
-    weight = {"weight": rng.standard_normal(src.size).astype(np.float32)} if weighted else {}
-    path = str(tmp_path / f"edges{ending}")
-    assert export_edges(graph_of(src, dst, **weight), path) == src.size
-    if ending == ".parquet":
-        table = pq.read_table(path)
-        assert not weighted or table["weight"].type == pa.float32()
-    elif ending == ".mtx":
-        table = read_matrix_market(path)
-    else:
-        header = ["src", "dst", *weight] if ending == ".txt" else None
-        table = read_edge_list(path, columns=header)
-    np.testing.assert_array_equal(table["src"], src)
-    np.testing.assert_array_equal(table["dst"], dst)
-    if weighted:
-        np.testing.assert_array_equal(np.array(table["weight"]).astype("f4"), weight["weight"])
-
-
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
-def test_an_export_of_the_empty_name_comes_back(tmp_path, ending):
-    graph = graphtide.DynamicGraph(ids="string", engine="host")
-    graph.insert_edges(["", "b", " "], ["z", "", "c,\td"])
-    path = str(tmp_path / f"edges{ending}")
-    graph.export_edges(path)
-    found = read_edge_list(path, columns=["src", "dst"]).to_pydict()
-    assert sorted(zip(found["src"], found["dst"], strict=True)) == [
-        ("", "z"),
-        (" ", "c,\td"),
-        ("b", ""),
-    ]
-
-
-def test_an_undirected_matrix_is_a_lower_triangle(tmp_path):
-    path = tmp_path / "a.mtx"
-    export_edges(graph_of([1, 1, 2], [2, 3, 3], directed=False), str(path))
-    assert path.read_text() == f"{BANNER} pattern symmetric\n3 3 3\n2 1\n3 1\n3 2\n"
-    dense = scipy.io.mmread(path).toarray()
-    assert dense.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-
-
-def test_text_forms(tmp_path):
-    graph = graph_of([-5, 7], [7, 2**62], weight=np.array([0.1, -3], np.float32))
-    texts = {}
-    for ending in ("csv", "tsv", "txt"):
-        export_edges(graph, str(tmp_path / f"e.{ending}"))
-        texts[ending] = (tmp_path / f"e.{ending}").read_text()
-    assert texts["csv"] == f"src,dst,weight\n-5,7,0.1\n7,{2**62},-3\n"
-    assert texts["tsv"] == texts["csv"].replace(",", "\t")
-    assert texts["txt"] == "# " + texts["csv"].replace(",", " ")
-    assert export_vertices(graph, str(tmp_path / "v.csv")) == 3
-    assert (tmp_path / "v.csv").read_text() == f"vertex\n-5\n7\n{2**62}\n"
-    export_vertices(graph, str(tmp_path / "v.parquet"))
-    assert pq.read_table(tmp_path / "v.parquet").to_pydict() == {"vertex": [-5, 7, 2**62]}
-
-
-def test_an_empty_graph_is_exported(tmp_path):
-    for ending in ("csv", "tsv", "txt", "mtx", "parquet"):
-        assert export_edges(graph_of([], []), str(tmp_path / f"e.{ending}")) == 0
-    assert (tmp_path / "e.csv").read_text() == "src,dst\n"
-    assert read_matrix_market(str(tmp_path / "e.mtx")).num_rows == 0
-
-
-def test_exports_that_are_refused(tmp_path):
-    with pytest.raises(SettingsError, match=r"\.parquet, \.csv, \.tsv, \.txt, \.mtx"):
-        export_edges(graph_of([1], [2]), str(tmp_path / "e.xlsx"))
-    with pytest.raises(SettingsError, match=r"form of .*v\.mtx is unknown"):
-        export_vertices(graph_of([1], [2]), str(tmp_path / "v.mtx"))
-    with pytest.raises(SettingsError, match="rows of a matrix start at 1, but there is vertex 0"):
-        export_edges(graph_of([0], [2]), str(tmp_path / "e.mtx"))
-    (tmp_path / "file").touch()
-    with pytest.raises(SettingsError, match="cannot be written"):
-        export_edges(graph_of([0], [2]), str(tmp_path / "file" / "e.csv"))
-    assert [file.name for file in tmp_path.iterdir()] == ["file"]
