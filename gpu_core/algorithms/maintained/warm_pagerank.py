@@ -93,15 +93,15 @@ class WarmPageRank(MaintainedRanks):
             self._ranks = RankLink()
             return
         before = self._ranks.ranks()
-        # Copied while the device has work to do.
-        degrees = None if adjacencies.directed else adjacencies.out.degree.copy()
         try:
             found = self._repaired(reader, adjacencies, before)
         except ConvergenceError:
             if self._own is not None:
                 self._own.give_up()
             raise
-        found.ranks.degrees = degrees
+        if not adjacencies.directed:
+            # An array of its own, also of live rows: no batch writes to it.
+            found.ranks.degrees = adjacencies.out.degree
         if self._own is None:
             self._ranks = RankLink(found)
         else:
