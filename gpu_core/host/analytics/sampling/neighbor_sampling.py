@@ -13,6 +13,7 @@ from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Manner, Samp
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
+from ..parts.row_search import gallop
 from ..parts.strengths import can_be_shared
 from ..parts.weighted_rows import weighted_rows
 from .draws import below, exponential, random_word, unit_float
@@ -198,15 +199,8 @@ def was_seen(vertex, neighbor, i, seen, bound):
     at = indptr[vertex] + i
     if out_begin.size:
         # The edge is an entry of its source, the neighbor.
-        low, high = np.int64(0), np.int64(out_degree[neighbor])
-        base = out_begin[neighbor]
-        while low < high:
-            middle = (low + high) >> 1
-            if out_columns[base + middle * out_step] < vertex:
-                low = middle + 1
-            else:
-                high = middle
-        at = indptr[neighbor] + low
+        start, length = out_begin[neighbor], np.int64(out_degree[neighbor])
+        at = indptr[neighbor] + gallop(out_columns, start, length, out_step, np.int64(0), vertex)
     return values[at] < bound
 
 
