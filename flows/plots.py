@@ -35,3 +35,10 @@ def pyplot(what: str) -> Any:
     import matplotlib.pyplot as plt
 
     return plt
+
+
+def whole_numbers(axes: Any) -> None:
+    """Label the axis of batches by their numbers alone, also where there is one of them."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, min_n_ticks=1))

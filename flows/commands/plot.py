@@ -8,7 +8,7 @@ import numpy as np
 from ...gpu_core.errors import SettingsError, StateError
 from ...gpu_core.table import Table
 from ..library import read_summary
-from ..plots import pyplot
+from ..plots import pyplot, whole_numbers
 from ..printing.text import line
 from .output_files import refuse_outputs_in_state
 
@@ -39,8 +39,6 @@ def plot_summary(state: str, output: str, only: Sequence[str]) -> None:
         rows, columns, figsize=(_WIDTH * columns, _HEIGHT * rows), squeeze=False,
         layout="constrained",
     )  # fmt: skip
-    from matplotlib.ticker import MaxNLocator
-
     batches = summary["batch"]
     for axis, (title, names) in zip(axes.flat, panels.items(), strict=False):
         for name in names:
@@ -53,7 +51,7 @@ def plot_summary(state: str, output: str, only: Sequence[str]) -> None:
             )  # fmt: skip
         # The same in all panels: a result of the last batch alone stands at the end, too.
         axis.set(title=title, xlabel="batch", xlim=(batches[0] - 0.5, batches[-1] + 0.5))
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
+        whole_numbers(axis)
         if len(names) > 1:
             axis.legend(fontsize="small")
     for axis in axes.flat[len(panels) :]:

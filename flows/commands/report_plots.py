@@ -17,6 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..plots import whole_numbers
+
 Values = npt.NDArray[np.float64]
 
 #: Of middle brightness: for light and dark.
@@ -75,7 +77,7 @@ def svg_of(plot: Plot) -> str:
     """Draw a plot; the text of an ``<svg>`` element."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter, MaxNLocator
+    from matplotlib.ticker import EngFormatter
 
     # The title keeps the names of clips apart that several drawings on one page have.
     with mpl.rc_context({**_STYLE, "svg.hashsalt": plot.title}):
@@ -84,22 +86,26 @@ def svg_of(plot: Plot) -> str:
         batches = _thinned(np.asarray(plot.batches, np.float64), "last")
         lines = {name: _thinned(values, plot.together) for name, values in plot.lines.items()}
         if plot.kind == "stacked":
-            axes.stackplot(
-                batches, list(lines.values()), labels=list(lines), colors=COLORS, alpha=0.85,
-                step="mid" if len(batches) == 1 else None,
-            )  # fmt: skip
+            wide, heights = batches, list(lines.values())
+            if len(batches) == 1:  # an area of one point is none
+                wide = np.append(batches - 0.25, batches + 0.25)
+                heights = [np.repeat(values, 2) for values in heights]
+            axes.stackplot(wide, heights, labels=list(lines), colors=COLORS, alpha=0.85)
         else:
             marker = "." if len(batches) <= _DOTS else ""
             for (name, values), color in zip(lines.items(), COLORS, strict=False):
                 axes.plot(batches, values, label=name, color=color, marker=marker)
         axes.set(title=plot.title, xlabel="batch", ylabel=plot.unit)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
+        whole_numbers(axes)
         # Small numbers as they are: few know what "5 m" is.
         if max((values.max() for values in lines.values()), default=0) >= _LARGE:
             axes.yaxis.set_major_formatter(EngFormatter(sep="\N{THIN SPACE}"))
         axes.margins(x=0.01)
+        if len(batches) == 1:
+            axes.set_xlim(batches[0] - 0.5, batches[0] + 0.5)
         if plot.kind != "free":
-            axes.set_ylim(bottom=0)
+            # Above the values there is room: a line at the edge would be half of one.
+            axes.set_ylim(0, 1.05 * axes.dataLim.y1 or None)
         if len(lines) > 1:
             figure.legend(loc="outside lower center", ncols=4, fontsize=9)
         file = io.StringIO()

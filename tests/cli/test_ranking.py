@@ -191,6 +191,16 @@ def test_the_summary_is_drawn(folder: Path) -> None:
         assert ticks == ["0", "1", "2", "3", "batch"], "batches are whole, and all in each panel"
 
 
+def test_the_summary_of_one_batch_has_no_parts_of_batches(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="an extra of its own")
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 20))
+    apply_log(tmp_path / "log", tmp_path / "state", every=9)
+    done = graphtide_here("plot", "state", "--output", "a.svg", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for panel in (tmp_path / "a.svg").read_text().split('id="matplotlib.axis_')[1::2]:
+        assert re.findall(r"<!-- (\S+) -->", panel) == ["0", "batch"]
+
+
 def test_what_cannot_be_shown_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -171,3 +171,21 @@ def test_a_plot_of_many_batches_is_small_and_ends_where_they_do() -> None:
     assert len(text) < 40_000
     # 100 k at the end of an axis that 1,000 more batches would lengthen.
     assert "100\N{THIN SPACE}k" in text
+
+
+def test_a_plot_of_one_batch_shows_it_and_names_it_alone() -> None:
+    values = {"inserted": np.array([3.0]), "deleted": np.array([2.0])}
+    for stacked in (False, True):
+        text = svg_of(Plot("one", "rows", [7], values, "stacked" if stacked else "lines"))
+        assert re.findall(r">([^<>\n]*)</text>", text)[:2] == ["7", "batch"]
+    areas = re.findall(r'<path d="M ([^"]*)" clip-path="[^"]*" style="fill: #', text)
+    widths = [{pair.split()[0] for pair in area.split("\nL ")} for area in areas]
+    assert [len(each) for each in widths] == [2, 2], "from a left edge to a right one"
+
+
+def test_a_line_at_the_largest_value_is_not_at_the_edge() -> None:
+    """Where all values are nearly the same, the axis would end with them."""
+    text = svg_of(Plot("two", "bytes", [0, 1], {"": np.array([2_097_500.0, 2_097_536.0])}))
+    [line] = re.findall(r'<path d="M ([^"]*)" clip-path="[^"]*" style="fill: none; stroke: #', text)
+    [top] = re.findall(r'<rect x="[\d.]+" y="([\d.]+)"', text)
+    assert min(float(pair.split()[1]) for pair in line.split("\nL ")) > float(top) + 2
