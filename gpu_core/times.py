@@ -229,8 +229,9 @@ def check_together(given: TimeUnit, wanted: TimeUnit, whose: str) -> None:
 
 
 def shown(value: int, unit: TimeUnit) -> str:
-    """A time for people."""
-    return str(np.int64(value).astype(unit.dtype))
+    """A time for people; with a zone it is of UTC, and says so."""
+    in_utc = "" if unit.zone is None else "Z"
+    return f"{np.int64(value).astype(unit.dtype)}{in_utc}"
 
 
 def _kind_of(values: Any) -> tuple[Any, str | None]:

@@ -201,7 +201,7 @@ def _table(files: Sequence[FileFacts]) -> Iterator[str]:
         yield f"{numbers}  {printable(name)}"
 
 
-_FRACTION = re.compile(r"\.0+(?=Z?$)")
+_FRACTION = re.compile(r"\.0+(?=(Z|[+-]\d{4})?$)")
 
 
 def _is_whole(time: str | None) -> bool:

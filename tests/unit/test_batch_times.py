@@ -47,6 +47,7 @@ def test_a_source_in_words() -> None:
     source = BatchSource("a.parquet", 1000, 500)
     assert str(source) == "rows 1,000 to 1,499 of a.parquet"
     timed = source._replace(first_ts=0, last_ts=86400, time_unit="timestamp[s, tz=UTC]")
-    assert str(timed).endswith("of a.parquet, ts 1970-01-01T00:00:00 to 1970-01-02T00:00:00")
+    assert str(timed).endswith("of a.parquet, ts 1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z")
+    assert str(timed._replace(time_unit="timestamp[s]")).endswith(" to 1970-01-02T00:00:00")
     assert str(timed._replace(time_unit="int64")).endswith(", ts 0 to 86400")
     assert str(source._replace(file="\x1b[31m\ta.csv")).endswith(r" of \x1b[31m\ta.csv")

@@ -139,6 +139,19 @@ def test_times_of_a_type_without_an_order_are_refused_and_not_unexpected(tmp_pat
         fails(done, 1, "column ts is of type")
 
 
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [("Europe/Berlin", "23:14:00+0100"), ("UTC", "22:14:00Z"), (None, "22:14:00")],
+)
+def test_times_of_whole_seconds_have_no_fraction(
+    tmp_path: Path, zone: str | None, shown: str
+) -> None:
+    times = pa.array([1_700_000_000_000_000, 1_700_000_040_000_000], pa.timestamp("us", zone))
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1, 2], "dst": [2, 3], "ts": times}})
+    *_, last = graphtide_here("inspect", "log", cwd=tmp_path).stdout.splitlines()
+    assert last.endswith(f" 2023-11-14 {shown}  a.parquet")
+
+
 def test_versions_of_a_table_are_shown(tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake", reason="deltalake writes the table")
     feed = {"delta.enableChangeDataFeed": "true"}
