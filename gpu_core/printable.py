@@ -44,6 +44,13 @@ def noun_of(number: int, noun: str) -> str:
     return noun if number == 1 else _PLURALS.get(noun, noun + "s")
 
 
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names in a line, the first ones where there are many; one without a letter as ``''``."""
+    shown = [name_shown(name) if name.strip() else repr(name) for name in names[:most]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {counted(more, 'other')}" if more else "")
+
+
 def file_shown(name: str) -> str:
     """Name of a file of a log for people: ``3//a.csv`` is ``a.csv (address 3)``."""
     number, _, path = name.rpartition("//")

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.id_kinds import are_names, form_of
+from ...gpu_core.printable import listed
 from ...gpu_core.records import record_named
 from ...gpu_core.times import INTEGERS, TimeUnit
 from .file_errors import UnusableFileError
@@ -170,18 +171,30 @@ def check_schema(
     )
 
 
-def not_kept_line(schemas: list[LogSchema]) -> str | None:
-    """One line on the columns of a log that do not enter the graph; None where all do."""
+def not_kept_line(
+    schemas: list[LogSchema], records: str = "simple", on_repeat: str = "last"
+) -> str | None:
+    """One line on the columns of a log that do not enter the graph; None where all do.
+
+    And on weights that were asked for, but are in none of its files.
+    """
     not_kept = [name for name in CANONICAL if any(name in schema.not_kept for schema in schemas)]
-    not_read = sorted({name for schema in schemas for name in schema.not_read})
+    # In the order of the files, as their columns stand there.
+    not_read = list(dict.fromkeys(name for schema in schemas for name in schema.not_read))
     parts = []
+    # Semantic records are for times and types, too: they may do without weights.
+    needs_weights = records == "weighted" or on_repeat != "last"
+    if needs_weights and "weight" in needed_columns(records, on_repeat) and schemas:
+        if not any("weight" in schema.present for schema in schemas):
+            parts.append(
+                "there is no column weight, so each weight is 1; --set columns.weight=NAME names it"
+            )
     if not_kept:
         cure = "weighted" if not_kept == ["weight"] else "semantic"
         verb, them = ("is", "it") if len(not_kept) == 1 else ("are", "them")
         parts.append(f"{', '.join(not_kept)} {verb} not kept; --records {cure} keeps {them}")
     if not_read:
-        names = ", ".join(not_read)
-        parts.append(f"not read: {names}; --properties keeps numbers")
+        parts.append(f"not read: {listed(not_read)}; --properties keeps numbers")
     return "; ".join(parts) or None
 
 

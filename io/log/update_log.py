@@ -240,7 +240,7 @@ class UpdateLog:
         return LogListing(
             files=tuple(files),
             time_unit=time_unit,
-            not_kept=not_kept_line(schemas),
+            not_kept=not_kept_line(schemas, self.records, self.on_repeat),
             id_types=frozenset(schema.id_types for schema in schemas),
             indexes=indexes,
             left_out={name: str(error) for name, error in left_out.items()},

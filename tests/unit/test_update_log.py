@@ -209,6 +209,28 @@ def test_only_what_the_records_keep_is_read(folder):
     assert lines["semantic"] == "not read: colour; --properties keeps numbers"
 
 
+def test_columns_that_are_not_read_are_named_in_their_order_up_to_a_dozen(folder):
+    columns = {"": [0], **{f"f{number}": [0.5] for number in range(300)}}
+    write_log_file(str(folder / "a.parquet"), table_of(1, **columns))
+    first = ", ".join(f"f{number}" for number in range(11))
+    assert UpdateLog(str(folder)).listing().not_kept == (
+        f"not read: '', {first} and 289 others; --properties keeps numbers"
+    )
+
+
+def test_weights_that_are_in_no_file_are_told(folder):
+    write_log_file(str(folder / "a.parquet"), table_of(3, amount=[1.5, 2, 3]))
+    told = "there is no column weight, so each weight is 1; --set columns.weight=NAME names it; not"
+    for kind, is_told in [
+        ({"records": "weighted"}, True),
+        ({"records": "weighted", "on_repeat": "count"}, False),
+        ({"records": "weighted", "columns": {"weight": "amount"}}, False),
+        ({"records": "simple"}, False),
+    ]:
+        line = UpdateLog(str(folder), **kind).listing().not_kept or ""
+        assert line.startswith(told) == is_told, kind
+
+
 def test_a_file_without_rows_is_nothing_whatever_its_types(folder):
     """Columns of an empty frame are of pandas' objects or floats, or are not there."""
     names = ["op", "src", "dst", "ts", "score"]
