@@ -42,6 +42,7 @@ TYPES: Mapping[str, pa.DataType] = {
     "ts": pa.int64(),
 }
 _QUOTE = b'"'
+_DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+")
 
 
 @dataclass(frozen=True)
@@ -414,6 +415,9 @@ def _fault_of_value(name: str, text: str, form: Form) -> str:
     if pa.types.is_floating(form.parsed[name]):
         if is_rounded(text, form.floats.get(name)):
             return f"which does not fit into {form.floats[name]}; write fewer digits"
+        if form.has_nulls and _DECIMAL_COMMA.fullmatch(text):
+            # It may as well be between thousands: `graphtide import` shows what it made of them.
+            return "which is no number in a log; write a point, or use graphtide import"
         return "which is no number; correct the line, or leave it out"
     if re.fullmatch(r"-?[0-9]+", text):
         is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64

@@ -68,6 +68,15 @@ def test_one_wrong_field_costs_its_line_wherever_it_stands(
     assert found.table.num_rows == count - 1
 
 
+def test_a_decimal_comma_is_refused_with_what_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src;dst;weight\n1;2;0,5\n2;3;1.200,75\n3;4;1,5\n")
+    log = UpdateLog(str(tmp_path), records="weighted")
+    for row, text in enumerate(("0,5", "1.200,75")):
+        cure = "in a log; write a point, or use graphtide import"
+        with pytest.raises(UpdateLogError, match=f"weight is '{text}', which is no number {cure}"):
+            log.read("a.csv", row, 1)
+
+
 def test_one_wrong_field_in_a_column_of_the_users_own_costs_its_line(tmp_path: Path) -> None:
     lines = ["src,dst,amount,channel", *["1,2,0.5,3"] * 8, "1,2,N/A,3", "1,2,1,3.5"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
