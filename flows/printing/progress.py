@@ -26,6 +26,9 @@ TICK_SECONDS = 0.5
 #: Seconds between two writings of the line.
 _INTERVAL_SECONDS = 0.1
 
+#: Between two parts of the line.
+_SEPARATOR = "   "
+
 #: Clear to the end of the line.
 _CLEAR = "\x1b[K"
 
@@ -71,11 +74,11 @@ class ProgressLine:
         self.write(progress_text(progress, compiles=compiles))
 
     def write(self, text: str) -> None:
-        """Write over the line; a terminal that is too narrow shows its beginning."""
+        """Write over the line; a terminal that is too narrow shows its first parts."""
         if self._is_terminal:
             columns = shutil.get_terminal_size().columns
             with self._lock:
-                self._stream.write(f"\r{text[: columns - 1]}{_CLEAR}")
+                self._stream.write(f"\r{_fitting(text, columns - 1)}{_CLEAR}")
                 self._stream.flush()
                 self._is_shown = True
 
@@ -88,7 +91,17 @@ class ProgressLine:
                 self._is_shown = False
 
 
-def progress_text(progress: "Progress", separator: str = "   ", *, compiles: bool = False) -> str:
+def _fitting(text: str, width: int) -> str:
+    """The parts of a line that fit, whole: half of a number would be another one."""
+    if len(text) <= width:
+        return text
+    parts = text[: width + len(_SEPARATOR)].rpartition(_SEPARATOR)[0]
+    return (parts or text)[:width]
+
+
+def progress_text(
+    progress: "Progress", separator: str = _SEPARATOR, *, compiles: bool = False
+) -> str:
     """``batch 3/25   1.2 M rows/s   4 min 5 s left   apply   24,759 vertices   187,986 edges``.
 
     ``compiles``: kernels are compiled in some worker, which the stage may wait for.

@@ -18,7 +18,7 @@ from graphtide import DynamicGraph, __version__
 from graphtide.flows.commands import status as status_module
 from graphtide.flows.printing.activity import Activity
 from graphtide.flows.printing.compiling import CompiledKernels
-from graphtide.flows.printing.progress import EVERY_SECONDS
+from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
 from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
 from graphtide.flows.printing.summary import files_text
 from graphtide.flows.printing.text import line
@@ -34,6 +34,7 @@ from made_state import apply_log, random_rows, write_rows
 from waiting import wait_until
 
 RUN = ["log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 2]
+BATCH_3 = "batch 3/40   1.25 M rows/s   29.6 s left"
 
 
 def progress(batches_done: int, **others: Any) -> Progress:
@@ -158,6 +159,28 @@ def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
     clock.now += 11
     kernels.look()
     assert not kernels.is_going_on(), "told for ever"
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (
+            "83",
+            "batch 3/40   1.25 M rows/s   29.6 s left   apply   24,759 vertices   187,986 edges",
+        ),
+        ("82", "batch 3/40   1.25 M rows/s   29.6 s left   apply   24,759 vertices"),
+        ("60", "batch 3/40   1.25 M rows/s   29.6 s left   apply"),
+        ("8", "batch 3"),
+    ],
+)
+def test_a_narrow_terminal_shows_whole_parts(
+    monkeypatch: pytest.MonkeyPatch, columns: str, shown: str
+) -> None:
+    """``24`` of 24,759 vertices would be another number."""
+    monkeypatch.setenv("COLUMNS", columns)
+    terminal = Terminal()
+    ProgressLine(terminal).show(progress(3))
+    assert terminal.getvalue() == f"\r{shown}\x1b[K"
 
 
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
