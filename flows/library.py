@@ -396,7 +396,14 @@ def _batches_with(directory: StateDirectory, name: str, batch: int | None) -> st
 
 
 def _names_like(name: str, others: set[str]) -> str:
-    """What may have been meant, of these results and all analytics; nothing where none is near."""
+    """What may have been meant: a column, of one of these results first, a result or an analytic.
+
+    Nothing where none is near.
+    """
+    holders = [each for each, of in ANALYTICS.items() if name in (it.name for it in of.results)]
+    holders = [each for each in holders if each in others] or holders
+    if holders:
+        return f"; {name} is a column of {' or '.join(holders)}"
     known = sorted({*ANALYTICS, *others})
     # A whole word comes first: as text, `components` is not close to `weakly_connected_components`.
     near = [each for each in known if name in each.split("_")]

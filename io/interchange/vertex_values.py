@@ -101,6 +101,8 @@ def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
         columns = [table[name].cast(kind) for name, kind in types.items()]
     except (OSError, pa.ArrowException, KeyError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        if isinstance(error, FileNotFoundError):  # of which Arrow names the path alone
+            reason = "there is no such file"
         msg = (
             f"{shown} cannot be read: {reason}; give a Parquet or CSV file with a column vertex of "
             f"{what} and a column value of numbers"

@@ -34,7 +34,7 @@ def test_a_file_is_kept_by_a_digest_of_what_is_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, r"p: .*x\.csv cannot be read: .*; give a Parquet or CSV file"),
+        (None, r"p: .*x\.csv cannot be read: [^/]*; give a Parquet or CSV file"),
         ("", "cannot be read"),
         ("id,value\n1,2\n", "cannot be read: .*vertex.*; give .* with a column vertex"),
         ("vertex,value\n1,2\n1,3\n", "names vertex 1 more than once"),
@@ -53,6 +53,11 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str | None, mes
         path.write_text(text)
     with pytest.raises(SettingsError, match=message):
         vertex_values(str(path), "p")
+
+
+def test_a_parquet_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"x\.parquet cannot be read: there is no such file;"):
+        vertex_values(str(tmp_path / "x.parquet"), "p")
 
 
 @pytest.mark.parametrize(
