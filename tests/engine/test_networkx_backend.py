@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from graphtide import DynamicGraph
+from graphtide.io.interchange import networkx_backend
 from graphtide.io.interchange.networkx_graph import convert_from_nx
 from graphtide.io.interchange.networkx_info import FUNCTIONS, get_info
 
@@ -419,3 +420,15 @@ def test_networkx_own_tests_pass(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout[-3000:]
     assert " passed" in ended.stdout
+
+
+def test_the_page_names_what_is_not_served() -> None:
+    """It is an error where networkx was told to use this backend."""
+    page = (Path(__file__).parents[2] / "docs/networkx.md").read_text()
+    for arguments in networkx_backend._ONLY.values():
+        for argument in arguments:
+            named = (
+                "weighted clustering and betweenness" if argument == "weight" else f"`{argument}`"
+            )
+            assert named in page
+    assert "`NotImplementedError`" in page
