@@ -13,6 +13,16 @@ from ..gpu_core.properties.kinds import checked_kinds
 from .analytics import check_analytics, with_names
 from .units import seconds
 
+#: Types of JSON, in the words of who writes settings.
+_KINDS = {
+    "array": "a list, such as [a, b]",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "object": "a mapping, such as {name: value}",
+    "string": "text",
+}
+
 
 def check_settings(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Refuse settings that the schema, or their combination, does not allow.
@@ -188,7 +198,7 @@ def _allowed(error: Any) -> str:
         return f"use {error.schema['description']}"
     if error.validator == "type":
         kinds = [limit] if isinstance(limit, str) else limit
-        return f"use {_either(kinds)}"
+        return f"use {_either([_KINDS.get(kind, kind) for kind in kinds])}"
     if error.validator == "minimum":
         return f"use {limit} or more"
     if error.validator == "maximum":

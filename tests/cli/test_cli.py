@@ -128,7 +128,7 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("run log --state s --scheduler tcp://h:1 --workers 2", ["workers", "scheduler"]),
         ("run log --state s --set colour=red", ["colour", "unknown"]),
         ("run log --state s --set colour=null", ["colour", "unknown"]),
-        ("run log --state s --set directed=null", ["directed", "null", "boolean"]),
+        ("run log --state s --set directed=null", ["directed", "null", "true or false"]),
         ("run log --state s --set arena_bytes=1000", ["arena_bytes", "1000", "64kiB"]),
         ("run log --state s --set max_arena_bytes=17", ["max_arena_bytes", "17", "64kiB"]),
         ("run log --state s --scheduler localhost", ["'localhost'", "tcp://localhost:8786"]),

@@ -228,7 +228,7 @@ def with_new(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             {"new": {"above": 1}, "records": "weighted"},
             "is for undirected graphs; use",
         ),
-        ({"new": {"above": "x"}}, "setting new.above: 'x' is not allowed; use number or null"),
+        ({"new": {"above": "x"}}, "setting new.above: 'x' is not allowed; use a number or null"),
         ({"new": {"below": 1}}, "setting new.below is unknown"),
     ],
 )
