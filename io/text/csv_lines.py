@@ -44,6 +44,12 @@ def csv_layout(
             f"there, or make a log of it with graphtide import"
         )
         raise UnusableFileError(msg)
+    if len(names) == 1 and "|" in names[0]:
+        msg = f"{shown} has fields apart by '|'; write commas, semicolons or tabs between them"
+        raise UnusableFileError(msg)
+    if names[0].lower().startswith("sep="):
+        msg = f"{shown} begins with {text.strip()!r}, which is for Excel; leave that line out"
+        raise UnusableFileError(msg)
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
     given = text.split(delimiter)
     is_padded = any(field != field.strip() for field in given)

@@ -44,6 +44,8 @@ from .wrong_lines import WrongLine
 _FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 #: Ends of names of packed files -> Arrow's name of the codec.
 _PACKERS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+#: Arrow's name of a codec -> what all files begin with that are packed so.
+_PACKED_BEGINS = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "bz2": b"BZh"}
 _TEXT_FILE = re.compile(r"(\.\w+?)(\.gz|\.zst|\.bz2)?$", re.IGNORECASE)
 
 #: Bytes of a block, but for the end of its last line; read ahead in a file that is not local.
@@ -360,6 +362,7 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
         source.seek(0)
         codec = _codec(path.path)
         stream: Any = source
+        _refuse_misnamed(source, path.shown, codec)
         if codec is not None:
             stream = pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
         for line, content in line_blocks(stream, BLOCK_BYTES):
@@ -407,6 +410,22 @@ def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> Te
         size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks), is_padded,
         tuple(faults),
     )  # fmt: skip
+
+
+def _refuse_misnamed(source: Any, shown: str, codec: str | None) -> None:
+    """Refuse a file whose name says that it is packed, and it is not; or the other way round."""
+    begins = bytes(source.read(8))
+    source.seek(0)
+    if codec is not None and begins and not begins.startswith(_PACKED_BEGINS[codec]):
+        msg = (
+            f"{shown} is not packed with {codec}, as its name says; give it the name of what it is"
+        )
+        raise UpdateLogError(msg)
+    for end, packer in _PACKERS.items():
+        # Text of any encoding may begin with the letters of bz2.
+        if codec is None and packer != "bz2" and begins.startswith(_PACKED_BEGINS[packer]):
+            msg = f"{shown} is packed with {packer}; give it a name that ends in {end}"
+            raise UpdateLogError(msg)
 
 
 def _later_type(

@@ -160,7 +160,10 @@ def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":1,\n"dst":2}\n', "line 2 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2} {"src":1,"dst":2}\n', "line 1 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "from line 2 on also of type"),
-        ("a.csv.gz", "src,dst\n", "cannot be read"),
+        ("a.csv.gz", "src,dst\n", "is not packed with gzip, as its name says"),
+        ("a.jsonl.zst", '{"src":1,"dst":2}\n', "is not packed with zstd, as its name says"),
+        ("a.csv", "src|dst\n1|2\n", r"has fields apart by '\|'; write commas, semicolons or tabs"),
+        ("a.csv", "sep=;\nsrc;dst\n1;2\n", "begins with 'sep=;', which is for Excel"),
     ],
 )
 def test_what_is_no_log_is_refused_by_file_and_line(
@@ -301,6 +304,15 @@ def test_a_quote_that_does_not_end_on_the_last_line_is_refused(tmp_path: Path) -
     (tmp_path / "a.csv").write_text('src,dst\na,b\nc,"d\n')
     with pytest.raises(UpdateLogError, match="line 3 has a quote that does not end"):
         UpdateLog(str(tmp_path), ids="string").read("a.csv", 0, 2)
+
+
+@pytest.mark.parametrize(("codec", "end"), [("gzip", "gz"), ("zstd", "zst")])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_packed_file_has_the_name_of_one(tmp_path: Path, codec: str, end: str, form: str) -> None:
+    packed = pa.compress(b"src,dst\n1,2\n", codec, asbytes=True)
+    (tmp_path / f"a.{form}").write_bytes(packed)
+    with pytest.raises(UpdateLogError, match=rf"{codec}; give it a name that ends in \.{end}"):
+        UpdateLog(str(tmp_path)).listing()
 
 
 def test_a_file_of_other_columns_is_refused_though_it_has_no_rows(tmp_path: Path) -> None:
