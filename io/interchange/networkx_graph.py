@@ -14,6 +14,8 @@ at once, and where a graph without weights gets one.
 
 A view of a graph (``G.subgraph``, ``G.reverse(copy=False)``) changes with that, which networkx does
 not notice either: of views it is made to keep nothing, so that each call reads and compares them.
+Edges of an undirected view may be others from their other end, as two edges of a directed graph
+are: such a view is left to networkx.
 """
 
 from __future__ import annotations
@@ -156,6 +158,15 @@ class _Read:
         if self.weights is None:
             return dict.fromkeys(self.rows[number], 1.0)
         return dict(zip(self.rows[number], self.weights[number], strict=True))
+
+    def check_both_ends(self) -> None:
+        """Leave an undirected graph to networkx if an edge is another one from its other end."""
+        rows = {node: self.row(number) for number, node in enumerate(self.nodes)}
+        for node, row in rows.items():
+            for other, weight in row.items():
+                if rows[other].get(node) != weight:
+                    msg = f"the edge of {node!r} and {other!r} is another one from its other end"
+                    raise NotImplementedError(msg)
 
     def changed(self, before: _Read) -> list[int]:
         """Numbers of the nodes, of those that there were before, whose rows are others."""
@@ -305,10 +316,12 @@ def convert_from_nx(
     Raises
     ------
     NotImplementedError
-        It is a multigraph, or a weight is no finite number; networkx runs its own function then.
+        It is a multigraph, a weight is no finite number, or edges of an undirected view are others
+        from their other end; networkx runs its own function then.
     """
-    if hasattr(graph, "_graph"):
-        # A view. This is how networkx has it that a graph is not to be cached, by any backend.
+    is_view = hasattr(graph, "_graph")
+    if is_view:
+        # This is how networkx has it that a graph is not to be cached, by any backend.
         graph.__networkx_cache__ = None
     if graph.is_multigraph():
         msg = "graphtide has no parallel edges"
@@ -318,6 +331,8 @@ def convert_from_nx(
     # Graphs of users' own classes may be equal to others.
     is_kept = name is not None and type(graph).__hash__ is nx.Graph.__hash__
     read, key = _Read.of(graph, weight), (weight, engine)
+    if is_view and not graph.is_directed():
+        read.check_both_ends()
     # One thread owns it while it follows: if that fails half-way, it is converted again.
     with _lock:
         found = _conversions.setdefault(graph, {}).pop(key, None) if is_kept else None

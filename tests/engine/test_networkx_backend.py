@@ -145,8 +145,35 @@ def test_a_view_is_as_its_graph_is_now(kind: str) -> None:
             expected = function(view, backend="networkx")
             assert function(view, backend="graphtide") == pytest.approx(expected, abs=1e-6)
         u, v = rng.choice(30, 2, replace=False).tolist()
-        graph.add_edge(u, v, weight=3.0)
+        # An edge of the undirected view is the same from both ends.
+        for edge in {(u, v), (v, u)} & {*graph.edges} | {(u, v)}:
+            graph.add_edge(*edge, weight=3.0)
         graph.remove_edge(*list(graph.edges)[int(rng.integers(graph.number_of_edges()))])
+
+
+@pytest.mark.parametrize("weights", [(2, 2), (2, 3), (2, None), (None, None)])
+def test_a_view_whose_edges_differ_by_their_ends_is_left_to_networkx(
+    weights: tuple[int | None, int | None],
+) -> None:
+    graph = nx.DiGraph([(0, 1), (1, 2), (2, 1)])
+    view = graph.to_undirected(as_view=True)
+    pairs = zip([(0, 1), (1, 0)], weights, strict=True)
+    graph.add_weighted_edges_from((*pair, weight) for pair, weight in pairs if weight)
+    expected = nx.single_source_dijkstra_path_length(view, 0)
+    if weights == (2, 3):
+        with pytest.raises(NotImplementedError):
+            nx.single_source_dijkstra_path_length(view, 0, backend="graphtide")
+    else:
+        found = nx.single_source_dijkstra_path_length(view, 0, backend="graphtide")
+        assert found == expected
+    with nx.config.backend_priority(algos=["graphtide"]):
+        assert nx.single_source_dijkstra_path_length(view, 0) == expected
+    # Without weights there is no difference.
+    assert nx.number_connected_components(view, backend="graphtide") == 1
+    one_sided = nx.subgraph_view(nx.path_graph(3), filter_edge=lambda u, v: u < v)
+    with nx.config.backend_priority(algos=["graphtide"]):
+        hops = nx.single_source_shortest_path_length(one_sided, 2)
+    assert hops == {2: 0}
 
 
 def test_a_view_that_could_not_be_converted_is_tried_again() -> None:
