@@ -250,8 +250,17 @@ def to_igraph(graph: GraphReader) -> "igraph.Graph":
     """Copy a graph to igraph: ids as the vertex attribute ``id``, properties as edge attributes.
 
     Vertices have the order of ``graph.vertices()``. Timestamps are integers, in the graph's unit.
+
+    Raises
+    ------
+    SettingsError
+        igraph is not installed, or vertices have a property of that name.
     """
     igraph = _library("igraph")
+    if "id" in graph.vertex_properties:
+        msg = "vertices have a property 'id', which is what igraph's attribute of their ids is "
+        msg += "called; take to_networkx() or export_edges(), or call the property something else"
+        raise SettingsError(msg)
     csr = graph.to_csr()
     degrees, columns, properties = csr.each_edge_once()
     rows = np.repeat(np.arange(degrees.size), degrees)

@@ -282,6 +282,14 @@ def test_networkx_there_and_back() -> None:
         from_edge_list([(1, 2)], **OWN)
 
 
+def test_a_property_does_not_take_the_place_of_ids_in_igraph() -> None:
+    graph = DynamicGraph(vertex_properties={"id": "int64"}, properties={"id": "int64"})
+    graph.insert_vertices([5, 6], id=[50, 60])
+    with pytest.raises(SettingsError, match="vertices have a property 'id'"):
+        graph.to_igraph()
+    assert dict(graph.to_networkx().nodes(data="id")) == {5: 50, 6: 60}
+
+
 @pytest.mark.parametrize("properties", [OWN, {"vertex_properties": OF_VERTICES}])
 def test_graphml_has_them(properties: dict[str, Any], tmp_path: Path) -> None:
     """Of vertices too, where edges may have one of the same name and another type."""
