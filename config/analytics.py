@@ -167,7 +167,7 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
     for name in settings["maintain"]:
         analytic = analytic_named(name)
         try:
-            analytic.check_maintained(parameters.get(name, {}))
+            analytic.maintainable(parameters.get(name, {}))
         except SettingsError as error:
             msg = f"maintain: {error}"
             raise SettingsError(msg) from None

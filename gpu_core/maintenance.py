@@ -48,8 +48,8 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
         can = ", ".join(each.name for each in ANALYTICS.values() if each.maintained)
         msg = f"{name} cannot be maintained, only {can}; use compute({name!r}) after a batch"
         raise SettingsError(msg)
-    analytic.check_maintained(parameters)
-    given = analytic.parameters_for(parameters, directed=engine.kind.directed)
+    given = analytic.maintainable(parameters)
+    given = analytic.parameters_for(given, directed=engine.kind.directed)
     made = _made(
         engine, analytic, {name: given[name] for name in given if name in analytic.maintained_by}
     )

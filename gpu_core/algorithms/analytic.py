@@ -75,24 +75,27 @@ class Parameter:
     #: A value for tests of what is required, on graphs whose ids are small integers.
     example: Any = None
 
-    def check(self, value: object) -> None:
-        """Refuse what is of none of its types, of a parameter that is a number or a yes or no.
+    def plain(self, value: Any) -> Any:
+        """The value as Python's own, of a parameter that is a number or a yes or no; others as is.
 
+        A number of another type would be computed with as such: ``n * np.float16(0.001)`` is inf.
         Ranges are checked by the code that computes with the value.
 
         Raises
         ------
         SettingsError
-            Such a value.
+            The value is of none of the parameter's types.
         """
         kinds = self._scalar_types
         if not kinds:
-            return
-        if isinstance(value, int) and value.bit_length() >= sys.float_info.max_exp:
+            return value
+        try:
+            for is_such, plain in map(_SCALARS.__getitem__, kinds):
+                if is_such(value):
+                    return plain(value)
+        except OverflowError:
             msg = f"{self.name} is beyond {sys.float_info.max:.1e}, the largest number that counts"
-            raise SettingsError(msg)
-        if any(_SCALARS[kind](value) for kind in kinds):
-            return
+            raise SettingsError(msg) from None
         shown = f"{self.name}={' '.join(reprlib.repr(value).split())}"
         none = ", nor None" if "null" in kinds else ""
         if "boolean" in kinds:
@@ -122,12 +125,18 @@ def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-#: Types of JSON Schema that are one plain value -> whether a value is such.
-_SCALARS: Mapping[str, Callable[[object], bool]] = {
-    "null": lambda value: value is None,
-    "boolean": lambda value: isinstance(value, bool | np.bool_),
-    "integer": lambda value: _is_number(value) and isinstance(value, numbers.Integral),
-    "number": _is_number,
+def _number(value: Any) -> float:
+    """A number as Python's own; `OverflowError` if it is beyond float64."""
+    as_float = float(value)
+    return int(value) if isinstance(value, numbers.Integral) else as_float
+
+
+#: Types of JSON Schema that are one plain value -> whether a value is such, and that as Python's.
+_SCALARS: Mapping[str, tuple[Callable[[object], bool], Callable[[Any], Any]]] = {
+    "null": (lambda value: value is None, lambda value: value),
+    "boolean": (lambda value: isinstance(value, bool | np.bool_), bool),
+    "integer": (lambda value: _is_number(value) and isinstance(value, numbers.Integral), _number),
+    "number": (_is_number, _number),
 }
 
 
@@ -296,14 +305,16 @@ class Analytic:
                 msg = f"{self.name} needs {each.name}: {each.about}"
                 raise SettingsError(msg)
 
-    def check_values(self, given: Parameters) -> None:
-        """Refuse values of the wrong type, see `Parameter.check`; other names are not looked at."""
+    def plain(self, given: Parameters) -> dict[str, Any]:
+        """Values as Python's own; those of the wrong type are refused: `Parameter.plain`."""
+        found = dict(given)
         for each in self.parameters:
-            if each.name in given:
-                each.check(given[each.name])
+            if each.name in found:
+                found[each.name] = each.plain(found[each.name])
+        return found
 
-    def check_maintained(self, given: Parameters) -> None:
-        """Refuse parameters by which nothing can be maintained: others than the defaults.
+    def maintainable(self, given: Parameters) -> dict[str, Any]:
+        """As `plain`; refuses parameters by which nothing can be maintained, unless as by default.
 
         Raises
         ------
@@ -311,8 +322,7 @@ class Analytic:
             Such a one.
         """
         self.check_names(given)
-        self.check_values(given)
-        defaults = self.defaults
+        given, defaults = self.plain(given), self.defaults
         for name, value in given.items():
             if name not in self.maintained_by and value != defaults[name]:
                 can = ", ".join(self.maintained_by) or "no parameter"
@@ -321,6 +331,7 @@ class Analytic:
                     f"it out, or compute({self.name!r}) after a batch"
                 )
                 raise SettingsError(msg)
+        return given
 
     def completed(self, kept: Parameters) -> dict[str, Any]:
         """Parameters that a result keeps, and those that it lacks as they were then."""

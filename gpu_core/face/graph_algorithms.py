@@ -55,7 +55,7 @@ class GraphAlgorithms(GraphGroups):
         """
         found = analytic_named(analytic)
         found.check_names(parameters)
-        found.check_values(parameters)
+        parameters = found.plain(parameters)
         unmet = found.needs.unmet(
             directed=self._kind.directed, has_weights=self._kind.record.has_weight
         )
@@ -129,10 +129,9 @@ class GraphAlgorithms(GraphGroups):
         by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
         undirected graphs need fewer steps than those.
         """
-        given: dict[str, Any] = {
+        given = _pagerank.ANALYTIC.plain({
             "alpha": alpha, "max_iter": max_iter, "tol": tol, "networkx_tol": networkx_tol,
-        }  # fmt: skip
-        _pagerank.ANALYTIC.check_values(given)
+        })  # fmt: skip
         with self._computing():
             found = _pagerank.pagerank(
                 self._reader,
@@ -225,8 +224,8 @@ class GraphAlgorithms(GraphGroups):
         """
         with self._computing():
             keys = self._keys_of_ids("sources", sources)
-            _bfs.ANALYTIC.check_values({"parents": parents})
-            return self._of_users(_bfs.bfs(self._reader, keys, parents=parents))
+            given = _bfs.ANALYTIC.plain({"parents": parents})
+            return self._of_users(_bfs.bfs(self._reader, keys, **given))
 
     def sssp(self, source: Id, *, weight: str | None = "weight") -> _sssp.SsspResult:
         """Least sum of weights of a path from a vertex to every vertex, along out-edges.
@@ -298,11 +297,10 @@ class GraphAlgorithms(GraphGroups):
         ConvergenceError
             ``max_iter`` steps were not enough: ``alpha`` is too large for this graph, mostly.
         """
-        given: dict[str, Any] = {
+        given = _katz.ANALYTIC.plain({
             "alpha": alpha, "beta": beta, "max_iter": max_iter, "tol": tol,
             "normalized": normalized,
-        }  # fmt: skip
-        _katz.ANALYTIC.check_values(given)
+        })  # fmt: skip
         with self._computing():
             return self._of_users(_katz.katz_centrality(self._reader, weight=weight, **given))
 
@@ -338,10 +336,9 @@ class GraphAlgorithms(GraphGroups):
         >>> graph.betweenness_centrality(normalized=False).betweenness_centrality
         array([0., 2., 2., 0.])
         """
-        given: dict[str, Any] = {
+        given = _betweenness.ANALYTIC.plain({
             "k": k, "normalized": normalized, "endpoints": endpoints, "seed": seed,
-        }  # fmt: skip
-        _betweenness.ANALYTIC.check_values(given)
+        })  # fmt: skip
         with self._computing():
             return self._of_users(_betweenness.betweenness_centrality(self._reader, **given))
 

@@ -70,6 +70,6 @@ class GraphGroups(GraphPairs):
         >>> graph.label_propagation().community
         array([1, 1, 1, 4, 4, 4])
         """
-        _labels.ANALYTIC.check_values({"max_iter": max_iter})
+        given = _labels.ANALYTIC.plain({"max_iter": max_iter})
         with self._computing():
-            return self._of_users(_labels.label_propagation(self._reader, max_iter=max_iter))
+            return self._of_users(_labels.label_propagation(self._reader, **given))

@@ -148,8 +148,7 @@ class GraphProducts(GraphPaths):
              3       3  0.452233
              3       1  0.192199
         """
-        given: dict[str, Any] = {"alpha": alpha, "tol": tol, "max_iter": max_iter}
-        _pagerank.ANALYTIC.check_values(given)
+        given = _pagerank.ANALYTIC.plain({"alpha": alpha, "tol": tol, "max_iter": max_iter})
         with self._computing():
             indices = self._known("sources", listed(sources))
             found = _personalized.personalized_pagerank(

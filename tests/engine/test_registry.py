@@ -7,8 +7,9 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,44 @@ def test_a_value_of_the_wrong_type_is_a_sentence(analytic: Analytic, given: obje
             continue
         with pytest.raises(GraphtideError, match=each.name):
             call(**analytic.example | {each.name: given})
+
+
+#: Types of Python and NumPy that are a number or a yes or no of JSON Schema.
+TYPES: dict[str, list[Callable[[Any], Any]]] = {
+    "number": [np.float16, np.float32, np.longdouble, np.array, Fraction],
+    "integer": [np.int8, np.uint64],
+    "boolean": [np.bool_],
+}
+
+
+@analytics
+def test_a_number_of_any_type_is_the_number(analytic: Analytic) -> None:
+    """Also where it would not be: a float16, once it is multiplied by the number of vertices."""
+    graph = DynamicGraph.from_edges(*np.array(KARATE).T, directed=False, engine="host")
+    graph.insert_vertices(np.arange(70_000 if "tol" in analytic.defaults else 70))
+    calls = [partial(graph.compute, analytic.name), getattr(graph, analytic.name)]
+    for call, each in itertools.product(calls, analytic.parameters):
+        value = {"tol": 2.0**-10, "alpha": 0.03125}.get(each.name, each.default)
+        kinds = each.allowed.get("type", ()) if isinstance(value, int | float) else ()
+        for given in TYPES.get(kinds, []) if isinstance(kinds, str) else ():
+            if given is np.int8 and value > 127:
+                continue
+            expected = call(**analytic.example | {each.name: value})
+            found = call(**analytic.example | {each.name: given(value)})
+            for column in found.columns:
+                np.testing.assert_array_equal(found[column], expected[column])
+            figures = analytic.figures_of(found)
+            assert figures == analytic.figures_of(expected)
+            assert {type(figure) for figure in figures.values()} <= {int, float}
+
+
+def test_a_number_beyond_float64_is_a_sentence() -> None:
+    graph = DynamicGraph.from_edges([1], [2], engine="host")
+    for large in (10**400, Fraction(10**400)):
+        with pytest.raises(SettingsError, match="alpha is beyond"):
+            graph.pagerank(alpha=large)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="max_iter is beyond"):
+        graph.compute("pagerank", max_iter=10**400)
 
 
 #: Analytics with values of parameters: by default, and where all columns are asked for.
