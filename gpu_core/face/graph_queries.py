@@ -93,13 +93,6 @@ class GraphQueries:
         self._need_reverse("predecessors")
         return self._adjacent(vertex, "in")
 
-    def predecessor_keys(self, key: np.int64) -> Int64s:
-        """In-neighbors, increasing; all as the engine calls them (``names/``)."""
-        reader = self._reader
-        with reader.lock:
-            _, columns = reader.neighbors(reader.indices_of(np.array([key])), "in")
-            return np.sort(reader.ids_of(columns))
-
     def weighted_neighbors(
         self, vertex: Id, direction: str = "out"
     ) -> tuple[Column, npt.NDArray[np.floating[Any]]]:

@@ -41,3 +41,12 @@ def test_a_vertex_that_is_not_there_is_refused() -> None:
     for ends in ((1, 3), (3, 1)):
         with pytest.raises(VertexNotFoundError, match="3 is not in the graph"):
             graph.shortest_path(*ends)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("kind", KINDS, ids=["directed", "without_reverse", "undirected"])
+def test_a_long_path_takes_no_look_at_all_edges_for_each_hop(kind: dict[str, bool]) -> None:
+    graph = DynamicGraph(**kind, engine="host")
+    ids = np.random.default_rng(1).permutation(300_000)
+    graph.insert_edges(ids[:-1], ids[1:])
+    np.testing.assert_array_equal(graph.shortest_path(ids[0], ids[-1]), ids)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ...engine import Reader
 
 Int32s = npt.NDArray[np.int32]
+UInt32s = npt.NDArray[np.uint32]
 
 #: Distance of a vertex that no path leads to.
 UNREACHED = -1
@@ -78,6 +79,12 @@ class BfsResult(ValuesResult):
         ``""``, of uint64 ``2**64 - 1``. None where parents were not asked for.
         """
         return None if self._parents is None else vertices_at(self.vertices, self._parents.values)
+
+    @property
+    def parent_positions(self) -> UInt32s:
+        """uint32[n], as `parent`, which must have been asked for: its position in `vertices`."""
+        assert self._parents is not None
+        return self._parents.values
 
     def _made_of(self) -> tuple[Any, ...]:
         parents = self._parents
