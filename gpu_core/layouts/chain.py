@@ -35,6 +35,6 @@ def page_after(image, shape, first, page, number):
 
 
 @inlined
-def search_start(image, shape, first, pages, neighbor):
-    """Page where a search begins, and its number: the first one, for the others hang on it."""
-    return np.int64(first), np.int64(0)
+def search_start(image, shape, first, pages, neighbor, page, number):
+    """Page where a search begins, and its number: the given one, for later ones hang on it."""
+    return np.int64(page), np.int64(number)

@@ -1,6 +1,7 @@
 """Adjacencies on pages of one size, whatever layout links them.
 
-CUDA twin: ``pages.cuh``, same names and arithmetic. The rules: ``layout.py``.
+CUDA twin: ``pages.cuh``, same names and arithmetic, but that a thread searches once, from the first
+page. The rules: ``layout.py``.
 
 A layout of pages is a module here and a header of the same name, which say where its links are:
 ``LINK_WORDS``, ``parent_of``, ``link_word``, ``page_after`` and ``search_start``. One more of them
@@ -54,8 +55,9 @@ parent_of = _by_layout("parent_of(shape, number)", "parent_of(number)")
 link_word = _by_layout("link_word(shape, parent, number)")
 #: Page ``number`` of the adjacency that begins at page ``first``; ``page`` is the one before.
 page_after = _by_layout("page_after(image, shape, first, page, number)")
-#: Page from which a walk finds ``neighbor``, and its number, in an adjacency of ``pages``.
-search_start = _by_layout("search_start(image, shape, first, pages, neighbor)")
+#: Page from which a walk finds ``neighbor``, and its number, in an adjacency of ``pages``. Page
+#: ``number`` is not behind it: the first one, or where the walk to a lower neighbor ended.
+search_start = _by_layout("search_start(image, shape, first, pages, neighbor, page, number)")
 
 
 @inlined

@@ -45,7 +45,7 @@ def page_after(image, shape, first, page, number):
 
 
 @inlined
-def search_start(image, shape, first, pages, neighbor):
+def search_start(image, shape, first, pages, neighbor, page, number):
     """Page where a search begins, and its number: the last one that begins up to ``neighbor``.
 
     Any page is found by its number, so this is a binary search.

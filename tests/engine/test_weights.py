@@ -175,3 +175,40 @@ def test_a_run_and_its_status_say_what_is_rounded(tmp_path: Path, weights: str) 
     # It goes on as it was made.
     pq.write_table(pa.table({"src": [9], "dst": [8], "weight": [0.1]}), log / "b.parquet")
     assert run(str(log), str(state), settings).num_edges == 5
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("directed", [True, False])
+def test_the_weights_of_a_long_row_are_found_by_one_walk(layout: str, directed: bool) -> None:
+    """In whatever order they are asked for, and those of edges that there are not."""
+    count, rng = 150_000, np.random.default_rng(1)
+    hubs = [7, count // 2]
+    graph = DynamicGraph(
+        directed=directed, records="weighted", weights="float64", layout=layout, engine="host"
+    )
+    weights = rng.random((2, count))
+    for hub, row in zip(hubs, weights, strict=True):
+        graph.insert_edges(np.full(count, hub), np.arange(count), weight=row)
+    weights[[0, 1], hubs] = np.nan
+    if not directed:
+        weights[0, hubs[1]] = weights[1, hubs[0]]
+    vertices, found = graph.weighted_neighbors(hubs[0])
+    np.testing.assert_array_equal(vertices, np.delete(np.arange(count), hubs[0]))
+    np.testing.assert_array_equal(found, weights[0][vertices])
+    strengths = np.nansum(weights, axis=0)
+    others = np.delete(np.arange(count), hubs)
+    np.testing.assert_allclose(graph.degree(others, weight="weight"), strengths[others])
+    sums = np.nansum(weights, axis=1)
+    np.testing.assert_allclose(graph.out_degree(hubs, weight="weight"), sums)
+    asked = rng.integers(-5, count + 5, (2, count))
+    src, dst = np.array([*hubs, 11])[asked[0] % 3], asked[1]
+    is_hub, is_inside = src != 11, (dst >= 0) & (dst < count)
+    expected = np.full(count, np.nan)
+    known = is_hub & is_inside
+    expected[known] = weights[(src[known] != hubs[0]).astype(int), dst[known]]
+    if not directed:
+        back = ~is_hub & np.isin(dst, hubs)
+        expected[back] = weights[(dst[back] != hubs[0]).astype(int), 11]
+    np.testing.assert_array_equal(graph.edge_weights(src, dst), expected)
+    np.testing.assert_array_equal(graph.has_edges(src, dst), ~np.isnan(expected))

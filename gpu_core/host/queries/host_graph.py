@@ -94,7 +94,11 @@ class HostGraph(ImageGraph[Arena]):
         """Position in the image of a word of the entry of each pair; -1: there is no such entry."""
         out = np.empty(sources.size, np.int64)
         shape = self.shape("out")
-        for_ranges(find_entries, out.size, self.image, shape, sources, targets, word, out)
+        order = _disorder(sources, targets) if self.arena.layout.is_paged else None
+        pairs = (sources, targets) if order is None else (sources[order], targets[order])
+        for_ranges(find_entries, out.size, self.image, shape, *pairs, word, out)
+        if order is not None:
+            out[order] = out.copy()
         out[(sources == NONE) | (targets == NONE)] = -1
         return out
 
@@ -124,3 +128,9 @@ class HostGraph(ImageGraph[Arena]):
     def memory(self) -> MemoryReport:
         """Bytes by region."""
         return self.arena.memory()
+
+
+def _disorder(sources: UInt32s, targets: UInt32s) -> Int64s | None:
+    """int64[pairs]: pairs by source and target; None: they are in this order."""
+    keys = sources.astype(np.uint64) << np.uint64(32) | targets
+    return None if (keys[:-1] <= keys[1:]).all() else np.argsort(keys)

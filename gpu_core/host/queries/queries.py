@@ -97,35 +97,41 @@ def copy_neighbors(low, high, image, shape, indices, indptr, out):
 
 @compiled
 def find_entries(low, high, image, shape, sources, targets, word, out):
-    """Positions of word ``word`` of the entries ``sources[i]``, ``targets[i]``; -1: none."""
+    """Positions of word ``word`` of the entries ``sources[i]``, ``targets[i]``; -1: none.
+
+    A search may go on from the page where the one before ended, if that was for a lower target of
+    the same source: so on a chain all entries of a row, in order, are found by one walk.
+    """
+    segment, number = np.int64(0), np.int64(0)
     for i in range(low, high):
         prefetch_row(image, shape, np.int64(sources[min(i + FAR_AHEAD, high - 1)]))
-        first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
-        segment, number = first_page, 0
-        step, field = strides(shape, entries)
         target = targets[i]
+        first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
+        step, field = strides(shape, entries)
         out[i] = -1
+        if i == low or sources[i] != sources[i - 1] or target < targets[i - 1]:
+            segment, number = first_page, np.int64(0)
         if degree > entries:
             room = room_of(shape, 0, degree)
-            segment, number = search_start(image, shape, first_page, room, target)
-            degree -= number * entries
-        while degree > 0:
+            segment, number = search_start(image, shape, first_page, room, target, segment, number)
+        left = degree - number * entries
+        while left > 0:
             base = segment_base(shape, segment, pages)
-            count = min(degree, entries)
+            count = min(left, entries)
             if image[base + (count - 1) * step] >= target:
-                left = 0
-                right = count
-                while left < right:
-                    middle = (left + right) >> 1
+                low_entry = 0
+                high_entry = count
+                while low_entry < high_entry:
+                    middle = (low_entry + high_entry) >> 1
                     if image[base + middle * step] < target:
-                        left = middle + 1
+                        low_entry = middle + 1
                     else:
-                        right = middle
-                if image[base + left * step] == target:
-                    out[i] = base + left * step + word * field
+                        high_entry = middle
+                if image[base + low_entry * step] == target:
+                    out[i] = base + low_entry * step + word * field
                 break
-            degree -= entries
-            if degree > 0:
+            left -= entries
+            if left > 0:
                 number += 1
                 segment = page_after(image, shape, first_page, segment, number)
 
