@@ -19,7 +19,7 @@ from ..id_kinds import form_of
 from ..kind import FIRST_BATCH, ArenaSizes, GraphKind, RowMeaning
 from ..layouts import LAYOUTS
 from ..names.user_ids import given_ids
-from ..properties.kinds import checked_kinds
+from ..properties.kinds import array_of, checked_kinds
 from ..records import STORAGES, Record, record_named
 from ..times import INTEGERS, TimeUnit, is_zone, time_unit_named, times_of
 
@@ -271,7 +271,7 @@ def batch_of_call(
 
 def _spread(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
     """One value for each row, or the same for all."""
-    array = np.asarray(values)
+    array = array_of(values)
     if array.ndim and array.shape != (size,):
         msg = f"{name} has shape {array.shape} but src has {size} items; give one each or one value"
         raise BatchError(msg)

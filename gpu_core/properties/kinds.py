@@ -119,6 +119,21 @@ def missing_column(kind: str, size: int) -> Column:
     return np.full(size, missing_of(kind))
 
 
+def array_of(values: Any) -> Column:
+    """Values as an array, whole numbers as such: a list of large and small ones is of uint64.
+
+    NumPy makes floats of these, which are other numbers.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or not isinstance(values, list | tuple):
+        return array
+    if not all(isinstance(each, int | np.integer) for each in values):
+        return array
+    # Those that no type of whole numbers has are left to whoever asks for one.
+    is_unsigned = all(0 <= each < 2**64 for each in values)
+    return np.array(values, object).astype(np.uint64) if is_unsigned else array
+
+
 def as_kind(
     name: str,
     kind: str,
@@ -144,7 +159,7 @@ def as_kind(
     BatchError
         They are of another type, or one of them does not fit, or is missing and must not be.
     """
-    array, dtype = np.asarray(values), np.dtype(kind)
+    array, dtype = array_of(values), np.dtype(kind)
     missing = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
     if array.ndim != 1:
         msg = f"{name} has {array.ndim} dimensions; give one value per row"

@@ -24,7 +24,7 @@ from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import form_of
 from ...gpu_core.names.user_ids import unsigned_ids
-from ...gpu_core.properties.kinds import has_missing
+from ...gpu_core.properties.kinds import array_of, has_missing
 from ...gpu_core.records import record_named
 from ...gpu_core.snapshot import CanonicalEdges
 from ...gpu_core.table import Table
@@ -332,7 +332,7 @@ def _graph(
         if src.size and "last" in own:
             columns = {"src": src, "dst": dst, "weight": weight, **own}
             given = {
-                name: _with_zone(np.array(each), settings)
+                name: _with_zone(array_of(each), settings)
                 for name, each in columns.items()
                 if each is not None
             }

@@ -22,6 +22,7 @@ from graphtide import (
     DynamicGraph,
     EdgeNotFoundError,
     EngineError,
+    PrecisionWarning,
     SettingsError,
     UpdateBatch,
     VertexNotFoundError,
@@ -280,6 +281,30 @@ def test_networkx_there_and_back() -> None:
     assert (there.es["channel"], there.vs["score"][-1]) == ([10, 30, 20], 0.25)
     with pytest.raises(SettingsError, match="from_edge_list takes no properties"):
         from_edge_list([(1, 2)], **OWN)
+
+
+def test_a_list_may_have_large_and_small_whole_numbers() -> None:
+    """NumPy alone would make floats of them."""
+    large, kinds = [2**64 - 1, 0, 2**63 + 1], {"number": "uint64"}
+    graph = DynamicGraph(properties=kinds, vertex_properties=kinds)
+    graph.insert_edges([1, 2, 3], [2, 3, 1], number=large)
+    graph.insert_vertices([1, 2, 3], number=tuple(large))
+    assert graph.edge_values([1, 2, 3], [2, 3, 1])["number"].tolist() == large
+    assert graph.vertex_values()["number"].tolist() == large
+    batch = UpdateBatch.from_rows(
+        None, [1, 2], [2, 3], properties=kinds, vertex_properties=kinds,
+        values={"number": [1, 2**64 - 2]},
+    )  # fmt: skip
+    assert graph.apply(batch).updated == 2
+    assert graph.edge_values([1, 2], [2, 3])["number"].tolist() == [1, 2**64 - 2]
+    back = from_networkx(graph.to_networkx(), properties=kinds, vertex_properties=kinds)
+    same_values(back, graph)
+    for wrong in ([2**64, 1], [2**63, -1], [2**63, 0.5]):
+        with pytest.raises(BatchError, match="give uint64"):
+            graph.insert_edges([1, 2], [2, 3], number=wrong)
+    floats = DynamicGraph(records="weighted", weights="float64", engine="host")
+    with pytest.warns(PrecisionWarning):
+        floats.insert_edges([1, 2], [2, 3], weight=[2**63 + 1, 1])
 
 
 def test_a_property_does_not_take_the_place_of_ids_in_igraph() -> None:
