@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import SHAPES, from_networkx_graph, random_graphs
 from graphtide import DynamicGraph, Program, SettingsError, VertexNotFoundError
+from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.programs.library import (
     components_program,
     distances_program,
@@ -343,6 +344,36 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
     single = Program(sent, "sum", lambda old, message: (message, False), value="float32")
     with pytest.raises(SettingsError, match=r"values has 1e\+300, which is no float32"):
         graph.run_program(single, 1e300)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("along", ["out", "both"])
+def test_without_weights_edges_count_alike_whoever_has_read_these(
+    along: str, layout: str, engine: str
+) -> None:
+    graph = DynamicGraph(records="weighted", layout=layout, engine=engine)
+    graph.insert_edges([1, 2, 3], [2, 3, 1], weight=[2.0, 4.0, 8.0])
+
+    def edge(source_value, weight):
+        return source_value + weight
+
+    longest = Program(edge, "max", lambda old, message: (message, True), along=along)
+    added = Program(
+        edge, "sum", lambda old, message: (message, True), along=along, all_vertices=True
+    )
+    degree = 1.0 if along == "out" else 2.0
+    for _ in range(2):
+        for direction in DIRECTIONS:
+            found = graph.run_program(
+                longest, 0.0, max_supersteps=3, weight=None, direction=direction
+            )
+            assert found.value.tolist() == [3.0] * 3
+        found = graph.run_program(added, 0.0, max_supersteps=1, weight=None)
+        assert found.value.tolist() == [degree] * 3
+        # Until the next batch a graph keeps the rows that it has read, with their weights.
+        assert graph.sssp(1).distance.tolist() == [0.0, 2.0, 6.0]
+        graph.spmv([1, 1, 1])
+        graph.spmv([1, 1, 1], transpose=True)
 
 
 def test_nan_wins_and_zeros_are_one(engine: str) -> None:

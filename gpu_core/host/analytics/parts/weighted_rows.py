@@ -21,8 +21,11 @@ class WeightedRows(NamedTuple):
     weight_begin: Any
 
 
-def weighted_rows(rows: Rows, *, weighted: bool = True) -> WeightedRows:
-    """Rows as kernels take them; not ``weighted``: weights that there are do not matter."""
+def weighted_rows(rows: Rows, *, weighted: bool) -> WeightedRows:
+    """Rows as kernels take them; not ``weighted``: weights that there are do not matter.
+
+    Rows that were asked for without weights may have them, if somebody else asked for these.
+    """
     if not weighted or rows.weights is None:
         return WeightedRows(*rows.walked, np.empty(0, np.float32), rows.begin)
     return WeightedRows(*rows.walked, rows.weights, rows.weight_begin)

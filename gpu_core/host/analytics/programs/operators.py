@@ -59,9 +59,10 @@ def for_edges(workspace: None, call: Call, vertices: UInt32s, inbox: Inbox) -> U
         ends = np.cumsum(rows.degree[vertices], dtype=np.int64)
         entries = int(ends[-1])
         received = np.empty(entries, np.uint32)
+        read = weighted_rows(rows, weighted=call.operator.looks_at_weights)
         counts = for_ranges(
-            kernels.send_messages, entries, weighted_rows(rows), (vertices, ends, degrees),
-            arguments, into, inbox, received,
+            kernels.send_messages, entries, read, (vertices, ends, degrees), arguments, into,
+            inbox, received,
         )  # fmt: skip
         lists += [received[low : low + found] for low, found in counts]
     receivers = lists[0] if len(lists) == 1 else np.concatenate(lists or [vertices[:0]])

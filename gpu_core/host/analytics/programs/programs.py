@@ -113,7 +113,9 @@ class _Run:
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
         begun = np.flatnonzero(self._vertices.active)
         queues[0][: begun.size] = begun
-        first, second = (weighted_rows(self._row_pairs[at][0]) for at in (0, -1))
+        first, second = (
+            weighted_rows(self._row_pairs[at][0], weighted=self._task.weighted) for at in (0, -1)
+        )
         self._superstep, size, entries = self._kernels.push(
             (first, second, len(self._row_pairs)), queues, begun.size, self._vertices, self._inbox,
             self._now(), PushLimits(most, self._entries, share),
@@ -132,9 +134,8 @@ class _Run:
         if self._sent.size:
             for_ranges(kernels.send, count, vertices, now, self._sent)
         for _, pulled in self._row_pairs:
-            for_ranges(
-                kernels.pull, count, weighted_rows(pulled), vertices, self._sent, now, self._inbox
-            )
+            rows = weighted_rows(pulled, weighted=self._task.weighted)
+            for_ranges(kernels.pull, count, rows, vertices, self._sent, now, self._inbox)
         parts = for_ranges(
             kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
             serial_items=_SERIAL_BLOCKS,
