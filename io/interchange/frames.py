@@ -26,8 +26,8 @@ from ...gpu_core.kind import RowMeaning
 from ..log.conversion import convert_table
 from ..log.schema import (
     NAMES,
-    dates_as_stamps,
     needed_columns,
+    of_read_types,
     time_unit_of,
     with_typed_nulls,
 )
@@ -79,7 +79,7 @@ def batch_of_frame(
         msg = f"frame: first is of type {kinds[0]}, but last of {kinds[1]}; give them one type"
         raise BatchError(msg)
     first, last = (
-        _batch_of_table(dates_as_stamps(_renamed(table, name, "ts")), meaning, batch_id)
+        _batch_of_table(of_read_types(_renamed(table, name, "ts")), meaning, batch_id)
         for name in _TIMES
     )
     # All but the times is the same, in the same order.
@@ -168,7 +168,7 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
             raise BatchError(msg)
     try:
         table = _plain(_arrow(frame, list(meant.values())))
-        return dates_as_stamps(table.rename_columns(list(meant)))
+        return of_read_types(table.rename_columns(list(meant)))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         msg = f"frame: Arrow cannot read its columns ({error}); give numbers and timestamps"
         raise BatchError(msg) from error

@@ -46,8 +46,8 @@ from .schema import (
     LogSchema,
     check_mapping,
     check_schema,
-    dates_as_stamps,
     not_kept_line,
+    of_read_types,
     with_typed_nulls,
 )
 
@@ -423,7 +423,7 @@ class UpdateLog:
                 raise UpdateLogError(msg)
         table = found.table.select(names).rename_columns(list(schema.present))
         # Vertex updates alone may have a column dst of nulls without a type.
-        table = with_bounds(with_typed_nulls(dates_as_stamps(table), self.ids), bounds)
+        table = with_bounds(with_typed_nulls(of_read_types(table), self.ids), bounds)
         if key is not None:
             table = table.append_column(ORDER_KEY, found.table[key])
         return replace(found, table=table)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import SettingsError, UpdateLogError
+from graphtide import DynamicGraph, SettingsError, UpdateLogError
 from graphtide.flows.commands.run import settings_from_options
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
@@ -158,9 +158,9 @@ TEXT = pa.array(["a", "b"])
         ({"op": [1.0], "src": [1], "dst": [1]}, "simple", ["op", "double", "insert and delete"]),
         ({"src": [1, 2], "dst": [1, 2], "weight": TEXT}, "weighted", ["weight", "string"]),
         (
-            {"src": [1], "dst": [1], "weight": pa.array([Decimal("1.25")])},
-            "weighted",
-            ["weight is of type decimal128(3, 2); decimals are not read: write float64, or int"],
+            {"src": pa.array([Decimal(1)]), "dst": [1]},
+            "simple",
+            ["src is of type decimal128(1, 0); write ids as int64"],
         ),
         ({"src": [1], "dst": [1], "ts": [0.5]}, "semantic", ["ts", "double", "timestamps"]),
         ({"src": [1], "dst": [1], "ts": [1], "type": [0.5]}, "semantic", ["type", "int32"]),
@@ -258,3 +258,23 @@ def test_times_beyond_nanoseconds_are_refused_where_a_file_has_int96(
     write(datetime(1, 1, 1))
     with pytest.raises(UpdateLogError, match=r"row 4: ts is 0001-01-01"):
         log.read("a.parquet", 4, 1)
+
+
+def test_decimals_are_the_numbers_that_text_of_them_is(tmp_path):
+    """Databases and Spark write amounts of money so."""
+    draw = np.random.default_rng(3)
+    cents = [Decimal(int(each)) / 100 for each in draw.integers(-(10**12), 10**12, 500)]
+    counts = pa.array([Decimal(7)] * 500, pa.decimal128(18, 0))
+    amounts = pa.array(cents, pa.decimal128(38, 2))
+    rows = {"src": range(500), "dst": range(1, 501), "weight": amounts, "sent": counts}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    own = {"sent": "int32"}
+    log = UpdateLog(str(tmp_path), records="weighted", own=own)
+    [file] = log.files()
+    read = log.read(file.name, 0, 500)
+    assert read["weight"].to_pylist() == [float(each) for each in cents]
+    assert read["sent"].type == pa.int64()
+    graph = DynamicGraph(records="weighted", weights="float64", properties=own)
+    graph.insert_edges(pa.table(rows))
+    assert graph.edge_weights(3, 4) == float(cents[3])
+    assert graph.edge_values(3, 4) == {"sent": 7}
