@@ -8,8 +8,10 @@ When a file is taken
 A file that is renamed into place is whole when it appears, and is taken at once; so is a Parquet
 file, as soon as it has its footer, which is written last. What cannot be used yet is *waited for*
 while it grows, and then for `PATIENCE_SECONDS`: only then is it what it looks like, and its error
-that of the run. Text files have no footer: they are taken when they have not changed between two
-looks. Files come in the order of the log, so those after one that is waited for wait, too.
+that of the run. Text files have no footer: they are taken when they have not grown for
+`QUIET_SECONDS`. One that grows later was taken too early, which ends the run: of the newest text
+file each look asks how long it is. Files come in the order of the log, so those after one that is
+waited for wait, too.
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
@@ -26,8 +28,9 @@ from dataclasses import dataclass, replace
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors
 from ..io.log.file_errors import UnusableFileError
-from ..io.log.log_paths import LogPath
+from ..io.log.log_paths import LogPath, order_key
 from ..io.log.update_log import LogListing, UpdateLog
+from ..io.text.text_files import text_format
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
 LOOK_SECONDS, _LOOKS = 0.05, 10
@@ -35,6 +38,8 @@ LOOK_SECONDS, _LOOKS = 0.05, 10
 #: Seconds for which a file that cannot be used is waited for, after it has changed last.
 PATIENCE_SECONDS = 30.0
 
+#: Seconds after which a text file that does not grow is whole; writers flush more often.
+QUIET_SECONDS = 2.0
 
 #: Seconds for which a store is waited for that does not answer any more, or refuses.
 OUTAGE_SECONDS = 300.0
@@ -104,6 +109,7 @@ class LogWatch:
         self._found = found
         self._failed = failed
         self._waited: dict[str, _Waited] = {}
+        self._newest_text: str | None = max(log.indexes, key=order_key, default=None)
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="graphtide-follow", daemon=True)
 
@@ -143,6 +149,7 @@ class LogWatch:
         UpdateLogError
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
+        self._refuse_growth()
         new = [path for path in self._log.paths() if path.name not in self._names]
         whole: LogListing | None = None
         for path in new:
@@ -156,11 +163,21 @@ class LogWatch:
             if one is None:
                 break
             self._names.add(path.name)
+            if one.indexes:
+                self._newest_text = path.name
             whole = one if whole is None else whole.joined(one)
             self._log = replace(
-                self._log, time_unit=whole.time_unit, planned=frozenset(self._names)
+                self._log,
+                time_unit=whole.time_unit,
+                planned=frozenset(self._names),
+                indexes=one.indexes or self._log.indexes,
             )
         return whole
+
+    def _refuse_growth(self) -> None:
+        """Refuse the newest text file if it is longer than it was when it was taken."""
+        if self._newest_text is not None:
+            self._log.check_size(self._newest_text)
 
     def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""
@@ -172,18 +189,18 @@ class LogWatch:
             return None
         before = self._waited.get(path.name)
         now = time.monotonic()
-        has_changed = before is None or before.size != size
-        if has_changed:
+        if before is None or before.size != size:
             self._waited[path.name] = before = _Waited(size, now)
-        assert before is not None
+        is_text = not path.change and text_format(path.path) is not None
+        if is_text and now - before.seconds < QUIET_SECONDS:
+            return None
         try:
             listing = self._log.listing(paths=[path])
         except UnusableFileError:
             if now - before.seconds < PATIENCE_SECONDS:
                 return None
             raise
-        # A text file has no end that could be missed.
-        if listing.indexes and has_changed:
+        if is_text and any(file.size != size for file in listing.files):
             return None
         del self._waited[path.name]
         return listing

@@ -365,6 +365,9 @@ class RunFiles:
     def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
         """Write the reports of the batches since the checkpoint before, then the checkpoint."""
         reports = [batch.report for batch in copy.batches]
+        for name in {self.planned(report.batch_id)[0].file for report in reports}:
+            # Half of a file that was still being written must not be kept as applied.
+            self.log.check_size(name)
         left_out = {batch.report.batch_id: batch.left_out for batch in copy.batches}
         Quarantine(self._state).write({at: rows for at, rows in left_out.items() if rows})
         self.results.write_reports(reports)

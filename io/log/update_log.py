@@ -22,6 +22,7 @@ Not here: what the columns mean and may be (``schema.py``), how files are cut in
 (``order/ordered_rows.py``), writing (``log_writer.py``).
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -340,6 +341,30 @@ class UpdateLog:
             if name in self.indexes
         }
         return replace(self, indexes=parts, left_out=frozenset(), planned=frozenset())
+
+    def check_size(self, name: str) -> None:
+        """Refuse a text file on a disk that is longer, or shorter, than when it was indexed.
+
+        Raises
+        ------
+        UpdateLogError
+            It is.
+        """
+        index, path = self.indexes.get(name), log_path(self.addresses, name)
+        if index is None or not is_local(path.filesystem):
+            # An object of a store is there as a whole, and so is Parquet that has a footer.
+            return
+        try:
+            size = os.stat(path.path).st_size
+        except OSError:
+            return
+        if size != index.size:
+            msg = (
+                f"{path.shown} has {size} bytes, but had {index.size} when it was planned: was it "
+                f"still being written? Write text under a name that ends in .tmp, then rename it; "
+                f"this file: {RESTORE}"
+            )
+            raise UpdateLogError(msg)
 
     def shown(self, name: str) -> str:
         """Name of a file in messages: as the user would open it."""

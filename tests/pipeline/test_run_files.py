@@ -8,6 +8,7 @@ import pytest
 from actor_copies import finding
 from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
+from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
@@ -16,6 +17,18 @@ from graphtide.pipeline.graph_worker.findings import Findings
 from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
 from small_log import BATCH_ROWS, write_file
+
+
+def copy_of(batch_id: int, graph: DynamicGraph) -> Copy:
+    counts = {
+        **dict.fromkeys(BatchReport._fields, 0),
+        "seconds": {},
+        "effects": None,
+        "source": None,
+    }
+    report = BatchReport(**{**counts, "batch_id": batch_id})
+    batches = [AppliedBatch(report, "", {})]
+    return Copy(graph.checkpoint_arrays(), batches, graph.state_hash(), 0, 0, {"ring": 1})
 
 
 def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one(
@@ -27,35 +40,40 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     write_file(log, 1)
     graph = DynamicGraph(engine="host")
     arrays = graph.checkpoint_arrays()
-
-    def copy_of(batch_id: int) -> Copy:
-        counts = {
-            **dict.fromkeys(BatchReport._fields, 0),
-            "seconds": {},
-            "effects": None,
-            "source": None,
-        }
-        report = BatchReport(**{**counts, "batch_id": batch_id})
-        batches = [AppliedBatch(report, "", {})]
-        return Copy(arrays, batches, graph.state_hash(), 0, 0, {"ring": 1})
-
     settings = load_settings({"analytics": ["pagerank"]})
     with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
         for batch_id in range(2):
             found = finding(files.asked(["pagerank"], 1)["pagerank"], graph.pagerank())
             files.write_results(batch_id, Findings({"pagerank": found}, None, 0.5))
         for batch_id in range(2):
-            files.write_checkpoint(batch_id, copy_of(batch_id), arrays)
+            files.write_checkpoint(batch_id, copy_of(batch_id, graph), arrays)
         # A run that follows a log may see millions of files.
         assert {name for name, _ in files._read.files} == {"0000.parquet"}
         last = files.batches - 1
-        files.write_checkpoint(last, copy_of(last), arrays)
+        files.write_checkpoint(last, copy_of(last, graph), arrays)
         assert {name for name, _ in files._read.files} == {"0001.parquet"}
     assert written_results(StateDirectory(state)) == {0: ["pagerank"], 1: ["pagerank"]}
     newest = newest_checkpoint(StateDirectory(state))
     assert newest is not None
     # Of all batches, not of those since the checkpoint before.
     assert newest.manifest["handover"] == {"ring": 3}
+
+
+def test_text_that_grew_after_it_was_read_is_not_kept_as_applied(tmp_path: Path) -> None:
+    """It was still being written; the next run plans it anew."""
+    log, state = tmp_path / "log", StateDirectory(tmp_path / "state")
+    log.mkdir()
+    (log / "0.csv").write_text("src,dst\n1,2\n3,4")
+    graph = DynamicGraph(engine="host")
+    with open_files(str(log), str(state.path), load_settings({}), BATCH_ROWS) as files:
+        with (log / "0.csv").open("a") as file:
+            file.write("5\n")
+        with pytest.raises(UpdateLogError, match=r"0\.csv has 17 bytes, but had 15 when it was p"):
+            files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays())
+    assert state.checkpoint_ids() == []
+    with open_files(str(log), str(state.path), load_settings({}), BATCH_ROWS) as files:
+        files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays())
+    assert state.checkpoint_ids() == [0]
 
 
 @pytest.mark.parametrize(

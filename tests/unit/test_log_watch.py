@@ -2,6 +2,7 @@
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,16 +94,43 @@ def test_a_file_that_grows_is_waited_for_however_long_it_takes(
     assert names(looking.look()) == ["1.parquet"]
 
 
-def test_a_text_file_is_taken_when_it_grows_no_more(folder: Path) -> None:
+def test_a_text_file_is_taken_when_it_has_not_grown_for_a_while(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looking = watch(folder)
     text = "op,src,dst\n1,1,2\n"
     for lines in range(3):
         (folder / "1.csv").write_text(text + "1,2,3\n" * lines)
-        assert looking.look() is None
+        for pause in (0.0, 0.9):
+            now = (lines + pause) * log_watch.QUIET_SECONDS
+            monkeypatch.setattr(log_watch.time, "monotonic", lambda now=now: now)
+            assert looking.look() is None
+    monkeypatch.setattr(log_watch.time, "monotonic", lambda: 3 * log_watch.QUIET_SECONDS)
     listing = looking.look()
     assert names(listing) == ["1.csv"]
     assert listing is not None
     assert listing.files[0].rows == 3
+
+
+@pytest.mark.parametrize("is_of_this_run", [True, False])
+def test_a_text_file_that_grows_after_it_was_taken_is_no_longer_followed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_of_this_run: bool
+) -> None:
+    """Else its further rows would be missed without a word."""
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 0.0)
+    (folder / "1.csv").write_text("op,src,dst\n1,1,2\n")
+    looking = watch(folder)
+    if not is_of_this_run:
+        log = UpdateLog(str(folder))
+        log = replace(log, indexes=log.listing().indexes)
+        looking = LogWatch(log, {"0.parquet", "1.csv"}, lambda _: None, lambda _: None)
+    assert names(looking.look()) == (["1.csv"] if is_of_this_run else [])
+    os.utime(folder / "1.csv")
+    assert looking.look() is None
+    with (folder / "1.csv").open("a") as file:
+        file.write("1,2,3\n")
+    with pytest.raises(UpdateLogError, match=r"1\.csv has 23 bytes, but had 17 when it was plann"):
+        looking.look()
 
 
 def test_a_store_that_is_away_is_waited_for_and_no_file_is_lost(
