@@ -150,7 +150,7 @@ class LogWatch:
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
         self._refuse_growth()
-        new = [path for path in self._log.paths() if path.name not in self._names]
+        new = [path for path in self._log.paths(self._names) if path.name not in self._names]
         whole: LogListing | None = None
         for path in new:
             try:

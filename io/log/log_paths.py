@@ -152,6 +152,43 @@ def _each_once(found: Sequence[LogPath], planned: Collection[str]) -> list[LogPa
     return kept
 
 
+def list_in_order(
+    addresses: Sequence[str], planned: Collection[str], known: Collection[str]
+) -> list[LogPath]:
+    """Find the files of a log, in order, to which files are added in this order meanwhile.
+
+    Looking takes a while, and of two files that come in it, the later one alone may be found. What
+    was missed so, a second look finds; new files behind it are left for the next time.
+
+    Parameters
+    ----------
+    addresses, planned
+        As of `list_log`.
+    known
+        Names of files that are not new.
+
+    Raises
+    ------
+    UpdateLogError
+        As by `list_log`.
+    """
+    found = list_log(addresses, planned)
+    while True:
+        names = {each.name for each in found}
+        if names <= {*known}:
+            return found
+        again = list_log(addresses, planned)
+        missed = [order_key(each.name) for each in again if each.name not in names]
+        kept = [
+            each
+            for each in found
+            if each.name in known or not missed or order_key(each.name) < min(missed)
+        ]
+        if kept:
+            return kept
+        found = again
+
+
 def log_path(addresses: Sequence[str], name: str) -> LogPath:
     """Find a file by its name within the log; whether it is there is not looked at."""
     number = _number_of(name)

@@ -40,7 +40,7 @@ from ..text.text_files import TextIndex, stamp_of
 from .file_errors import UnusableFileError
 from .id_bounds import ColumnBounds, with_bounds
 from .log_files import LogFileReader, hidden_partitions, names_of_columns, open_log_file
-from .log_paths import LogPath, list_log, log_path
+from .log_paths import LogPath, list_in_order, list_log, log_path
 from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
 from .schema import (
@@ -171,9 +171,15 @@ class UpdateLog:
         """All addresses, in order."""
         return (self.address,) if isinstance(self.address, str) else self.address
 
-    def paths(self) -> list[LogPath]:
-        """Find the files of the log, in order; see `list_log`."""
-        return list_log(self.addresses, self.planned)
+    def paths(self, known: Collection[str] | None = None) -> list[LogPath]:
+        """Find the files of the log, in order; see `list_log`.
+
+        ``known``: names of files that are known, where new ones are to be planned, and so must not
+        be found before others that come first; see `list_in_order`.
+        """
+        if known is None:
+            return list_log(self.addresses, self.planned)
+        return list_in_order(self.addresses, self.planned, known)
 
     def files(self) -> list[LogFile]:
         """List the files of the log in order; see `listing`."""
@@ -204,7 +210,7 @@ class UpdateLog:
         indexes: dict[str, TextIndex] = {}
         hidden: set[str] = set()
         time_unit = self.time_unit
-        there = self.paths() if paths is None else paths
+        there = self.paths(self.planned) if paths is None else paths
         paths = [path for path in there if path.name not in self.left_out]
         for path, found in zip(paths, self._found(paths), strict=True):
             try:

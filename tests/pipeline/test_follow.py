@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import psutil
@@ -160,8 +160,8 @@ def test_a_file_that_appears_during_a_look_is_taken_once(
     appear(log, 0)
     listed, numbers = UpdateLog.paths, iter(range(1, 4))
 
-    def paths(self: UpdateLog) -> list[LogPath]:
-        found = listed(self)
+    def paths(self: UpdateLog, known: Collection[str] | None = None) -> list[LogPath]:
+        found = listed(self, known)
         for number in numbers:
             appear(log, number)
             break

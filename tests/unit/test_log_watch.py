@@ -11,6 +11,8 @@ import pytest
 
 from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.file_systems import StorageError
+from graphtide.io.log import log_paths
+from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import LogListing, UpdateLog
 from graphtide.pipeline import log_watch
@@ -131,6 +133,26 @@ def test_a_text_file_that_grows_after_it_was_taken_is_no_longer_followed(
         file.write("1,2,3\n")
     with pytest.raises(UpdateLogError, match=r"1\.csv has 23 bytes, but had 17 when it was plann"):
         looking.look()
+
+
+def test_a_file_that_a_look_missed_is_not_passed_over_for_those_behind_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder is listed piece by piece, and a file may come to a piece that was read before."""
+    for number in (1, 2, 3):
+        write(folder / f"{number}.parquet")
+    look, missed = log_paths.list_log, [{"2.parquet"}, set(), {"0.parquet"}]
+
+    def list_log(*arguments: Any) -> list[LogPath]:
+        gap = missed.pop(0) if missed else set()
+        return [each for each in look(*arguments) if each.name not in gap]
+
+    monkeypatch.setattr(log_paths, "list_log", list_log)
+    looking = watch(folder)
+    assert names(looking.look()) == ["1.parquet"]
+    # Of a log of which nothing is known, the first file was missed.
+    assert names(UpdateLog(str(folder)).listing()) == [f"{number}.parquet" for number in range(4)]
+    assert names(looking.look()) == ["2.parquet", "3.parquet"]
 
 
 def test_a_store_that_is_away_is_waited_for_and_no_file_is_lost(
