@@ -477,6 +477,6 @@ def _order_note(plan: BatchPlan, listing: LogListing, *, is_checked: bool) -> li
     if pair is None:
         return [] if unknown is None else [unknown]
     return [
-        f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted as text; "
-        f"for the order of their numbers start over with another --state"
+        f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted "
+        f"otherwise; for the order that they have now start over with another --state"
     ]

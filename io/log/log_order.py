@@ -1,8 +1,10 @@
 """Natural order of file names: runs of digits compare as numbers.
 
 So ``part.2.parquet`` precedes ``part.10.parquet``, as is meant by writers that number their files
-without leading zeros, such as Dask. A path compares component by component. The order is total:
-names that differ in leading zeros alone (``part.01``, ``part.1``) compare as text.
+without leading zeros, such as Dask. A path compares component by component. Endings such as
+``.csv.gz`` count last, as for ``sort -V``: ``export.csv`` precedes ``export2.csv`` and
+``export-2.csv``. The order is total: names that differ in leading zeros alone (``part.01``,
+``part.1``) compare as text.
 
 Polars numbers the files of ``sink_parquet`` in hexadecimal, ``00000009``, ``0000000a``,
 ``00000010``: a name that begins so stands after the last decimal one before it.
@@ -12,6 +14,7 @@ import re
 from collections.abc import Iterable
 
 _DIGITS = re.compile(r"([0-9]+)")
+_ENDINGS = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]*)*$")
 #: Eight hexadecimal digits, the first a zero, letters from some digit on; and what is after them.
 _HEXADECIMAL = re.compile(r"(?=[0-9a-f]{8}(?:\.|$))(0[0-9]*)([a-f][0-9a-f]*)")
 
@@ -22,13 +25,19 @@ def natural_key(name: str) -> tuple[object, ...]:
 
 
 def _component_key(component: str) -> tuple[object, ...]:
-    # A split by one group alternates text and digits, beginning with text, so like meets like.
     number = _HEXADECIMAL.match(component)
     if number is not None:
         # Nines instead of its letters: 0000000a is after 00000009, and before 00000010.
         digits, letters = number.groups()
-        return "", int(digits + "9" * len(letters)), component
-    parts = _DIGITS.split(component)
+        return ("", int(digits + "9" * len(letters)), component), ()
+    endings = _ENDINGS.search(component)
+    assert endings is not None
+    return _text_and_numbers(component[: endings.start()]), _text_and_numbers(endings[0])
+
+
+def _text_and_numbers(text: str) -> tuple[object, ...]:
+    # A split by one group alternates text and digits, beginning with text, so like meets like.
+    parts = _DIGITS.split(text)
     return tuple(int(part) if number % 2 else part for number, part in enumerate(parts))
 
 

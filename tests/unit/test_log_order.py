@@ -19,6 +19,10 @@ from graphtide.io.log.log_order import natural_key, unordered_note
         ["day=2/part.9", "day=10/part.1", "day=10/part.10"],
         ["a/b", "a-b"],
         ["1", "a"],
+        # As a browser names what it saves again, and people what they export again.
+        ["export.csv", "export2.csv", "export (1).csv", "export (10).csv", "export-2.csv"],
+        ["a.c9.csv", "a.c10.csv", "a.csv", "a.csv.gz", "a1.csv", "a1b.csv", "a.1.csv", "b.csv"],
+        ["2026-11-28.snappy.parquet", "2026-11-28-10.snappy.parquet", "2026-11-29.parquet"],
         # As Polars numbers the files of `sink_parquet`.
         [f"{number:08x}.parquet" for number in (0, 9, 10, 16, 153, 154, 160)],
     ],

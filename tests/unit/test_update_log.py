@@ -37,13 +37,13 @@ def test_files_come_in_the_natural_order_of_their_names(folder):
         write_log_file(str(folder / f"{name}.parquet"), table_of(rows))
     files = UpdateLog(str(folder)).files()
     assert [file.name for file in files] == [
+        "a.parquet",
         "a-9.parquet",
         "a-10.parquet",
-        "a.parquet",
         "b.parquet",
     ]
-    assert [file.rows for file in files] == [4, 3, 5, 2]
-    assert files[0].size == (folder / "a-9.parquet").stat().st_size
+    assert [file.rows for file in files] == [5, 4, 3, 2]
+    assert files[0].size == (folder / "a.parquet").stat().st_size
 
 
 def test_a_log_that_dask_wrote_is_read_in_the_order_of_its_parts(folder):
