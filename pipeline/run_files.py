@@ -212,6 +212,7 @@ class RunFiles:
             files = tuple(sorted(files, key=lambda file: order_key(file.name)))
         self._plan = before.extended(files, self._batch_rows)
         self._last_key = max(keys)
+        self._state.check_lock()
         self._state.write_plan(self._plan, before)
         write_indexes(self._state, joined.indexes, self.listing.indexes)
         self.listing = joined
@@ -351,6 +352,7 @@ class RunFiles:
 
     def write_results(self, batch_id: int, findings: Findings) -> None:
         """Write what the actor computed after a batch."""
+        self._state.check_lock()
         source = findings.source or self._source(batch_id)
         self.results.write(batch_id, findings, source, is_kept=batch_id < self.checkpointed)
 
@@ -364,6 +366,7 @@ class RunFiles:
 
     def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
         """Write the reports of the batches since the checkpoint before, then the checkpoint."""
+        self._state.check_lock()
         reports = [batch.report for batch in copy.batches]
         for name in {self.planned(report.batch_id)[0].file for report in reports}:
             # Half of a file that was still being written must not be kept as applied.

@@ -47,7 +47,7 @@ from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
 from ..log.log_paths import EMPTY_ADDRESS
 from ..log.operations import Operations
 from ..log.plan import BatchPlan, PlannedFile
-from .state_lock import LOCK, lock_holder, release_lock, take_lock
+from .state_lock import LOCK, is_lock_of, lock_holder, release_lock, take_lock
 
 FORMAT = "graphtide state"
 #: Raised when the directory changes so that older versions would misread it.
@@ -117,6 +117,8 @@ class StateDirectory:
             msg = "the name of the state is empty; give a folder"
             raise StateError(msg)
         self.path = Path(text.removeprefix("file://"))
+        #: The lock, while it is held.
+        self._lock: int | None = None
 
     def __repr__(self) -> str:
         return f"StateDirectory({str(self.path)!r})"
@@ -308,14 +310,15 @@ class StateDirectory:
         if not self.exists():
             self._refuse_foreign_folder()
         was_there = self.path.exists()
-        descriptor = take_lock(self.path)
+        self._lock = descriptor = take_lock(self.path)
         try:
             if self.exists():
                 for folder in _FOLDERS:
                     remove_leftovers(self.path / folder)
             yield
         finally:
-            if not self.exists():
+            self._lock = None
+            if is_lock_of(descriptor, self.path) and not self.exists():
                 self._settings_file.with_name(self._settings_file.name + TEMPORARY).unlink(
                     missing_ok=True
                 )
@@ -324,6 +327,21 @@ class StateDirectory:
                     with suppress(OSError):
                         self.path.rmdir()
             release_lock(descriptor)
+
+    def check_lock(self) -> None:
+        """Refuse to write into a folder that has come to the place of the one that was locked.
+
+        Raises
+        ------
+        StateError
+            The folder was moved or emptied meanwhile, or the lock is not held at all.
+        """
+        if self._lock is None or not is_lock_of(self._lock, self.path):
+            msg = (
+                f"state {self.path} was moved, emptied or replaced while a run wrote into it; "
+                f"what is there now is left as it is: run again to go on with that"
+            )
+            raise StateError(msg)
 
     def holder(self) -> str | None:
         """The process that writes into the state; None where there is none. Takes no lock."""

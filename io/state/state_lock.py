@@ -10,7 +10,6 @@ Not here: what is locked, and until when (``directory.py``).
 import fcntl
 import os
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 from ...gpu_core.errors import StateError
@@ -65,12 +64,19 @@ def take_lock(folder: Path) -> int:
                 f"stop it"
             )
             raise StateInUseError(msg) from None
-        with suppress(FileNotFoundError):
-            # Another run may have removed the file since it was opened: then a new one counts.
-            if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
-                _write_name(descriptor, folder)
-                return descriptor
+        # Another run may have removed the file since it was opened: then a new one counts.
+        if is_lock_of(descriptor, folder):
+            _write_name(descriptor, folder)
+            return descriptor
         os.close(descriptor)
+
+
+def is_lock_of(descriptor: int, folder: Path) -> bool:
+    """Whether a lock that was taken is that of the folder which is there under this name now."""
+    try:
+        return os.path.samestat(os.stat(folder / LOCK), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _write_name(descriptor: int, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The files of a run, as its loop writes them."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from actor_copies import finding
 from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
-from graphtide.gpu_core.errors import UpdateLogError
+from graphtide.gpu_core.errors import StateError, UpdateLogError
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
@@ -74,6 +75,37 @@ def test_text_that_grew_after_it_was_read_is_not_kept_as_applied(tmp_path: Path)
     with open_files(str(log), str(state.path), load_settings({}), BATCH_ROWS) as files:
         files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays())
     assert state.checkpoint_ids() == [0]
+
+
+def test_nothing_is_written_into_a_state_that_has_come_to_the_place_of_the_locked_one(
+    tmp_path: Path,
+) -> None:
+    """As where a backup is put back while a run still follows the log."""
+    log, state, backup = tmp_path / "log", tmp_path / "state", tmp_path / "backup"
+    write_file(log, 0)
+    graph = DynamicGraph(engine="host")
+    settings = load_settings({"analytics": ["pagerank"]})
+    with open_files(str(log), str(backup), settings, BATCH_ROWS):
+        pass
+    with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
+        state.rename(tmp_path / "elsewhere")
+        backup.rename(state)
+        before = contents(state)
+        found = finding(files.asked(["pagerank"], 1)["pagerank"], graph.pagerank())
+        write_file(log, 1)
+        added = replace(files.log, planned=frozenset(files.names())).listing()
+        for write in (
+            lambda: files.write_results(0, Findings({"pagerank": found}, None, 0.5)),
+            lambda: files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays()),
+            lambda: files.extend(added),
+        ):
+            with pytest.raises(StateError, match="was moved, emptied or replaced"):
+                write()
+    assert contents(state) == before
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(

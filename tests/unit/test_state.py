@@ -316,6 +316,29 @@ def test_a_folder_that_cannot_be_made_is_refused():
         StateDirectory("/proc/x").lock().__enter__()
 
 
+@pytest.mark.parametrize("change", ["moved", "emptied", "replaced"])
+def test_a_folder_that_comes_to_the_place_of_the_locked_one_is_left_as_it_is(tmp_path, change):
+    other = made(tmp_path / "other")
+    state = StateDirectory(tmp_path / "state")
+    with state.lock():
+        state.check_lock()
+        if change == "emptied":
+            (state.path / "lock").unlink()
+        else:
+            state.path.rename(tmp_path / "elsewhere")
+        if change == "replaced":
+            other.path.rename(state.path)
+        with pytest.raises(StateError, match=r"state was moved, emptied or replaced while a run"):
+            state.check_lock()
+        if change != "moved":
+            # A run that goes on there, and has made no state yet.
+            (state.path / "graphtide.json").unlink(missing_ok=True)
+            (state.path / "lock").write_text("process 7")
+    assert state.path.exists() == (change != "moved")
+    if change != "moved":
+        assert (state.path / "lock").read_text() == "process 7"
+
+
 def test_a_killed_run_gives_the_lock_back_and_its_leftovers_go(tmp_path):
     state = made(tmp_path / "s")
     script = (
