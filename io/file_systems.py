@@ -33,6 +33,7 @@ from fsspec.implementations.local import LocalFileSystem
 from ..gpu_core.errors import GraphtideError, StateError, UpdateLogError
 from ..gpu_core.printable import printable
 from .durable import new_file
+from .log.file_errors import GoneFileError
 from .parquet.parquet_files import RESTORE, TAIL_BYTES, one_line
 
 #: Seconds that a store may take for its first answer, all tries together.
@@ -246,7 +247,7 @@ def opened(filesystem: Any, path: str, shown: str, block_bytes: int = TAIL_BYTES
                 )
                 raise UpdateLogError(msg) from None
             msg = f"{shown} is gone from the log; {RESTORE}"
-            raise UpdateLogError(msg) from None
+            raise GoneFileError(msg) from None
         msg = f"{shown} cannot be read: {one_line(error)}"
         raise UpdateLogError(msg) from error
     with file:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors
-from ..io.log.file_errors import UnusableFileError
+from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.log_paths import LogPath, order_key
 from ..io.log.update_log import LogListing, UpdateLog
 from ..io.text.text_files import text_format
@@ -200,6 +200,9 @@ class LogWatch:
             if now - before.seconds < PATIENCE_SECONDS:
                 return None
             raise
+        except GoneFileError:
+            # A writer has given it another name.
+            return None
         if is_text and any(file.size != size for file in listing.files):
             return None
         del self._waited[path.name]

@@ -11,6 +11,10 @@ class UnusableFileError(UpdateLogError):
     """A file is not a log by its format, columns or types, before any row is read."""
 
 
+class GoneFileError(UpdateLogError):
+    """A file that was listed is not there any more."""
+
+
 class EmptyLogError(UpdateLogError):
     """There is no file at an address of a log, or none yet."""
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
-from ..log.file_errors import UnreadableRowsError, UnusableFileError
+from ..log.file_errors import GoneFileError, UnreadableRowsError, UnusableFileError
 from ..log.schema import OP_BYTES, is_text
 from ..text.wrong_lines import WrongLine
 from .file_bytes import FileBytes, bytes_of
@@ -66,7 +66,7 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
         if error.errno == errno.ENOENT:
             # Some file systems open without looking.
             msg = f"{shown} is gone from the log; {RESTORE}"
-            raise UpdateLogError(msg) from None
+            raise GoneFileError(msg) from None
         msg = f"{shown} cannot be read: {one_line(error)}"
         raise UpdateLogError(msg) from error
     if size == 0:

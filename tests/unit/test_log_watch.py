@@ -155,6 +155,24 @@ def test_a_file_that_a_look_missed_is_not_passed_over_for_those_behind_it(
     assert names(looking.look()) == ["2.parquet", "3.parquet"]
 
 
+def test_a_file_that_gets_another_name_before_it_is_opened_is_met_by_the_next_look(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As writers do whose temporary names a log does not ignore."""
+    write(folder / "1.parquet.part")
+    look_into = UpdateLog.listing
+
+    def listing(self: UpdateLog, *arguments: Any, **named: Any) -> LogListing:
+        monkeypatch.setattr(UpdateLog, "listing", look_into)
+        os.rename(folder / "1.parquet.part", folder / "1.parquet")
+        return self.listing(*arguments, **named)
+
+    monkeypatch.setattr(UpdateLog, "listing", listing)
+    looking = watch(folder)
+    assert looking.look() is None
+    assert names(looking.look()) == ["1.parquet"]
+
+
 def test_a_store_that_is_away_is_waited_for_and_no_file_is_lost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
