@@ -192,7 +192,9 @@ class Replay:
         if column is None:
             return None
         # Where a file is gone or another one, rows of others would come to other batches.
-        files = self.log.files()
+        planned = {file.name for file in self.plan.files}
+        # Those that came since are in no batch, even if their rows belong before planned ones.
+        files = [file for file in self.log.listing(planned).files if file.name in planned]
         self.plan.extended(files, 1)
         prints = {file.name: file.fingerprint for file in files}
         return row_order(self.log, prints, column, self.reading.get("order_within"))

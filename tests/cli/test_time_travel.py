@@ -301,14 +301,19 @@ def test_a_log_is_read_again_as_the_run_read_it(tmp_path: Path) -> None:
     assert "3 vertices, 1 edge" in " ".join(replayed.stdout.split())
 
 
-def test_rows_in_the_order_of_a_column_are_those_of_the_run(tmp_path: Path) -> None:
-    """Also when a later file comes to the log; without one of the planned, nothing is guessed."""
+@pytest.mark.parametrize("ts", [5000, 30], ids=["later", "earlier"])
+def test_rows_in_the_order_of_a_column_are_those_of_the_run(tmp_path: Path, ts: int) -> None:
+    """Also when a file comes to the log that the next run takes, or refuses.
+
+    Without one of the planned, nothing is guessed.
+    """
     for number, rows in enumerate(FILES):
         write_rows(tmp_path / "log", f"{number}.parquet", rows)
     kind = {"directed": False, "order_by": "ts", "order_within": 1000, "batch_rows": 120}
     apply_log(tmp_path / "log", tmp_path / "state", 2, **kind)
-    late = [row._replace(ts=5000) for row in random_rows(7, 10)]
-    write_rows(tmp_path / "log", "2.parquet", late)
+    added = [row._replace(ts=ts) for row in random_rows(7, 10)]
+    write_rows(tmp_path / "log", "2.parquet", added)
+    (tmp_path / "log/3.parquet").write_text("half of a file")
     assert graphtide_here("verify", "state", cwd=tmp_path).returncode == 0
     rows = sorted((row for file in FILES for row in file), key=lambda row: row.ts)
     export = ["export", "state", "--at", 0, "--edges", "e.parquet"]
