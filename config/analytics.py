@@ -187,7 +187,7 @@ def _check_ids(key: str, value: Any, ids: str) -> None:
             continue
         these = "uint64" if low == 0 else "int64"
         if are_names(ids):
-            these = "texts, in quotes as the log has them: '01' and not 01, which YAML takes for 1"
+            these = "texts, in quotes where they look like numbers, such as '17'"
         msg = f"{key}: {each!r} is no id of a graph with ids: {ids}; these are {these}"
         raise SettingsError(msg)
 

@@ -33,6 +33,7 @@ from .analytics import (
 )
 from .checks import check_settings
 from .units import checkpoint_cadence, number_of_bytes, number_or_all, seconds, with_numbers
+from .yaml_text import read_yaml
 
 SECTION = "graphtide"
 
@@ -274,7 +275,7 @@ def _merge(settings: dict[str, Any], newer: Mapping[str, Any]) -> None:
 def _file_section(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            loaded = yaml.safe_load(file)
+            loaded = read_yaml(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         msg = f"the settings file {path} cannot be read: {reason}; check the path"

@@ -13,6 +13,7 @@ import click
 import yaml
 
 from ...config.settings import RunSettings, load_settings
+from ...config.yaml_text import read_yaml
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...io.log.file_errors import EmptyLogError
 from ...io.state.directory import StateDirectory
@@ -146,7 +147,7 @@ def _assign(assignments: dict[str, Any], assignment: str) -> None:
         msg = f"--set {assignment} is no assignment; write --set key=value"
         raise SettingsError(msg)
     try:
-        value = yaml.safe_load(text)
+        value = read_yaml(text)
     except yaml.YAMLError:
         msg = f"--set {key}: {text!r} is not a YAML value; put it in quotes"
         raise SettingsError(msg) from None

@@ -97,6 +97,35 @@ def test_numbers_with_an_exponent_need_no_point(tmp_path: Path) -> None:
     assert loaded.graph.arena_growth == 1.5
 
 
+@pytest.mark.parametrize("is_in_file", [True, False])
+def test_a_number_is_what_it_looks_like(tmp_path: Path, *, is_in_file: bool) -> None:
+    """YAML 1.1 takes 0123 for 83, and 1:30 for 90: another vertex, and batches for seconds."""
+    file = tmp_path / "run.yaml"
+
+    def loaded(**values: str) -> RunSettings:
+        lines = {"analytics": "[bfs]", **values}
+        texts = [f"  {key.replace('.', ': {')}: {value}" for key, value in lines.items()]
+        texts = [text + "}" * text.count("{") for text in texts]
+        file.write_text("\n".join(["graphtide:", *texts]))
+        if is_in_file:
+            return settings_from_options({"config_file": str(file)})
+        return settings_from_options(
+            {"assignments": [f"{key}={value}" for key, value in lines.items()]}
+        )
+
+    names = loaded(**{"ids": "string", "bfs.sources": "[00123, '7', 1:30]"})
+    assert names.parameters["bfs"]["sources"] == ["00123", "7", "1:30"]
+    numbers = loaded(**{"bfs.sources": "[0, -5, +7, 1_000, 0x10]", "batch_rows": "100"})
+    assert numbers.parameters["bfs"]["sources"] == [0, -5, 7, 1000, 16]
+    for values, words in (
+        ({"bfs.sources": "[0123]"}, "'0123' is no id of a graph with ids: any; these are int64"),
+        ({"bfs.sources": "[1]", "batch_rows": "010"}, "batch_rows: '010' is not allowed"),
+        ({"bfs.sources": "[1]", "checkpoint_every": "1:00"}, "checkpoint_every: '1:00'"),
+    ):
+        with pytest.raises(SettingsError, match=words):
+            loaded(**values)
+
+
 def test_each_result_may_have_a_cadence_of_its_own() -> None:
     given = {"analytics": "pagerank:1,fast=pagerank:10,clustering", "analytics_every": 4}
     loaded = settings_from_options({**given, "assignments": ["fast.alpha=0.5"]})
