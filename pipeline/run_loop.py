@@ -274,11 +274,11 @@ class RunLoop:
         )
         if number == 0:
             self._start_seconds = time.monotonic()
-        self._applies = Applies(beginning.boundary)
+        self._applies = Applies(beginning.arguments.boundary)
         self._notice = generation.notice
         self._limits.start(generation.notice, on_host=not generation.form.on_gpu)
         self._painter.started(generation.notice, generation.roles.cpu_workers)
-        return events.GraphStarted(number, beginning.boundary)
+        return events.GraphStarted(number, beginning.arguments.boundary)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that are not held."""

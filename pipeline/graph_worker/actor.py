@@ -37,7 +37,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from threading import Condition
-from types import MappingProxyType
 from typing import Any
 
 from ...gpu_core.errors import ArenaFullError, BatchError
@@ -49,12 +48,12 @@ from ...gpu_core.report import BatchSource
 from ...io.state.checkpoint import check_state_hash
 from ..monitoring import worker_metrics as monitoring
 from ..state_machine.instructions import Pin
-from ..time_window import TimeWindow
 from ..workers.warm_up import warm_graph
+from .actor_arguments import ActorArguments
 from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
-from .handover import Inbox, RingSize
+from .handover import Inbox
 from .notice import Memory, Notice, pickled_error
 from .pinned import (
     Arrays,
@@ -88,60 +87,37 @@ class GraphActor:
 
     Parameters
     ----------
-    graph_arguments
-        Keyword arguments of `DynamicGraph`.
-    boundary
-        First batch to be applied.
+    arguments
+        What it is made of.
     checkpoint
-        Arrays of the graph at that boundary; None: an empty graph.
-    ring
-        Size of the ring that batches may come through; None: they come by Dask.
-    raw
-        Whether batches may come as rows, if the graph is on a GPU.
-    analytics
-        Those that the run computes results of.
-    state_hash
-        What the graph made of ``checkpoint`` must have; None: unknown.
-    maintain
-        Analytics that follow each batch, with their parameters.
-    window
-        Beyond which edges leave, as it is at that boundary; None: they stay.
+        Arrays of the graph at its boundary; None: an empty graph.
 
     Raises
     ------
     StateError
-        It has another one.
+        The graph made of ``checkpoint`` has another state hash than it must have.
     """
 
-    def __init__(
-        self,
-        graph_arguments: dict[str, Any],
-        boundary: int,
-        checkpoint: Arrays | None,
-        ring: RingSize | None = None,
-        raw: bool = False,
-        analytics: tuple[str, ...] = (),
-        state_hash: str | None = None,
-        maintain: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-        window: TimeWindow | None = None,
-    ) -> None:
+    def __init__(self, arguments: ActorArguments, checkpoint: Arrays | None = None) -> None:
+        graph_arguments, boundary = arguments.graph_arguments, arguments.boundary
+        maintain, window = arguments.maintain, arguments.window
         with ends_with_its_device():
             if checkpoint is None:
                 self._graph = DynamicGraph(**graph_arguments)
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
-                if state_hash is not None:
-                    check_state_hash(self._graph.state_hash(), state_hash, boundary - 1)
+                if arguments.state_hash is not None:
+                    check_state_hash(self._graph.state_hash(), arguments.state_hash, boundary - 1)
             _maintain(self._graph, maintain)
-            self._graph.compile_ahead(analytics, raw=raw)
+            self._graph.compile_ahead(arguments.analytics, raw=arguments.raw)
             # Where batches have names or properties, the graph enters these, and sends the rest.
             feed = None if self._graph.kind.has_host_tables else self._graph.feed()
-            self._inbox = Inbox(ring, boundary, feed)
+            self._inbox = Inbox(arguments.ring, boundary, feed)
             with self._inbox.locking():
                 warm_graph(
                     {**graph_arguments, "create_vertices": True},
-                    raw=raw,
-                    expires=window is not None and window.length is not None,
+                    raw=arguments.raw,
+                    expires=window.length is not None,
                     maintain={name: maintain[name] for name in self._graph.maintained},
                 )
         self._boundary = boundary
@@ -150,7 +126,7 @@ class GraphActor:
         #: Whether a thread applies what is due, or waits until it may.
         self._is_applying = False
         self._is_closed = False
-        self._window = window or TimeWindow()
+        self._window = window
         #: Batches that came out of order, by number.
         self._early: dict[int, LoadedBatch] = {}
         #: What they come behind.

@@ -1,15 +1,13 @@
 """Start of a generation of the graph: the newest checkpoint, and the batches after it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from ...config.settings import RunSettings
 from ...gpu_core.kind import RowMeaning
 from ..batch_window import is_raw
 from ..run_files import RunFiles
-from ..time_window import TimeWindow
 from ..workers.local_cluster import uses_gpu
+from .actor_arguments import ActorArguments
 from .handover import RingSize, ring_size
 from .pinned import Arrays
 
@@ -18,38 +16,19 @@ from .pinned import Arrays
 class Beginning:
     """Starting data of a generation, and what it is to be ready for."""
 
-    #: Keyword arguments of `DynamicGraph`.
-    graph_arguments: dict[str, Any]
+    arguments: ActorArguments
     #: What a row of the log means.
     meaning: RowMeaning
-    #: First batch to be applied, and the graph before it; None: an empty one.
-    boundary: int
+    #: The graph at the generation's boundary; None: an empty one.
     arrays: Arrays | None
     #: Rows of the largest batch to come.
     batch_rows: int
-    #: Wanted for the hand-over of batches; None: they go by Dask.
-    ring: RingSize | None = None
-    #: Whether nothing else will do.
+    #: Whether nothing but its ring will do.
     must_have_ring: bool = False
-    #: Whether a graph that is on a GPU converts batches there.
-    raw: bool = False
     #: Whether the graph will be on a GPU; None: that is not known.
     on_gpu: bool | None = None
-    #: Analytics that the run computes results of.
-    analytics: tuple[str, ...] = ()
-    #: Those that follow each batch, with their parameters.
-    maintain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Types of ids that rows will have, see `LogListing.id_types`.
     id_types: frozenset[tuple[str, str]] = frozenset()
-    #: That the graph made of ``arrays`` must have; None: unknown.
-    state_hash: str | None = None
-    #: Beyond which edges leave, as it is at the boundary.
-    window: TimeWindow = field(default_factory=TimeWindow)
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether ids are vertex indices."""
-        return bool(self.graph_arguments.get("ids") == "dense")
 
 
 def newest_beginning(
@@ -58,26 +37,29 @@ def newest_beginning(
     """Starting data of a generation now; window and loads as of `Lifecycle`."""
     graph = settings.graph
     boundary, arrays = files.newest_graph()
-    return Beginning(
-        graph_arguments={
+    arguments = ActorArguments(
+        {
             **graph.graph_arguments(),
             "expected_edges": files.most_edges(),
             "time_unit": files.log.time_unit,
         },
-        meaning=graph.row_meaning(),
-        boundary=boundary,
-        arrays=arrays,
-        batch_rows=files.largest_batch(boundary),
+        boundary,
         ring=_ring_size(files, settings, boundary, window, max_loads),
-        must_have_ring=settings.handover == "ring",
         raw=is_raw(settings),
-        # Workers of another cluster may have what this machine has not.
-        on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
         analytics=tuple({each.kind: None for each in files.results.analyses.values()}),
         maintain={name: settings.parameters.get(name, {}) for name in settings.maintain},
-        id_types=files.listing.id_types,
         state_hash=files.newest_hash(),
         window=files.newest_window(),
+    )
+    return Beginning(
+        arguments,
+        meaning=graph.row_meaning(),
+        arrays=arrays,
+        batch_rows=files.largest_batch(boundary),
+        must_have_ring=settings.handover == "ring",
+        # Workers of another cluster may have what this machine has not.
+        on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
+        id_types=files.listing.id_types,
     )
 
 

@@ -6,10 +6,11 @@ would keep the graph in memory as long as the worker lives.
 """
 
 import weakref
-from typing import Any
 
 from ..workers.in_thread import in_thread
 from .actor import GraphActor
+from .actor_arguments import ActorArguments
+from .pinned import Arrays
 
 
 class KeptGraph:
@@ -17,12 +18,12 @@ class KeptGraph:
 
     Parameters
     ----------
-    arguments, named
-        Those of `GraphActor`.
+    arguments, checkpoint
+        As of `GraphActor`.
     """
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        self.actor = GraphActor(*arguments, **named)
+    def __init__(self, arguments: ActorArguments, checkpoint: Arrays | None = None) -> None:
+        self.actor = GraphActor(arguments, checkpoint)
         # It waits for the batch that is being applied, and Dask lets go in its event loop.
         stop = weakref.finalize(self, in_thread, "graphtide-stop", self.actor.stop)
         stop.atexit = False

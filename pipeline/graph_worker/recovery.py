@@ -105,7 +105,8 @@ def start_generation(
             engine, notice = _first_look(cluster, roles, actor_key)
             on_gpu = engine == "cuda"
             # What CPU workers are to make of rows depends on where the graph came to lie.
-            form = Form(on_gpu, beginning.is_dense, beginning.raw and on_gpu)
+            arguments = beginning.arguments
+            form = Form(on_gpu, arguments.is_dense, arguments.raw and on_gpu)
             return Generation(number, actor_key, future, roles, RingSlots(address), form, notice)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
@@ -132,9 +133,9 @@ def _make_graph(
             warm_conversion,
             beginning.meaning,
             beginning.batch_rows,
-            dense=beginning.is_dense,
+            dense=beginning.arguments.is_dense,
             on_gpu=beginning.on_gpu,
-            raw=beginning.raw,
+            raw=beginning.arguments.raw,
             id_types=beginning.id_types,
             start=n / roles.cpu_workers,
             number=n,
@@ -145,15 +146,8 @@ def _make_graph(
     ]
     future = client.submit(
         KeptGraph,
-        beginning.graph_arguments,
-        beginning.boundary,
+        beginning.arguments,
         checkpoint,
-        beginning.ring,
-        beginning.raw,
-        beginning.analytics,
-        beginning.state_hash,
-        beginning.maintain,
-        beginning.window,
         actor=True,
         key=actor_key,
         **roles.graph_pin,
@@ -233,7 +227,7 @@ def _ring_address(
     cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning
 ) -> RingAddress | None:
     """Address of the actor's ring; None where there is none, and none is required."""
-    if beginning.ring is None:
+    if beginning.arguments.ring is None:
         return None
     graph = roles.graph_address
     address = _run_on(cluster, [graph], ring_of_graph, actor_key)[graph]

@@ -33,6 +33,7 @@ from graphtide.gpu_core.cuda.analytics.traversal import bfs as cuda_bfs
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.traversal import bfs as host_bfs
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from image_engine import ImageEngine, changed_graph, make_graph
 
 
@@ -189,7 +190,7 @@ def test_a_run_skips_sources_that_are_not_there_yet(engine: str) -> None:
 
 def test_an_actor_computes_it_with_the_settings_of_a_run() -> None:
     loaded = load_settings({"analytics": ["bfs"], "bfs": {"sources": 5}})
-    actor = GraphActor({"engine": "host"}, 0, None)
+    actor = GraphActor(ActorArguments({"engine": "host"}))
     assert pin(actor, 0, results=True, checkpoint=False, epoch=False) == "graph"
     found = analyzed(actor, 0, **{name: loaded.parameters[name] for name in loaded.analytics})
     assert found["bfs"]["vertex"].size == found["bfs"]["distance"].size == 0

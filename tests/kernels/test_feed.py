@@ -20,6 +20,7 @@ from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.records import RECORDS
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.handover import (
     Inbox,
@@ -150,7 +151,7 @@ def actor(request: pytest.FixtureRequest) -> GraphActor:
     """An actor whose graph is on a GPU, with a ring of four slots."""
     if request.param == "emulated":
         request.getfixturevalue("emulated_device")
-    return GraphActor({"engine": "cuda", "ids": "dense"}, 0, None, RingSize(4, 1 << 16))
+    return GraphActor(ActorArguments({"engine": "cuda", "ids": "dense"}, ring=RingSize(4, 1 << 16)))
 
 
 def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
@@ -185,7 +186,7 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
 def test_names_stay_on_the_host_until_the_graph_has_looked_at_them(emulated_device: Any) -> None:
     """So such batches are not sent ahead, whether they are early or not."""
     kind: dict[str, Any] = {"ids": "string"}
-    actor = GraphActor({"engine": "cuda", **kind}, 0, None, RingSize(4, 1 << 16))
+    actor = GraphActor(ActorArguments({"engine": "cuda", **kind}, ring=RingSize(4, 1 << 16)))
     slots = RingSlots(actor.ring if not isinstance(actor.ring, str) else None)
     for batch_id, names in ((1, ["c", "d"]), (0, ["a", "b"])):
         batch = UpdateBatch.from_rows(None, names[:1], names[1:], **kind)

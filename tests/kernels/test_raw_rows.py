@@ -22,6 +22,7 @@ from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.handover import Form, RingSize, RingSlots
 from graphtide.pipeline.graph_worker.ring import Ring, Ticket, write
 from graphtide.pipeline.tasks import convert, load_batch
@@ -260,7 +261,9 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
         (Form(True, graph["ids"] == "dense", raw=False), "cuda"),
         (Form(True, graph["ids"] == "dense", raw=True), "cuda"),
     ):
-        actor = GraphActor({**graph, "engine": engine}, 0, None, RingSize(4, 1 << 16), form.raw)
+        actor = GraphActor(
+            ActorArguments({**graph, "engine": engine}, ring=RingSize(4, 1 << 16), raw=form.raw)
+        )
         assert not isinstance(actor.ring, str)
         slots = RingSlots(actor.ring)
         for number, name in enumerate(FILES):

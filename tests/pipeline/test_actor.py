@@ -22,6 +22,7 @@ from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker import findings as findings_module
 from graphtide.pipeline.graph_worker import pinned_reads
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.findings import (
     Asked,
@@ -43,7 +44,7 @@ def one_edge(batch_id: int, src: int = 1) -> UpdateBatch:
 
 
 def test_the_actor_applies_batches_in_order_whatever_the_order_they_come_in() -> None:
-    actor = GraphActor({}, 5, None)
+    actor = GraphActor(ActorArguments({}, 5))
     assert actor.apply(7, LoadedBatch(one_edge(7))).boundary == 5
     assert actor.apply(6, LoadedBatch(one_edge(6))).boundary == 5
     assert actor.apply(7, LoadedBatch(one_edge(70))).boundary == 5, (
@@ -65,7 +66,7 @@ def test_the_actor_applies_batches_in_order_whatever_the_order_they_come_in() ->
 
 
 def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     address = copied(actor, 1, share=True).arrays
     assert isinstance(address, ArraysAddress)
@@ -82,7 +83,7 @@ def test_the_actor_shares_columns_until_the_client_has_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     analytics: dict[str, dict[str, object]] = {"pagerank": {}, "clustering": {}, "core_number": {}}
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
     # Two columns of two vertices, four, and two.
@@ -116,7 +117,7 @@ def test_the_actor_shares_columns_until_the_client_has_them(
 def test_columns_that_cannot_be_shared_are_sent(monkeypatch: pytest.MonkeyPatch, ids: str) -> None:
     """Names are no numbers, and the system may have no such memory left."""
     monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 0)
-    actor = GraphActor({"ids": ids}, 0, None)
+    actor = GraphActor(ActorArguments({"ids": ids}))
     if ids == "any":
         actor.apply(0, LoadedBatch(one_edge(0)))
         monkeypatch.setattr(os, "memfd_create", no_memory)
@@ -132,7 +133,7 @@ def no_memory(*_arguments: object) -> int:
 
 def test_a_graph_is_let_go_of_before_columns_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """So who is to read the next one does not wait for that."""
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
     kept: list[int] = []
@@ -157,7 +158,7 @@ def test_a_graph_is_let_go_of_before_columns_are_copied(monkeypatch: pytest.Monk
 def test_columns_that_cannot_be_copied_are_one_result_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
 
@@ -173,7 +174,7 @@ def test_columns_that_cannot_be_copied_are_one_result_less(
 
 
 def test_what_is_pinned_is_analyzed_and_copied_as_it_was_while_batches_go_on() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     assert pin(actor, 1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, LoadedBatch(one_edge(1)))
@@ -192,7 +193,7 @@ def test_what_is_pinned_is_analyzed_and_copied_as_it_was_while_batches_go_on() -
 def test_a_checkpoint_is_of_its_boundary_while_vertices_and_edges_come_and_go(ids: str) -> None:
     """On the host it is copied at once, and no image is."""
     random = np.random.default_rng(3)
-    actor = GraphActor({"ids": ids, "self_loops": "keep"}, 0, None)
+    actor = GraphActor(ActorArguments({"ids": ids, "self_loops": "keep"}))
 
     def apply(batch_id: int) -> None:
         rows = random.integers(0, 60, (2, 80))
@@ -217,7 +218,7 @@ def test_a_checkpoint_is_of_its_boundary_while_vertices_and_edges_come_and_go(id
 
 
 def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     for batch_id in range(3):
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
         checkpoint = batch_id != 1
@@ -241,7 +242,7 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
 
 
 def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     asked = {"results": True, "checkpoint": False, "epoch": True}
     with ThreadPoolExecutor(1) as pool:
         pinned = pool.submit(pin, actor, 3, **asked)
@@ -255,7 +256,7 @@ def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None
 
 @pytest.mark.parametrize("ends", ["batch", "close"])
 def test_a_pin_at_a_boundary_where_the_graph_never_stands_is_missed(ends: str) -> None:
-    actor = GraphActor({"ids": "dense"}, 0, None)
+    actor = GraphActor(ActorArguments({"ids": "dense"}))
     with ThreadPoolExecutor(1) as pool:
         pinned = pool.submit(pin, actor, 2, results=True, checkpoint=False, epoch=True)
         actor.apply(0, LoadedBatch(one_edge(0)))
@@ -268,7 +269,7 @@ def test_a_pin_at_a_boundary_where_the_graph_never_stands_is_missed(ends: str) -
 
 
 def test_who_asks_for_results_early_waits_until_its_graph_is_the_oldest() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     for batch_id in range(3):
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
         pin(actor, batch_id + 1, results=True, checkpoint=False, epoch=True)
@@ -281,7 +282,7 @@ def test_who_asks_for_results_early_waits_until_its_graph_is_the_oldest() -> Non
 
 
 def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     for batch_id in range(2):
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
         pin(actor, batch_id + 1, results=True, checkpoint=False, epoch=True)
@@ -294,7 +295,7 @@ def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
 
 @pytest.mark.usefixtures("emulated_device")
 def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
-    actor = GraphActor({"engine": "cuda", "ids": "dense"}, 0, None)
+    actor = GraphActor(ActorArguments({"engine": "cuda", "ids": "dense"}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     assert pin(actor, 1, results=True, checkpoint=False, epoch=True) == "epoch"
     actor.apply(1, LoadedBatch(one_edge(1)))
@@ -307,7 +308,7 @@ def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
 
 
 def test_reports_wait_for_a_checkpoint() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
     assert analyzed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
@@ -331,7 +332,7 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, analytic: str, error: Exception)
 
 
 def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=True, epoch=True)
 
@@ -347,7 +348,7 @@ def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.MonkeyPatch) -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=True, epoch=True)
 
@@ -359,7 +360,7 @@ def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.Monke
 
 def test_a_batch_does_not_overtake_the_pin_that_it_comes_behind() -> None:
     """Neither where it is there first, nor where another thread asks for the pin at once."""
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     asked = [asked_pin(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
     actor.apply(1, LoadedBatch(one_edge(1)), asked[0])
     actor.apply(2, LoadedBatch(one_edge(2)), asked[1])
@@ -378,7 +379,7 @@ class Crowded:
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.kept = KeptGraph({}, 0, None)
+        self.kept = KeptGraph(ActorArguments({}))
         self.actor = actor = self.kept.actor
         actor.apply(0, LoadedBatch(one_edge(0)))
         assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"
@@ -457,7 +458,7 @@ def test_batches_that_come_while_one_waits_for_room_are_left_to_it(crowded: Crow
 def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
 
     def pin_graph(graph: DynamicGraph, **given: object) -> object:
@@ -476,7 +477,7 @@ def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
 
 
 def test_the_last_graph_is_read_without_an_epoch() -> None:
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))
     assert pin(actor, 1, results=False, checkpoint=True, epoch=False) == "graph"
     assert actor._graph.memory().pinned_bytes == 0
@@ -489,7 +490,7 @@ def test_what_adjacencies_of_each_size_take_is_counted_now_and_then(
     monkeypatch.setattr(actor_module, "_COUNT_SECONDS", 0.0)
     monkeypatch.setattr(actor_module, "_LOOK_SECONDS", 0.0)
     monkeypatch.setattr(actor_module, "_COUNT_PAUSE", 0)
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     first = actor.apply(0, LoadedBatch(one_edge(0))).memory
     assert first is not None
     assert dict(first.adjacency_bytes) == {1: first.regions["adjacencies"]}
@@ -504,7 +505,7 @@ def test_what_adjacencies_of_each_size_take_is_counted_now_and_then(
 
 
 def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
-    actor = GraphActor({"create_vertices": False}, 0, None)
+    actor = GraphActor(ActorArguments({"create_vertices": False}))
     vertex = UpdateBatch.from_rows(
         None, np.array([1]), np.array([0]), dst_valid=np.array([False]), create_vertices=False
     )
@@ -520,7 +521,7 @@ def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
 
 
 def test_a_worker_logs_in_a_sentence_why_its_graph_has_stopped() -> None:
-    actor = GraphActor({"ids": "dense"}, 0, None)
+    actor = GraphActor(ActorArguments({"ids": "dense"}))
     notice = actor.apply(0, LoadedBatch(UpdateBatch.from_rows(None, np.array([1]), np.array([-1]))))
     error = pickle.loads(pickle.dumps(GraphStoppedError(notice)))
     assert error.notice == notice
@@ -535,7 +536,7 @@ def test_the_actor_does_not_trust_a_graph_after_an_unknown_error(
     def broken(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
         raise ZeroDivisionError
 
-    actor = GraphActor({}, 0, None)
+    actor = GraphActor(ActorArguments({}))
     monkeypatch.setattr(DynamicGraph, "apply", broken)
     assert actor.apply(0, LoadedBatch(one_edge(0))).is_broken
 
@@ -552,5 +553,5 @@ def test_expiry_is_met_before_the_first_batch_where_there_is_a_window(
         return expire(graph, before)
 
     monkeypatch.setattr(DynamicGraph, "expire", counted)
-    GraphActor({"engine": "host", "records": "semantic"}, 0, None, window=TimeWindow(length))
+    GraphActor(ActorArguments({"engine": "host", "records": "semantic"}, window=TimeWindow(length)))
     assert bool(expired) == (length is not None)

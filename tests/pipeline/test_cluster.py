@@ -22,6 +22,7 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline.graph_worker import recovery
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.beginning import Beginning
 from graphtide.pipeline.graph_worker.handover import RingSize
 from graphtide.pipeline.graph_worker.recovery import start_generation
@@ -37,7 +38,7 @@ from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
 
-EMPTY = Beginning(graph_arguments={}, meaning=row_meaning(), boundary=0, arrays=None, batch_rows=8)
+EMPTY = Beginning(ActorArguments({}), row_meaning(), arrays=None, batch_rows=8)
 
 
 def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:

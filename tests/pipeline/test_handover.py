@@ -30,6 +30,7 @@ from graphtide.pipeline import tasks
 from graphtide.pipeline.answers import explain
 from graphtide.pipeline.graph_worker import handover
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.findings import Asked
 from graphtide.pipeline.graph_worker.handover import (
@@ -134,7 +135,7 @@ def answer_of(notice: Notice) -> Notice:
 
 
 def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
-    actor, graph = GraphActor({}, 0, None, SIZE), DynamicGraph()
+    actor, graph = GraphActor(ActorArguments({}, ring=SIZE)), DynamicGraph()
     assert isinstance(actor.ring, RingAddress)
     slots = RingSlots(actor.ring)
     batches = list(map(batch_of, range(30)))
@@ -161,10 +162,10 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
 
 
 def test_a_stale_ticket_is_not_applied() -> None:
-    old, new = (GraphActor({}, 0, None, SIZE) for _ in range(2))
+    old, new = (GraphActor(ActorArguments({}, ring=SIZE)) for _ in range(2))
     assert isinstance(old.ring, RingAddress)
     stale = hand_over(batch_of(0), 0, RingSlots(old.ring).take(0))
-    for actor in (new, GraphActor({}, 0, None)):
+    for actor in (new, GraphActor(ActorArguments({}))):
         with pytest.raises(StaleTicketError) as caught:
             actor.apply(0, LoadedBatch(stale))
         assert isinstance(explain(caught.value, "load", "a"), GraphLostError)
@@ -181,7 +182,7 @@ def broken_apply(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
 def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    actors = {"graph": KeptGraph({"create_vertices": False}, 0, None, SIZE)}
+    actors = {"graph": KeptGraph(ActorArguments({"create_vertices": False}, ring=SIZE))}
     actor = actors["graph"].actor
     address, graph = actor.ring, weakref.ref(actor)
     del actor

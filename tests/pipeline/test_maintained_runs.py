@@ -15,6 +15,7 @@ from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import Maintai
 from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from small_log import rows_of, write_file
 
@@ -176,7 +177,7 @@ def test_a_checkpoint_of_another_definition_is_counted_anew(tmp_path, scheduler)
 def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch(monkeypatch) -> None:
     monkeypatch.setattr(MaintainedComponents, "always_repairs", True)
     settings = {"engine": "cuda", "ids": "dense", "directed": False}
-    actor = GraphActor(settings, 0, None, maintain={"clustering": {}, COMPONENTS: {}})
+    actor = GraphActor(ActorArguments(settings, maintain={"clustering": {}, COMPONENTS: {}}))
 
     def batch(*edges: tuple[int, int]) -> UpdateBatch:
         src, dst = np.array(edges).T

@@ -282,7 +282,7 @@ def test_a_graph_is_made_for_the_rows_to_come(
     start = run_loop.start_generation
 
     def noting(*arguments: Any, **keywords: Any) -> Any:
-        expected.append(arguments[3].graph_arguments["expected_edges"])
+        expected.append(arguments[3].arguments.graph_arguments["expected_edges"])
         return start(*arguments, **keywords)
 
     monkeypatch.setattr(run_loop, "start_generation", noting)

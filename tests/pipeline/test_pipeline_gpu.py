@@ -31,6 +31,7 @@ from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import batch_window
 from graphtide.pipeline.graph_worker import exit_reasons, recovery
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.beginning import Beginning
 from graphtide.pipeline.graph_worker.recovery import GraphLostError, start_generation
@@ -263,14 +264,14 @@ def ranked(actor: GraphActor) -> None:
 def test_an_actor_ends_its_process_with_its_gpu(
     lost: Callable[[str | None], None], call: Callable[[GraphActor], Any]
 ) -> None:
-    actor = GraphActor({"engine": "host"}, 0, None)
+    actor = GraphActor(ActorArguments({"engine": "host"}))
     lost("the CUDA device broke")
     with pytest.raises(Ended, match="the CUDA device broke"):
         call(actor)
 
 
 def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | None], None]) -> None:
-    actor = GraphActor({"engine": "host"}, 0, None)
+    actor = GraphActor(ActorArguments({"engine": "host"}))
     lost(None)
     notice = actor.apply(0, LoadedBatch(one_edge(0)))
     assert notice.is_broken
@@ -285,7 +286,9 @@ def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler:
         patch.setattr(recovery, "KeptGraph", die)
         start = time.monotonic()
         with pytest.raises(GraphLostError, match="graph-0 died"):
-            start_generation(cluster, 0, "doomed", Beginning({}, row_meaning(), 0, None, 1), 60)
+            start_generation(
+                cluster, 0, "doomed", Beginning(ActorArguments({}), row_meaning(), None, 1), 60
+            )
         assert time.monotonic() - start < 20
         cluster.roles()
 
@@ -293,7 +296,7 @@ def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler:
 def test_an_actor_that_cannot_be_made_ends_its_process(lost: Callable[[str | None], None]) -> None:
     lost("the CUDA device broke")
     with pytest.raises(Ended):
-        GraphActor({"engine": "host"}, 0, None)
+        GraphActor(ActorArguments({"engine": "host"}))
 
 
 # -- on a real GPU

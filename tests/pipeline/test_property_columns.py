@@ -22,6 +22,7 @@ from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.ingest import run
@@ -161,7 +162,7 @@ def test_a_killed_graph_has_the_values_that_it_had(
 @pytest.mark.usefixtures("emulated_device")
 def test_a_graph_on_a_gpu_has_them() -> None:
     """Its batches are neither narrowed nor sent ahead: the host looks at their values first."""
-    actor = GraphActor({"engine": "cuda", **OWN}, 0, None)
+    actor = GraphActor(ActorArguments({"engine": "cuda", **OWN}))
     frames = [rows_of(seed) for seed in range(2)]
     meaning = row_meaning(**OWN)
     for number, rows in enumerate(frames):
