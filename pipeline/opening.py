@@ -11,7 +11,6 @@ from typing import Final
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.log_paths import reads
-from ..io.log.operations import Operations
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.partitions import hidden_note
 from ..io.log.plan import BatchPlan
@@ -32,6 +31,7 @@ from ..io.state.read_record import ReadRecord
 from ..io.state.result_changes import drop_changes_from
 from ..io.state.text_indexes import read_indexes, write_indexes
 from .analyses import analyses_of
+from .log_of_settings import log_of_settings
 from .run_files import PlannedLog, RunFiles
 from .time_window import TimeWindow
 from .workers.leftovers import remove_left_behind
@@ -65,7 +65,7 @@ def open_files(
         indexes = read_indexes(directory)
         planned_files = [file.name for file in before.files]
         update_log = replace(
-            _log_of_settings(address, settings),
+            log_of_settings(address, settings.graph, settings.columns, settings.reading()),
             time_unit=kept.time_unit if kept else None,
             indexes=indexes,
             left_out=frozenset(each.name for each in left_out),
@@ -110,19 +110,6 @@ def open_files(
         if kept is not None and moved:
             files.notes.append(_address_note(kept.log_address, address))
         yield files
-
-
-def _log_of_settings(address: Address, settings: RunSettings) -> UpdateLog:
-    """The log as the settings have it read, of which nothing is known yet."""
-    return UpdateLog(
-        address,
-        settings.columns,
-        settings.graph.records,
-        operations=Operations.of_reading(settings.reading()),
-        ids=settings.graph.ids,
-        on_repeat=settings.graph.on_repeat,
-        own=settings.graph.own_columns(),
-    )
 
 
 def _address_note(was: Address, now: Address) -> str:

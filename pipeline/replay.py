@@ -25,7 +25,6 @@ from ..gpu_core.report import BatchReport
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
-from ..io.log.operations import Operations
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
@@ -36,6 +35,7 @@ from ..io.state.quarantine import Quarantine
 from ..io.state.read_record import ReadFile, ReadRecord
 from ..io.state.results import read_reports
 from ..io.state.text_indexes import read_indexes
+from .log_of_settings import log_of_settings
 from .time_window import TimeWindow
 
 #: Where graphs are rebuilt that are only read: a GPU may be in use, or smaller.
@@ -85,18 +85,12 @@ class Replay:
         graph = replace(graph, **kept.identity)
         address = kept.log_address if log is None else log
         plan = state.read_plan()
-        update_log = UpdateLog(
-            address,
-            kept.columns,
-            graph.records,
+        update_log = replace(
+            log_of_settings(address, graph, kept.columns, kept.reading),
             time_unit=kept.time_unit,
-            operations=Operations.of_reading(kept.reading),
             indexes=read_indexes(state),
             left_out=frozenset(each.name for each in Quarantine(state).files()),
             planned=frozenset(file.name for file in plan.files),
-            ids=graph.ids,
-            on_repeat=graph.on_repeat,
-            own=graph.own_columns(),
         )
         read = ReadRecord.of_state(state) if read is None else read
         # The code that compares reports finds those damaged; here the state's policy stands in.

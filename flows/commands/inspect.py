@@ -15,9 +15,8 @@ from ...gpu_core.image.memory_size import default_limit_bytes
 from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
 from ...io.log.log_order import unordered_note
-from ...io.log.operations import Operations
 from ...io.log.partitions import hidden_note
-from ...io.log.update_log import UpdateLog
+from ...pipeline.log_of_settings import log_of_settings
 from ...pipeline.monitoring.needs import Need, sizes_to_come
 from ..printing.text import TIED, amount, line
 from .run import settings_from_options
@@ -33,15 +32,7 @@ _FORMS = {"parquet": "Parquet", "csv": "CSV", "json": "JSON lines"}
 def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what the files of a log hold; then refuse the log if a run would."""
     settings = settings_from_options(options)
-    update_log = UpdateLog(
-        log,
-        settings.columns,
-        settings.graph.records,
-        operations=Operations.of_reading(settings.reading()),
-        ids=settings.graph.ids,
-        on_repeat=settings.graph.on_repeat,
-        own=settings.graph.own_columns(),
-    )
+    update_log = log_of_settings(log, settings.graph, settings.columns, settings.reading())
     files = list(inspect_log(update_log))
     needs = _needs(files, settings)
     if as_json:

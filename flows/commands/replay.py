@@ -9,9 +9,7 @@ import click
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
 from ...gpu_core.report import totals
-from ...io.log.operations import Operations
 from ...io.log.plan import BatchPlan
-from ...io.log.update_log import UpdateLog
 from ...io.state.directory import QUARANTINE, StateDirectory
 from ...pipeline.replay import Replay
 from ..printing.activity import Activity
@@ -72,18 +70,11 @@ def replay_log(
 def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
     """The log, cut as a first run with these options would."""
     from ...pipeline.batch_window import batch_rows
+    from ...pipeline.log_of_settings import log_of_settings
 
     settings = settings_from_options(options)
     reading = settings.reading()
-    update_log = UpdateLog(
-        log,
-        settings.columns,
-        settings.graph.records,
-        operations=Operations.of_reading(reading),
-        ids=settings.graph.ids,
-        on_repeat=settings.graph.on_repeat,
-        own=settings.graph.own_columns(),
-    )
+    update_log = log_of_settings(log, settings.graph, settings.columns, reading)
     quarantines = settings.bad_rows == QUARANTINE
     listing = update_log.listing([] if quarantines else None)
     update_log.check_properties(listing)
