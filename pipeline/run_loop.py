@@ -118,6 +118,8 @@ class RunLoop:
         self._run_id = uuid.uuid4().hex[:12]
         self._annotation = span_of_run(files.state.name)
         self._start_seconds = self._heard_seconds = time.monotonic()
+        #: For how long it waited for files of a log that it follows.
+        self._idle_seconds = 0.0
         self.seconds = self.ingest_seconds = 0.0
         self.waits, self.wait_seconds = 0, 0.0
 
@@ -167,11 +169,17 @@ class RunLoop:
         if self._follow is not None and self._follow.is_stopped:
             self._follow = None
             return events.StopAsked()
+        is_idle, start = self._machine.is_waiting, time.monotonic()
         try:
-            event = self._ended.get(timeout=_TICK_SECONDS)()
+            answered = self._ended.get(timeout=_TICK_SECONDS)
         except queue.Empty:
-            self._progress("waiting" if self._machine.is_waiting else self._stage)
+            answered = None
+        if is_idle:
+            self._idle_seconds += time.monotonic() - start
+        if answered is None:
+            self._progress("waiting" if is_idle else self._stage)
             return events.ClockTicked()
+        event = answered()
         self._heard_seconds = time.monotonic()
         return event or events.ClockTicked()
 
@@ -343,7 +351,7 @@ class RunLoop:
         assert self._tasks is not None
         if boundary > self._machine.applied:
             self._tasks.generation.slots.give_back(boundary)
-            self.ingest_seconds = time.monotonic() - self._start_seconds
+            self.ingest_seconds = self._busy_seconds
         return events.BatchesApplied(generation, boundary)
 
     # -- what the graph is asked for
@@ -470,11 +478,15 @@ class RunLoop:
 
     # -- progress
 
+    @property
+    def _busy_seconds(self) -> float:
+        return time.monotonic() - self._start_seconds - self._idle_seconds
+
     def _progress(self, stage: str) -> None:
         self._stage = stage
         boundary = self._applies.boundary
         rows = self._files.rows_before(boundary) - self._files.rows_before(self._first)
-        elapsed = time.monotonic() - self._start_seconds
+        elapsed = self._busy_seconds
         size = self._notice or Notice(boundary, *self._files.newest_size())
         self._limits.look(size)
         self._on_progress(

@@ -18,7 +18,7 @@ class Progress:
     #: Boundary of the newest whole checkpoint, likewise.
     batches_checkpointed: int
     #: Rows that this run has applied and that it is to apply, and rows applied a second since its
-    #: first batch was asked for.
+    #: first batch was asked for, but for the time in which it waited for files.
     rows_done: int
     rows_total: int
     rows_per_second: float

@@ -82,6 +82,25 @@ def kill_a_worker(settings_workers: int) -> None:
     os.kill(workers[settings_workers % len(workers)].pid, signal.SIGKILL)
 
 
+def test_the_rate_is_that_of_the_time_in_which_there_was_something_to_do(tmp_path: Path) -> None:
+    settings = {"workers": 1, "batch_rows": BATCH_ROWS, "dashboard": False, "analytics": []}
+    follow, rates = Follow(), []
+
+    def look(progress: Progress) -> None:
+        if progress.stage != "waiting":
+            return
+        rates.append(progress.rows_per_second)
+        if len(rates) == 40:
+            follow.stop()
+
+    (tmp_path / "log").mkdir()
+    appear(tmp_path / "log", 0)
+    state = str(tmp_path / "state")
+    summary = run(str(tmp_path / "log"), state, load_settings(settings), look, follow)
+    assert rates[-1] > rates[0] / 2
+    assert summary.rows / summary.ingest_seconds > rates[0] / 2
+
+
 def test_a_log_grows_while_workers_are_killed(tmp_path: Path) -> None:
     log = tmp_path / "log"
     # The run begins with a log in which there is nothing yet.
