@@ -1,7 +1,10 @@
-"""What a run takes from the actor at a boundary, without Dask."""
+"""What a run gives the actor, and takes from it at a boundary, without Dask."""
 
 from typing import Any
 
+import numpy as np
+
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.findings import (
@@ -13,6 +16,11 @@ from graphtide.pipeline.graph_worker.findings import (
 )
 from graphtide.pipeline.graph_worker.pinned import Copy, PinnedAs
 from graphtide.pipeline.state_machine.instructions import Pin
+
+
+def one_edge(batch_id: int, src: int = 1) -> UpdateBatch:
+    """A batch that inserts one edge, to another vertex for each number."""
+    return UpdateBatch.from_rows(None, np.array([src]), np.array([batch_id + 100]))
 
 
 def asked_pin(boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> Pin:
