@@ -339,7 +339,13 @@ def is_id(kind: pa.DataType, form: str) -> bool:
         return is_text(kind)
     if form == "uuid":
         return is_text(kind) or is_uuid(kind) or is_bytes(kind)
-    return bool(pa.types.is_integer(kind))
+    return bool(pa.types.is_integer(kind) or is_whole_decimal(kind))
+
+
+def is_whole_decimal(kind: pa.DataType) -> bool:
+    """Whether all decimals of a type are whole numbers that int64 holds."""
+    is_decimal = bool(pa.types.is_decimal(kind))
+    return is_decimal and kind.scale == 0 and kind.precision <= _INT64_DIGITS
 
 
 def cure_of_ids(kind: pa.DataType, form: str) -> str:
@@ -349,13 +355,15 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
         return "ids='string' takes names as they are (ids='uuid': UUIDs)"
     if is_uuid(kind):
         return "ids='uuid' takes them as they are"
-    if pa.types.is_integer(plain):
+    if pa.types.is_integer(plain) or is_whole_decimal(plain):
         return f"ids are {form} here; ids='any' takes numbers"
     if pa.types.is_floating(plain):
         return (
             "write ids as int64: floats cannot tell large ids apart (pandas has Int64 where there "
             "are nulls)"
         )
+    if pa.types.is_decimal(plain):
+        return f"write ids as int64, or as whole decimals of up to {_INT64_DIGITS} digits"
     if is_bytes(kind):
         return "write names as strings: bytes may be no text (ids='uuid' takes UUIDs of 16 bytes)"
     return "write ids as int64, or as strings for ids='string'"
@@ -377,15 +385,13 @@ def of_read_types(table: pa.Table) -> pa.Table:
     """Rows, under the canonical names, whose columns have the types that are read.
 
     Dates of the column ``ts`` become the times at which those days begin, decimals the numbers that
-    text of them would be: whole ones of up to 18 digits int64, others the nearest float64. Decimals
-    are no ids.
+    text of them would be: whole ones of up to 18 digits int64, others the nearest float64.
     """
     for column, field in enumerate(table.schema):
         if field.name == "ts" and pa.types.is_date(field.type):
             changed = table[column].cast(_STAMPS_OF_DATES)
-        elif pa.types.is_decimal(field.type) and field.name not in ("src", "dst"):
-            is_whole = field.type.scale == 0 and field.type.precision <= _INT64_DIGITS
-            kind = pa.int64() if is_whole else pa.float64()
+        elif pa.types.is_decimal(field.type):
+            kind = pa.int64() if is_whole_decimal(field.type) else pa.float64()
             # By text: Arrow's own cast to float64 is off by the last bit for one in eight.
             changed = table[column].cast(pa.string()).cast(kind)
         else:

@@ -444,7 +444,9 @@ class UpdateLog:
             ends = [self.columns.get(column, column) for column in ("src", "dst")]
             bounds: ColumnBounds = [None, None]
             if not are_names(self.ids):
-                bounds = file.bounds(ends, first_row, rows)
+                found_bounds = file.bounds(ends, first_row, rows)
+                # Of decimals they are decimals, too.
+                bounds = [each and (int(each[0]), int(each[1])) for each in found_bounds]
         for group, crc in (known or {}).items():
             if group in found.sums and found.sums[group].crc != crc:
                 msg = (

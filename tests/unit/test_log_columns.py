@@ -158,9 +158,9 @@ TEXT = pa.array(["a", "b"])
         ({"op": [1.0], "src": [1], "dst": [1]}, "simple", ["op", "double", "insert and delete"]),
         ({"src": [1, 2], "dst": [1, 2], "weight": TEXT}, "weighted", ["weight", "string"]),
         (
-            {"src": pa.array([Decimal(1)]), "dst": [1]},
+            {"src": pa.array([Decimal("1.5")]), "dst": [1]},
             "simple",
-            ["src is of type decimal128(1, 0); write ids as int64"],
+            ["src is of type decimal128(2, 1); write ids as int64, or as whole decimals"],
         ),
         ({"src": [1], "dst": [1], "ts": [0.5]}, "semantic", ["ts", "double", "timestamps"]),
         ({"src": [1], "dst": [1], "ts": [1], "type": [0.5]}, "semantic", ["type", "int32"]),
@@ -278,3 +278,20 @@ def test_decimals_are_the_numbers_that_text_of_them_is(tmp_path):
     graph.insert_edges(pa.table(rows))
     assert graph.edge_weights(3, 4) == float(cents[3])
     assert graph.edge_values(3, 4) == {"sent": 7}
+
+
+@pytest.mark.parametrize("as_integers", [True, False])
+def test_whole_decimals_are_ids(tmp_path, as_integers):
+    """Snowflake writes whole numbers so."""
+    kind = pa.decimal128(18, 0)
+    src, dst = ([Decimal(each) for each in ids] for ids in ((-7, 10**17, 3), (5, 5, 10**17)))
+    rows = pa.table({"src": pa.array(src, kind), "dst": pa.array([*dst[:2], None], kind)})
+    pq.write_table(rows, tmp_path / "a.parquet", store_decimal_as_integer=as_integers)
+    log = UpdateLog(str(tmp_path))
+    assert log.listing().id_types == {("int64", "int64")}
+    read = log.read("a.parquet", 0, 3)
+    assert read["src"].to_pylist() == [-7, 10**17, 3]
+    assert read["dst"].to_pylist() == [5, 5, None]
+    graph = DynamicGraph()
+    graph.insert_edges(rows.slice(0, 2))
+    assert graph.neighbors(-7).tolist() == [5]
