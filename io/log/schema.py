@@ -63,7 +63,7 @@ _CURES = {
     "op": "write 1 and -1, or insert and delete",
     "weight": "write weights as float64, or as integers",
     "type": "write types as int32",
-    "ts": "write times as timestamps, dates or int64",
+    "ts": "write times as timestamps, dates or int64, in text as 2026-01-31T10:00:00Z",
 }
 
 

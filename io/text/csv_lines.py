@@ -2,8 +2,9 @@
 
 Fields are apart by ``;``, tabs or ``,``, whichever the first line has; a field may be in quotes, a
 line is a row, and an empty field is null, but for a name that is empty in quotes. Lines end with LF
-or CRLF. White space around a field belongs to it if it is a name, unless the first line has such,
-too, as ``src, dst``: then it is there to be read. Types are what most of the first lines show.
+or CRLF; a line ``sep=;`` before the names, which is for Excel, is no row. White space around a
+field belongs to it if it is a name, unless the first line has such, too, as ``src, dst``: then it
+is there to be read. Types are what most of the first lines show.
 
 Not here: how lines become columns (``text_lines.py``).
 """
@@ -11,7 +12,7 @@ Not here: how lines become columns (``text_lines.py``).
 from collections.abc import Collection
 
 from ..log.file_errors import UnusableFileError
-from .line_blocks import first_lines, refuse_utf_16, without_mark
+from .line_blocks import first_lines, refuse_utf_16, without_marks_of_excel
 from .text_form import SAMPLE_LINES, is_value, type_of_fields
 from .text_lines import split_lines
 
@@ -25,7 +26,7 @@ def csv_layout(
     ``whole`` are names of columns in which a number with a fraction has no meaning.
     """
     refuse_utf_16(content, shown)
-    content = without_mark(content)
+    content = without_marks_of_excel(content)
     # Without the blank lines before it.
     header = first_lines(content, 1).rstrip(b"\r\n").rpartition(b"\n")[2]
     text = header.decode(errors="replace")
@@ -47,9 +48,6 @@ def csv_layout(
     if len(names) == 1 and "|" in names[0]:
         msg = f"{shown} has fields apart by '|'; write commas, semicolons or tabs between them"
         raise UnusableFileError(msg)
-    if names[0].lower().startswith("sep="):
-        msg = f"{shown} begins with {text.strip()!r}, which is for Excel; leave that line out"
-        raise UnusableFileError(msg)
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
     given = text.split(delimiter)
     is_padded = any(field != field.strip() for field in given)
@@ -62,6 +60,6 @@ def csv_layout(
 
 def without_header(content: bytes) -> bytes:
     """The beginning of a file with an empty line for each one up to that of the names."""
-    content = without_mark(content)
+    content = without_marks_of_excel(content)
     header = first_lines(content, 1)
     return b"\n" * header.count(b"\n") + content[len(header) :]

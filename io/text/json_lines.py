@@ -16,7 +16,7 @@ from ...gpu_core.errors import UpdateLogError
 from .line_blocks import without_mark
 from .line_spaces import is_blank, rows_of_lines
 from .text_form import type_of_time
-from .text_values import is_rounded, may_be_rounded, rounded
+from .text_values import is_rounded, may_be_rounded, rounded, times_of
 from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
 #: What Arrow says of a value of another type than its column has, but for lines that are no object.
@@ -176,7 +176,12 @@ def _parsed(
     for name, kind in floats.items():
         if name in types and table.num_rows and may_be_rounded(table[name]):
             _refuse_rounded(content, name, table[name], kind)
-    return pa.table({name: table[name].cast(kind) for name, kind in types.items()})
+    return pa.table({name: _values(table[name], kind) for name, kind in types.items()})
+
+
+def _values(column: Any, kind: pa.DataType) -> Any:
+    """A column as its type; times were read as text."""
+    return times_of(column, kind) if pa.types.is_timestamp(kind) else column.cast(kind)
 
 
 def _refuse_rounded(content: bytes, name: str, column: Any, kind: str) -> None:
@@ -251,7 +256,7 @@ def _reason(line: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, 
         value = values.get(name)
         if pa.types.is_timestamp(kind) and isinstance(value, str):
             try:
-                pa.array([value]).cast(kind)
+                times_of(pa.array([value]), kind)
             except pa.ArrowInvalid:
                 return f": {name} is {value!r}, which is no time as those before; correct the line"
         if isinstance(value, int) and is_rounded(str(value), floats.get(name)):

@@ -26,6 +26,8 @@ _COMMENT = re.compile(rb"^[ \t]*(?:[#%]|//).*$", re.MULTILINE)
 #: Text of 16 bits a letter begins so.
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+#: First line by which Excel is told what is between fields.
+_SEPARATOR_LINE = re.compile(rb'"?sep=[^\r\n]"?(?=\r?\n)', re.IGNORECASE)
 
 
 def without_comments(block: bytes) -> bytes:
@@ -56,6 +58,13 @@ def without_mark(content: bytes) -> bytes:
     return content.removeprefix(_BYTE_ORDER_MARK)
 
 
+def without_marks_of_excel(content: bytes) -> bytes:
+    """The beginning of a file without a byte order mark, a first line ``sep=;`` made empty."""
+    content = without_mark(content)
+    line = _SEPARATOR_LINE.match(content)
+    return content[line.end() :] if line else content
+
+
 def line_blocks(file: Any, nbytes: int) -> Iterator[tuple[int, bytes]]:
     """Give an open file in blocks of whole lines, each with the number of its first line, from 1.
 
@@ -83,7 +92,7 @@ def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
     try:
         with _opened(path) as file:
             for number, block in line_blocks(file, _BLOCK_BYTES):
-                whole = without_mark(block) if number == 1 else block
+                whole = without_marks_of_excel(block) if number == 1 else block
                 yield number, whole if whole.endswith(b"\n") else whole + b"\n"
     except (OSError, EOFError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOENT:

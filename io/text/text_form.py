@@ -42,7 +42,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.(?P<fraction>\d{1,9}))?)?)?)?"
-    r"(?P<zone>Z|[-+]\d\d(:?\d\d)?)?"
+    r"(?P<zone>Z| UTC| ?[-+]\d\d(:?\d\d)?)?"
 )
 
 #: First and last second that whole numbers are taken for as unix times: March 1973 to July 2040.

@@ -29,7 +29,7 @@ from .line_spaces import (
     one_delimiter,
     rows_of_lines,
 )
-from .text_values import is_rounded, may_be_rounded, odd_texts, typed
+from .text_values import is_rounded, may_be_rounded, odd_texts, times_of, typed
 from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
 #: Types of columns where nothing else is known.
@@ -42,6 +42,8 @@ TYPES: Mapping[str, pa.DataType] = {
     "ts": pa.int64(),
 }
 _QUOTE = b'"'
+#: A first line with a zone that the CSV reader does not know.
+_SPACED_ZONE = re.compile(rb"\n*[^\n]* (?:UTC|[-+]\d\d)")
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+")
 
 
@@ -255,11 +257,15 @@ def _columns_by_text(lines: bytes, form: Form) -> set[str]:
         form.texts and _QUOTE in lines and has_pair(lines, _QUOTE * 2)
     ):
         return {name for name in form.parsed if name not in form.texts}
+    times = set()
+    # Where only later lines have such zones, lines are sifted, which comes to the same.
+    if _SPACED_ZONE.match(lines):
+        times = {name for name, kind in form.parsed.items() if pa.types.is_timestamp(kind)}
     integers = {name for name, kind in form.parsed.items() if pa.types.is_integer(kind)}
     # To look for one byte takes a tenth of the time of looking for two.
     if integers and any(x in lines and has_pair(lines, b"0" + x) for x in (b"x", b"X")):
-        return integers
-    return set()
+        return integers | times
+    return times
 
 
 def _texts(lines: bytes, form: Form, rows: int) -> pa.Table:
@@ -424,12 +430,13 @@ def _fault_of_value(name: str, text: str, form: Form) -> str:
         cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
         return f"which does not fit {kind}; {cure}"
     cure = "give --ids string if ids are names" if name in form.ids else "say what the columns are"
+    cure = "write times as 2026-01-31T10:00:00Z" if name == "ts" else cure
     return f"which is no integer; correct the line, or {cure}"
 
 
 def _fault_of_time(text: str, kind: pa.DataType) -> str:
     try:
-        pa.array([text]).cast(pa.timestamp(kind.unit, None if kind.tz else "UTC"))
+        times_of(pa.array([text]), pa.timestamp(kind.unit, None if kind.tz else "UTC"))
     except pa.ArrowInvalid:
         return "which is no time; correct the line, or leave it out"
     odd, usual = ("no", "one") if kind.tz else ("a", "none")

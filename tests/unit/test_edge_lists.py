@@ -318,7 +318,12 @@ def test_spellings_of_other_programs(read):
         '\ufeff// made by x\n"source";"target";"weight";"note"\n"1";2;"0,5";"a;b"\n3; 4 ;1,25;""\n'
     )
     assert read(text) == {"src": [1, 3], "dst": [2, 4], "weight": [0.5, 1.25]}
+    # And as Excel has it.
+    text = "\ufeffsep=;\r\nfrom;to;weight\r\n1;2;0,5\r\n3;4;1,25\r\n"
+    assert read(text) == {"src": [1, 3], "dst": [2, 4], "weight": [0.5, 1.25]}
     assert read('1 2\n"3" 4\n') == {"src": [1, 3], "dst": [2, 4]}
+    with pytest.raises(UpdateLogError, match=r"ts is '03.* write times as 2026-01-31T10:"):
+        read("from,to,ts\n1,2,03.01.2026\n")
     with pytest.raises(UpdateLogError, match="UTF-16"):
         read("1 2\n", encoding="utf-16")
     with pytest.raises(UpdateLogError, match="JSON lines, which is a log as it is"):

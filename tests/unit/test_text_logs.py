@@ -4,6 +4,7 @@ import gzip
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -147,6 +148,58 @@ def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
         log.read("a.csv", 990, 10)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("others", ["2026-01-01T09:00:00Z", "2026-01-01 09:00:00 UTC"])
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-01-01 10:00:00.25 UTC",
+        "2026-01-01 02:00:00.250 -0800",
+        "2026-01-01 15:30:00.25 +05:30",
+        "2026-01-01T10:00:00.25Z",
+    ],
+)
+def test_zones_as_warehouses_write_them(tmp_path: Path, form: str, others: str, time: str) -> None:
+    for name, times in {"a": [time, others, others], "b": [others, others, time]}.items():
+        rows = pd.DataFrame({"src": [1, 2, 3], "dst": 4, "ts": times})
+        write(rows, tmp_path / f"{name}.{form}")
+    log = UpdateLog(str(tmp_path), records="semantic")
+    first = np.datetime64("2026-01-01T10:00:00.25")
+    other = np.datetime64("2026-01-01T09:00:00")
+    for name, expected in {"a": [first, other, other], "b": [other, other, first]}.items():
+        found = log.read(f"{name}.{form}", 0, 3)["ts"]
+        assert found.type == pa.timestamp("us", "UTC")
+        assert found.to_numpy().tolist() == np.array(expected, "M8[us]").tolist(), name
+
+
+def test_a_time_with_a_zone_is_named_where_others_have_none(tmp_path: Path) -> None:
+    times = ["2026-01-01 10:00:00", "2026-01-01 10:00:00", "2026-01-01 10:00:00 UTC"]
+    write(pd.DataFrame({"src": 1, "dst": 4, "ts": times}), tmp_path / "a.csv")
+    log = UpdateLog(str(tmp_path), records="semantic")
+    with pytest.raises(UpdateLogError, match=r"line 4: ts is .* UTC', which has a zone, where"):
+        log.read("a.csv", 0, 3)
+
+
+def test_numbers_beside_a_zone_are_still_looked_at(tmp_path: Path) -> None:
+    text = "src,dst,ts\n0x10,2,2026-01-01 10:00:00 UTC\n" + "3,4,2026-01-01 10:00:00 UTC\n" * 3
+    (tmp_path / "a.csv").write_text(text)
+    log = UpdateLog(str(tmp_path), records="semantic")
+    with pytest.raises(UpdateLogError, match="line 2: src is '0x10'"):
+        log.read("a.csv", 0, 4)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("first", ["sep=;", "SEP=,", '"sep=;"', "\ufeffsep=;"])
+def test_the_line_that_tells_excel_what_is_between_fields_is_no_row(
+    tmp_path: Path, first: str, end: str
+) -> None:
+    rows = [first, "src;dst", "1;2", "3;4", ""]
+    (tmp_path / "a.csv").write_bytes(end.join(rows).encode())
+    log = UpdateLog(str(tmp_path))
+    assert log.files()[0].rows == 2
+    assert log.read("a.csv", 0, 2).to_pydict() == {"src": [1, 3], "dst": [2, 4]}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -163,7 +216,7 @@ def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
         ("a.csv.gz", "src,dst\n", "is not packed with gzip, as its name says"),
         ("a.jsonl.zst", '{"src":1,"dst":2}\n', "is not packed with zstd, as its name says"),
         ("a.csv", "src|dst\n1|2\n", r"has fields apart by '\|'; write commas, semicolons or tabs"),
-        ("a.csv", "sep=;\nsrc;dst\n1;2\n", "begins with 'sep=;', which is for Excel"),
+        ("a.csv", "sep=;\nsrc;dst\n1;x\n2;3\n4;5\n", "line 3: dst is 'x'"),
     ],
 )
 def test_what_is_no_log_is_refused_by_file_and_line(
