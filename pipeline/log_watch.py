@@ -74,6 +74,11 @@ class Follow:
                 self._wakes.put(None)  # for others who wait
 
 
+def is_text(path: LogPath) -> bool:
+    """Whether a file has no end by which it is known to be whole."""
+    return not path.change and text_format(path.path) is not None
+
+
 @dataclass(frozen=True)
 class _Waited:
     """A file that is waited for, as it was at a look."""
@@ -152,7 +157,7 @@ class LogWatch:
         self._refuse_growth()
         new = [path for path in self._log.paths(self._names) if path.name not in self._names]
         whole: LogListing | None = None
-        for path in new:
+        for number, path in enumerate(new):
             try:
                 one = self._listing_of(path)
             except UpdateLogError:
@@ -161,6 +166,9 @@ class LogWatch:
                 # The next look meets it, and the files before it are taken.
                 break
             if one is None:
+                # Those behind it are watched meanwhile: else each would wait after the other.
+                for behind in filter(is_text, new[number + 1 :]):
+                    self._seen(behind)
                 break
             self._names.add(path.name)
             if one.indexes:
@@ -181,29 +189,34 @@ class LogWatch:
 
     def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""
-        try:
-            with as_storage_errors(path.filesystem):
-                size = int(path.filesystem.size(path.path))
-        except OSError:
-            # It was there a moment ago.
+        seen = self._seen(path)
+        if seen is None:
             return None
-        before = self._waited.get(path.name)
-        now = time.monotonic()
-        if before is None or before.size != size:
-            self._waited[path.name] = before = _Waited(size, now)
-        is_text = not path.change and text_format(path.path) is not None
-        if is_text and now - before.seconds < QUIET_SECONDS:
+        waited = time.monotonic() - seen.seconds
+        if is_text(path) and waited < QUIET_SECONDS:
             return None
         try:
             listing = self._log.listing(paths=[path])
         except UnusableFileError:
-            if now - before.seconds < PATIENCE_SECONDS:
+            if waited < PATIENCE_SECONDS:
                 return None
             raise
         except GoneFileError:
             # A writer has given it another name.
             return None
-        if is_text and any(file.size != size for file in listing.files):
+        if is_text(path) and any(file.size != seen.size for file in listing.files):
             return None
         del self._waited[path.name]
         return listing
+
+    def _seen(self, path: LogPath) -> _Waited | None:
+        """A file as it is now, and since when; None: it was there a moment ago."""
+        try:
+            with as_storage_errors(path.filesystem):
+                size = int(path.filesystem.size(path.path))
+        except OSError:
+            return None
+        seen = self._waited.get(path.name)
+        if seen is None or seen.size != size:
+            self._waited[path.name] = seen = _Waited(size, time.monotonic())
+        return seen

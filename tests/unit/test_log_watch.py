@@ -114,6 +114,27 @@ def test_a_text_file_is_taken_when_it_has_not_grown_for_a_while(
     assert listing.files[0].rows == 3
 
 
+def test_text_files_that_come_together_are_taken_together(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run would fall behind a log that gets more than one in that while."""
+    now = 0.0
+    monkeypatch.setattr(log_watch.time, "monotonic", lambda: now)
+    looking = watch(folder)
+    for number in range(1, 5):
+        (folder / f"{number}.csv").write_text("op,src,dst\n1,1,2\n")
+    assert looking.look() is None
+    now = 0.5 * log_watch.QUIET_SECONDS
+    with (folder / "4.csv").open("a") as file:
+        file.write("1,2,3\n")
+    assert looking.look() is None
+    now = log_watch.QUIET_SECONDS
+    assert names(looking.look()) == ["1.csv", "2.csv", "3.csv"]
+    assert looking.look() is None
+    now = 1.5 * log_watch.QUIET_SECONDS
+    assert names(looking.look()) == ["4.csv"]
+
+
 @pytest.mark.parametrize("is_of_this_run", [True, False])
 def test_a_text_file_that_grows_after_it_was_taken_is_no_longer_followed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_of_this_run: bool
