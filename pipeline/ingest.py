@@ -89,17 +89,20 @@ def _opened(
     follow: Follow | None,
 ) -> Iterator[RunFiles]:
     """Open the files; a run that follows waits until there is a first one, and it is whole."""
+    follows = follow is not None and follow.waits
     with ExitStack() as stack:
         first_seconds = time.monotonic()
         while True:
             try:
-                files = stack.enter_context(open_files(log, state, settings, batch_rows(settings)))
+                files = stack.enter_context(
+                    open_files(log, state, settings, batch_rows(settings), follows=follows)
+                )
                 break
             except (EmptyLogError, UnusableFileError) as error:
                 if isinstance(error, EmptyLogError):
                     first_seconds = time.monotonic()
                 is_late = time.monotonic() - first_seconds > PATIENCE_SECONDS
-                if follow is None or not follow.waits or is_late:
+                if follow is None or not follows or is_late:
                     raise
             if on_progress is not None:
                 on_progress(WAITING_FOR_A_LOG)

@@ -11,13 +11,15 @@ while it grows, and then for `PATIENCE_SECONDS`: only then is it what it looks l
 that of the run. Text files have no footer: they are taken when they have not grown for
 `QUIET_SECONDS`. One that grows later was taken too early, which ends the run: of the newest text
 file each look asks how long it is. Files come in the order of the log, so those after one that is
-waited for wait, too.
+waited for wait, too. Files that are there when a run begins have been quiet if they were written
+that long ago (`opening.py`).
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
 Not here: planning (``run_files.py``), and where files are found (``io/log/log_paths.py``).
 """
 
+import os
 import queue
 import threading
 import time
@@ -26,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
-from ..io.file_systems import StorageError, as_storage_errors
+from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.log_paths import LogPath, order_key
 from ..io.log.update_log import LogListing, UpdateLog
@@ -77,6 +79,16 @@ class Follow:
 def is_text(path: LogPath) -> bool:
     """Whether a file has no end by which it is known to be whole."""
     return not path.change and text_format(path.path) is not None
+
+
+def was_written_now(path: LogPath) -> bool:
+    """Whether a file is text on a disk that was written to less than `QUIET_SECONDS` ago."""
+    if not is_text(path) or not is_local(path.filesystem):
+        return False
+    with suppress(FileNotFoundError):
+        # A clock of a server that goes wrong must not keep a file from being taken.
+        return abs(time.time() - os.stat(path.path).st_mtime) < QUIET_SECONDS
+    return False
 
 
 @dataclass(frozen=True)

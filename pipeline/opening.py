@@ -10,7 +10,8 @@ from typing import Final
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
-from ..io.log.log_paths import reads
+from ..io.log.file_errors import EmptyLogError
+from ..io.log.log_paths import LogPath, reads
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.partitions import hidden_note
 from ..io.log.plan import BatchPlan
@@ -32,6 +33,7 @@ from ..io.state.result_changes import drop_changes_from
 from ..io.state.text_indexes import read_indexes, write_indexes
 from .analyses import analyses_of
 from .log_of_settings import log_of_settings
+from .log_watch import was_written_now
 from .run_files import PlannedLog, RunFiles
 from .time_window import TimeWindow
 from .workers.leftovers import remove_left_behind
@@ -47,9 +49,12 @@ _WRITTEN: Final = (
 
 @contextmanager
 def open_files(
-    log: Address, state: str, settings: RunSettings, batch_rows: int
+    log: Address, state: str, settings: RunSettings, batch_rows: int, *, follows: bool = False
 ) -> Iterator[RunFiles]:
-    """Lock the state and plan what is new in the log; a log that cannot be used changes nothing."""
+    """Lock the state and plan what is new in the log; a log that cannot be used changes nothing.
+
+    ``follows``: new files are left for later from the first one on that is being written.
+    """
     directory = StateDirectory(state)
     analytics = analyses_of(settings)
     # Workers may have another working directory, so the log's address is absolute.
@@ -71,7 +76,9 @@ def open_files(
             left_out=frozenset(each.name for each in left_out),
             planned=frozenset(planned_files),
         )
-        update_log, listing = _listed(update_log, planned_files if quarantines else None)
+        applied = before.up_to(max(directory.checkpoint_ids(), default=-1) + 1)
+        paths = _paths_before_growth(update_log, applied) if follows else None
+        update_log, listing = _listed(update_log, planned_files if quarantines else None, paths)
         found = listing.files
         moved = kept is not None and kept.log_address != address
         notes = [f"left out: {reason}" for reason in listing.left_out.values()]
@@ -149,12 +156,40 @@ def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
     )
 
 
-def _listed(log: UpdateLog, planned: list[str] | None) -> tuple[UpdateLog, LogListing]:
+def _paths_before_growth(log: UpdateLog, applied: BatchPlan) -> list[LogPath]:
+    """Files of a log but for new ones from the first one on that is being written.
+
+    Raises
+    ------
+    EmptyLogError
+        There is no file before it, or it is planned already, but not applied.
+    """
+    paths = log.paths(log.planned)
+    known = log.left_out | {file.name for file in applied.files}
+    growing = (
+        number
+        for number, path in enumerate(paths)
+        if path.name not in known and was_written_now(path)
+    )
+    first = next(growing, None)
+    if first is None:
+        return paths
+    kept = [*paths[:first], *(path for path in paths[first:] if path.name in log.planned)]
+    if not kept or paths[first].name in log.planned:
+        msg = f"{paths[first].shown} was written to just now, and may not be whole; wait for that"
+        raise EmptyLogError(msg)
+    return kept
+
+
+def _listed(
+    log: UpdateLog, planned: list[str] | None, paths: list[LogPath] | None
+) -> tuple[UpdateLog, LogListing]:
     """List a log; gives it with the time unit and indexes that were found, and the listing.
 
-    ``planned``: where wrong files are left out, those that are planned already.
+    ``planned``: where wrong files are left out, those that are planned already. ``paths``: the
+    files that are looked into; None: all.
     """
-    listing = log.listing(planned)
+    listing = log.listing(planned, paths)
     log.check_properties(listing)
     return replace(log, time_unit=listing.time_unit, indexes=listing.indexes), listing
 

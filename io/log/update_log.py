@@ -367,8 +367,9 @@ class UpdateLog:
         if size != index.size:
             msg = (
                 f"{path.shown} has {size} bytes, but had {index.size} when it was planned: was it "
-                f"still being written? Write text under a name that ends in .tmp, then rename it; "
-                f"this file: {RESTORE}"
+                f"still being written? Write text under a name that ends in .tmp, then rename it. "
+                f"The same command takes all of this file if none of it is in a checkpoint; else "
+                f"{RESTORE}"
             )
             raise UpdateLogError(msg)
 

@@ -1,6 +1,8 @@
 """The files of a run, as its loop writes them."""
 
+import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from actor_copies import finding
 from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.errors import StateError, UpdateLogError
+from graphtide.io.log.file_errors import EmptyLogError
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
@@ -75,6 +78,35 @@ def test_text_that_grew_after_it_was_read_is_not_kept_as_applied(tmp_path: Path)
     with open_files(str(log), str(state.path), load_settings({}), BATCH_ROWS) as files:
         files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays())
     assert state.checkpoint_ids() == [0]
+
+
+def test_a_run_that_follows_leaves_text_that_is_being_written_for_later(tmp_path: Path) -> None:
+    log, state = tmp_path / "log", tmp_path / "state"
+    log.mkdir()
+
+    def opened() -> list[str]:
+        with open_files(str(log), str(state), load_settings({}), BATCH_ROWS, follows=True) as files:
+            return sorted(files.names())
+
+    def write(number: int, seconds_ago: float) -> None:
+        (log / f"{number}.csv").write_text("src,dst\n1,2\n")
+        then = time.time() - seconds_ago
+        os.utime(log / f"{number}.csv", (then, then))
+
+    write(0, 0)
+    with pytest.raises(EmptyLogError, match=r"0\.csv was written to just now"):
+        opened()
+    assert not state.exists()
+    for number, seconds_ago in enumerate([60, -60, 0, 60]):
+        write(number, seconds_ago)
+    assert opened() == ["0.csv", "1.csv"]
+    # Planned, but not applied: it may have been taken too early.
+    write(1, 0)
+    with pytest.raises(EmptyLogError, match=r"1\.csv was written to just now"):
+        opened()
+    write(1, 60)
+    write(2, 60)
+    assert opened() == ["0.csv", "1.csv", "2.csv", "3.csv"]
 
 
 def test_nothing_is_written_into_a_state_that_has_come_to_the_place_of_the_locked_one(
