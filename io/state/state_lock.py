@@ -75,7 +75,7 @@ def is_lock_of(descriptor: int, folder: Path) -> bool:
     """Whether a lock that was taken is that of the folder which is there under this name now."""
     try:
         return os.path.samestat(os.stat(folder / LOCK), os.fstat(descriptor))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

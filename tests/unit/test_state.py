@@ -316,6 +316,18 @@ def test_a_folder_that_cannot_be_made_is_refused():
         StateDirectory("/proc/x").lock().__enter__()
 
 
+def test_a_file_in_the_place_of_the_locked_folder_is_told_as_a_folder_is(tmp_path):
+    state = StateDirectory(tmp_path / "state")
+    with state.lock():
+        state.path.rename(tmp_path / "elsewhere")
+        state.path.write_text("not a folder")
+        with pytest.raises(StateError, match="was moved, emptied or replaced"):
+            state.check_lock()
+    # And the lock is given back.
+    with StateDirectory(tmp_path / "elsewhere").lock():
+        pass
+
+
 @pytest.mark.parametrize("change", ["moved", "emptied", "replaced"])
 def test_a_folder_that_comes_to_the_place_of_the_locked_one_is_left_as_it_is(tmp_path, change):
     other = made(tmp_path / "other")
