@@ -3,8 +3,8 @@
 So ``part.2.parquet`` precedes ``part.10.parquet``, as is meant by writers that number their files
 without leading zeros, such as Dask. A path compares component by component. Endings such as
 ``.csv.gz`` count last, as for ``sort -V``: ``export.csv`` precedes ``export2.csv`` and
-``export-2.csv``. The order is total: names that differ in leading zeros alone (``part.01``,
-``part.1``) compare as text.
+``export-2.csv``; ``.v9`` and ``.c000`` are no endings. The order is total: names that differ in
+leading zeros alone (``part.01``, ``part.1``) compare as text.
 
 Polars numbers the files of ``sink_parquet`` in hexadecimal, ``00000009``, ``0000000a``,
 ``00000010``: a name that begins so stands after the last decimal one before it.
@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterable
 
 _DIGITS = re.compile(r"([0-9]+)")
-_ENDINGS = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]*)*$")
+#: With a digit in it, but for one of packed files, it is a number: of a version, or a part.
+_ENDINGS = re.compile(r"(?:\.(?:[A-Za-z]+|bz2))*$")
 #: Eight hexadecimal digits, the first a zero, letters from some digit on; and what is after them.
 _HEXADECIMAL = re.compile(r"(?=[0-9a-f]{8}(?:\.|$))(0[0-9]*)([a-f][0-9a-f]*)")
 
