@@ -226,9 +226,9 @@ def _planned(
 ) -> BatchPlan:
     """Plan what is new; files beyond ``boundary`` may have been corrected since.
 
-    Where rows are sorted they may not: a batch may have rows of later files.
+    Where rows are sorted and some are applied they may not: a batch may have rows of later files.
     """
-    if is_sorted:
+    if is_sorted and boundary:
         return before.extended(found, batch_rows)
     try:
         return before.extended(found, batch_rows)

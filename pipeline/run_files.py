@@ -260,6 +260,13 @@ class RunFiles:
             return None
         return self._order.batch(batch.file, batch.first_row, batch.rows)
 
+    def _read_from(self, batch_id: int) -> list[str]:
+        """Names of the files that have rows of a batch."""
+        ordered = self.ordered(batch_id)
+        if ordered is None:
+            return [self._plan.batches[batch_id].file]
+        return [name for name, _, _ in ordered.runs()]
+
     def log_of(self, batch_id: int) -> UpdateLog:
         """The log, with what is needed of it to read a batch."""
         ordered, batch = self.ordered(batch_id), self._plan.batches[batch_id]
@@ -369,7 +376,7 @@ class RunFiles:
         """Write the reports of the batches since the checkpoint before, then the checkpoint."""
         self._state.check_lock()
         reports = [batch.report for batch in copy.batches]
-        for name in {self.planned(report.batch_id)[0].file for report in reports}:
+        for name in {name for report in reports for name in self._read_from(report.batch_id)}:
             # Half of a file that was still being written must not be kept as applied.
             self.log.check_size(name)
         left_out = {batch.report.batch_id: batch.left_out for batch in copy.batches}

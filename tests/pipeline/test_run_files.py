@@ -80,6 +80,24 @@ def test_text_that_grew_after_it_was_read_is_not_kept_as_applied(tmp_path: Path)
     assert state.checkpoint_ids() == [0]
 
 
+def test_text_that_grew_is_not_kept_by_a_batch_of_rows_of_another_file(tmp_path: Path) -> None:
+    """Where rows are sorted, a batch has rows of several files."""
+    log, state = tmp_path / "log", StateDirectory(tmp_path / "state")
+    log.mkdir()
+    (log / "0.csv").write_text("src,dst,ts\n1,2,10\n3,4,30\n")
+    (log / "1.csv").write_text("src,dst,ts\n5,6,20\n")
+    graph = DynamicGraph(engine="host")
+    settings = load_settings({"order_by": "ts", "order_within": 20})
+    with open_files(str(log), str(state.path), settings, BATCH_ROWS) as files:
+        assert files.planned(0)[0].file == "0.csv"
+        with (log / "1.csv").open("a") as file:
+            file.write("7,8,40\n")
+        with pytest.raises(UpdateLogError, match=r"1\.csv has 25 bytes, but had 18 when it was p"):
+            files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays())
+    with open_files(str(log), str(state.path), settings, BATCH_ROWS) as files:
+        assert files.rows_before(files.batches) == 4
+
+
 def test_a_run_that_follows_leaves_text_that_is_being_written_for_later(tmp_path: Path) -> None:
     log, state = tmp_path / "log", tmp_path / "state"
     log.mkdir()
