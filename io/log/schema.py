@@ -45,6 +45,9 @@ NAMES: Mapping[str, Sequence[str]] = {
 #: Type of times that are given as dates; text of dates is read so, too.
 _STAMPS_OF_DATES = pa.timestamp("s")
 
+#: Columns that are no decimals, in a log or a frame.
+_NO_DECIMALS = frozenset(("op", "type", "ts"))
+
 #: Digits of a whole number that int64 holds, whichever they are.
 _INT64_DIGITS = 18
 
@@ -385,12 +388,13 @@ def of_read_types(table: pa.Table) -> pa.Table:
     """Rows, under the canonical names, whose columns have the types that are read.
 
     Dates of the column ``ts`` become the times at which those days begin, decimals the numbers that
-    text of them would be: whole ones of up to 18 digits int64, others the nearest float64.
+    text of them would be: whole ones of up to 18 digits int64, others the nearest float64. As
+    operations, types and times they are refused as they are.
     """
     for column, field in enumerate(table.schema):
         if field.name == "ts" and pa.types.is_date(field.type):
             changed = table[column].cast(_STAMPS_OF_DATES)
-        elif pa.types.is_decimal(field.type):
+        elif pa.types.is_decimal(field.type) and field.name not in _NO_DECIMALS:
             kind = pa.int64() if is_whole_decimal(field.type) else pa.float64()
             # By text: Arrow's own cast to float64 is off by the last bit for one in eight.
             changed = table[column].cast(pa.string()).cast(kind)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import DynamicGraph, SettingsError, UpdateLogError
+from graphtide import BatchError, DynamicGraph, SettingsError, UpdateLogError
 from graphtide.flows.commands.run import settings_from_options
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
@@ -295,3 +295,12 @@ def test_whole_decimals_are_ids(tmp_path, as_integers):
     graph = DynamicGraph()
     graph.insert_edges(rows.slice(0, 2))
     assert graph.neighbors(-7).tolist() == [5]
+
+
+@pytest.mark.parametrize("name", ["op", "type", "ts"])
+def test_decimals_are_no_operations_types_or_times_of_frames(name):
+    """As in a log; nor does a message tell of a type that the frame has not."""
+    rows = {"op": [1], "src": [1], "dst": [2], "ts": [3], "type": [4], "weight": [1.0]}
+    frame = pa.table(rows | {name: pa.array([Decimal(1)], pa.decimal128(5, 0))})
+    with pytest.raises(BatchError, match=rf"{name} is of type decimal128\(5, 0\)"):
+        DynamicGraph(records="semantic").apply(frame)
