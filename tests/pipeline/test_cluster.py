@@ -315,7 +315,9 @@ def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
         threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
-        beginning = replace(EMPTY, ring=ring, must_have_ring=ring is not None)
+        beginning = replace(
+            EMPTY, arguments=ActorArguments({}, ring=ring), must_have_ring=ring is not None
+        )
         # Waited for, it would be for longer than a test may take.
         start_generation(cluster, 0, "alone", beginning, 1000)
 
