@@ -12,7 +12,14 @@ from typing import Any, TextIO
 
 import yaml
 
-_INTEGER = "tag:yaml.org,2002:int"
+#: Numbers by their tags: those of YAML 1.1, but for octal and sexagesimal ones.
+_NUMBERS = {
+    "tag:yaml.org,2002:int": r"[-+]?(0|[1-9][0-9_]*|0x[0-9a-fA-F][0-9a-fA-F_]*)$",
+    "tag:yaml.org,2002:float": (
+        r"([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?"
+        r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"
+    ),
+}
 
 
 class _Loader(yaml.SafeLoader):
@@ -20,12 +27,11 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [each for each in resolvers if each[0] != _INTEGER]
+    first: [each for each in resolvers if each[0] not in _NUMBERS]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    _INTEGER, re.compile(r"[-+]?(0|[1-9][0-9_]*|0x[0-9a-fA-F][0-9a-fA-F_]*)$"), list("-+0123456789")
-)
+for _tag, _pattern in _NUMBERS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list("-+0123456789."))
 
 
 def read_yaml(source: str | TextIO) -> Any:

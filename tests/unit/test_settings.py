@@ -113,8 +113,8 @@ def test_a_number_is_what_it_looks_like(tmp_path: Path, *, is_in_file: bool) -> 
             {"assignments": [f"{key}={value}" for key, value in lines.items()]}
         )
 
-    names = loaded(**{"ids": "string", "bfs.sources": "[00123, '7', 1:30, 0x_]"})
-    assert names.parameters["bfs"]["sources"] == ["00123", "7", "1:30", "0x_"]
+    names = loaded(**{"ids": "string", "bfs.sources": "[00123, '7', 1:30, 0x_, 1:30.5]"})
+    assert names.parameters["bfs"]["sources"] == ["00123", "7", "1:30", "0x_", "1:30.5"]
     numbers = loaded(**{"bfs.sources": "[0, -5, +7, 1_000, 0x10]", "batch_rows": "100"})
     assert numbers.parameters["bfs"]["sources"] == [0, -5, 7, 1000, 16]
     for values, words in (
