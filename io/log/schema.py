@@ -293,20 +293,20 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: s
 def _is_right(canonical: str, kind: pa.DataType, form: str) -> bool:
     """Whether a type has a meaning in a column; of properties of the user's own: as theirs."""
     types = pa.types
-    integer, floating = types.is_integer(kind), types.is_floating(kind)
+    integer = types.is_integer(kind)
+    number = integer or types.is_floating(kind) or types.is_decimal(kind)
     if canonical == "op":
         good = integer or is_text(kind) or kind == OP_BYTES or types.is_boolean(kind)
     elif canonical in ("src", "dst"):
         good = is_id(kind, form)
     elif canonical == "weight":
-        good = floating or integer or types.is_decimal(kind)
+        good = number
     elif canonical == "type":
         good = integer
     elif canonical in ("ts", "first", "last"):
         good = integer or types.is_timestamp(kind) or types.is_date(kind)
     else:
-        good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
-        good = good or types.is_decimal(kind)
+        good = number or types.is_boolean(kind) or types.is_null(kind)
     return bool(good)
 
 

@@ -21,7 +21,7 @@
 constexpr int PULL_BLOCKS = 5;
 constexpr int PUSH_BLOCKS = 8;
 constexpr int PUSH_THREADS = 256;
-// Of a selection, and vertices that a thread looks at at once.
+// Of a selection; residuals that a thread reads before it looks at the first.
 constexpr int SELECT_BLOCKS = 2;
 constexpr int SELECT_THREADS = 512;
 constexpr u32 OWN_VERTICES = 4;
@@ -230,6 +230,7 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS) sele
             u32 parts = 0;
             if (waiting) {
                 const i64 residual = residuals[vertex], before = masses[vertex];
+                // Read in vain where nothing was pushed, and nothing may be there yet.
                 const i64 last_one = last[vertex];
                 const u32 edges = degree[vertex];
                 const bool goes_on = pushed[vertex];
