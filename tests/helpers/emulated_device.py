@@ -264,6 +264,12 @@ class EmulatedDevice:
         assert shared_bytes <= min(self.shared_bytes, DYNAMIC_SHARED_BYTES)
         self._start(source, kernel, blocks, threads, arguments, defines)
 
+    def launch_together(
+        self, source: str, kernel: str, blocks_each: int, threads: int, argument: bytes
+    ) -> None:
+        # Its blocks run one after another: there is one.
+        self._start(source, kernel, self.meeting_blocks, threads, argument, ())
+
 
 class _Kernel:
     def __init__(self, library: ctypes.CDLL, name: str) -> None:

@@ -194,3 +194,20 @@ extern "C" __global__ void intrinsics(u32* out) {
     mine[23] = atomicMin(counter, 3u);
     mine[23] += *counter * 256;
 }
+
+// Rounds in which each block passes the number that it has to the next one, and adds 1: `numbers`, T[2][blocks].
+struct Passing {
+    T* numbers;
+    u64* met;
+    i64 rounds;
+};
+extern "C" __global__ void __launch_bounds__(THREADS) pass_round(const Passing passing) {
+    for (i64 round = 0; round < passing.rounds; ++round) {
+        T* const from = passing.numbers + round % 2 * gridDim.x;
+        T* const to = passing.numbers + (round + 1) % 2 * gridDim.x;
+        // A barrier that lets a block through early shows where one is slow.
+        for (u32 i = 0; i < blockIdx.x % 7 * 100; ++i) __threadfence_block();
+        if (threadIdx.x == THREADS - 1) to[(blockIdx.x + 1) % gridDim.x] = from[blockIdx.x] + 1;
+        meet_in_grid(passing.met);
+    }
+}

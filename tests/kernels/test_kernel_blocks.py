@@ -267,3 +267,18 @@ def test_arrays_go_to_the_device_and_back(device: Any) -> None:
     assert np.array_equal(read, words_before[:3]), "a later read does not change an earlier one"
     assert again.dtype == np.uint32
     device.synchronize()
+
+
+@pytest.mark.parametrize("blocks_each", [1, 3, 1000])
+def test_all_blocks_of_a_grid_wait_for_one_another(device: Any, blocks_each: int) -> None:
+    # Of 1000 as many as find room.
+    room, rounds = 2048 // 64 * device.multiprocessors, 101
+    most = min(blocks_each * device.multiprocessors, room)
+    numbers = device.to_device(np.full(2 * most, 1000, np.uint32))
+    met = device.to_device(np.zeros(1, np.uint64))
+    argument = packer("numbers", "met", "rounds")(address(numbers), address(met), rounds)
+    device.launch_together(KERNELS, "pass_round", blocks_each, 64, argument)
+    blocks, late = divmod(int(device.to_host(met)[0]), rounds)
+    assert late == 0
+    assert blocks == most or device.meeting_blocks == 1 or blocks_each == 1000
+    assert np.array_equal(device.to_host(numbers)[blocks : 2 * blocks], [1000 + rounds] * blocks)

@@ -321,16 +321,50 @@ class Device:
         shared_bytes
             Bytes of shared memory that a block has beside what the kernel declares.
         """
-        if blocks == 0:
-            return
+        if blocks > 0:
+            launch = self._packed(source, kernel, arguments, defines)
+            self.start_prepared(launch, blocks, threads, shared_bytes)
+
+    def launch_together(
+        self, source: str, kernel: str, blocks_each: int, threads: int, argument: bytes
+    ) -> None:
+        """Start a kernel whose blocks are all at work at the same time, so they may wait.
+
+        Parameters
+        ----------
+        blocks_each
+            Blocks a multiprocessor at most: fewer are started where no more find room.
+        argument
+            The kernel has one, a struct of 8-byte fields by value.
+
+        Other parameters and what is raised are those of `launch_packed`.
+        """
+        launch = self._packed(source, kernel, argument)
+        try:
+            if not launch.blocks_each:
+                launch.blocks_each = self._driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                    launch.function, threads, 0
+                )
+            blocks = min(launch.blocks_each, blocks_each) * self.multiprocessors
+            self._driver.launchCooperativeKernel(
+                launch.function, blocks, 1, 1, threads, 1, 1, 0,
+                self.xp.cuda.get_current_stream().ptr, launch.parameters,
+            )  # fmt: skip
+        except Exception as error:
+            self._raise_named(self._kernels[launch.function], error)
+
+    def _packed(
+        self, source: str, kernel: str, arguments: bytes, defines: tuple[tuple[str, int], ...] = ()
+    ) -> PackedLaunch:
+        """Have this thread's launch of a kernel, with these arguments."""
         prepared = self._enter().prepared
         try:
-            launch = prepared[source, kernel, defines]
+            launch: PackedLaunch = prepared[source, kernel, defines]
         except KeyError:
             function = self.kernel(source, kernel, defines)
             launch = prepared[source, kernel, defines] = PackedLaunch(function, len(arguments))
         launch.arguments[:] = arguments
-        self.start_prepared(launch, blocks, threads, shared_bytes)
+        return launch
 
     def _allow_shared_bytes(self, function: int, wanted: int) -> int:
         """Have a kernel's blocks allowed so much dynamic shared memory; returns what they may have.

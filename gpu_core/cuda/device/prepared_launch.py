@@ -33,6 +33,8 @@ class PackedLaunch:
         self.function = function
         #: Bytes of dynamic shared memory that the driver is known to allow.
         self.shared_bytes = 0
+        #: Blocks a multiprocessor that can be at work together; 0: not known yet.
+        self.blocks_each = 0
         self._buffer = ctypes.create_string_buffer(max(size, 1))
         self._size = ctypes.c_size_t(size)
         # CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, its size, end.
@@ -41,6 +43,9 @@ class PackedLaunch:
         )
         #: Address of what the driver takes for the arguments.
         self.extra = ctypes.addressof(self._extra)
+        self._parameters = (ctypes.c_void_p * 1)(ctypes.addressof(self._buffer))
+        #: The same of a kernel of one argument, where the driver takes a list of pointers alone.
+        self.parameters = ctypes.addressof(self._parameters)
         #: The bytes of the arguments, to be written.
         self.arguments = memoryview(self._buffer).cast("B")[:size]
 

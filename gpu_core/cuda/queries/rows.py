@@ -18,6 +18,7 @@ from ...rows import EntryTimes, Rows
 from ..analytics.parts.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array, Device
+from ..device.packed_arguments import address, pack
 from ..device.sorting.sorting import Plain
 from .paged_rows import copy_paged_rows
 
@@ -150,9 +151,12 @@ def locate(
     begin, degree = device.empty(count, np.int64), device.empty(count, np.uint32)
     present = device.empty(count, np.bool_)
     word_begin = None if word is None else device.empty(count, np.int64)
-    device.launch(
-        _SOURCE, "locate_rows", blocks_for(count), THREADS, arena.image, shape_argument(shape),
-        selected, np.int64(count), np.int64(word or 0), begin, degree, present, word_begin,
+    device.launch_packed(
+        _SOURCE, "locate_rows", blocks_for(count), THREADS,
+        pack(address(arena.image)) + shape_argument(shape).tobytes() + pack(
+            address(selected), count, word or 0, address(begin), address(degree), address(present),
+            address(word_begin),
+        ),
     )  # fmt: skip
     # Words of an image are in pairs; a run of an odd number of them would not be.
     in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0

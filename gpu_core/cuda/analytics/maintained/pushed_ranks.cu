@@ -6,9 +6,8 @@
 // Caller      gpu_core/cuda/analytics/maintained/pushed_ranks.py
 // Formulas    gpu_core/algorithms/maintained/maintained_pagerank.py. All are whole numbers below 2^53, which
 //             float64 adds up without rounding: no order of sums, or of atomic operations, shows in the ranks
-// Launches    begin_masses -> pull_residuals -> (select_residuals -> push_residuals) ... -> end_masses. Once
-//             residuals are small enough, or too many would be pushed, launches change nothing: the host
-//             starts several rounds before it looks
+// Launches    begin_masses -> pull_residuals -> push_rounds: one launch for all rounds, whose blocks wait for one
+//             another twice in each, so that neither is the host waited for, nor a round started in vain
 // Beyond      of undirected graphs, what is pushed goes beyond the residual by some of what was pushed in the
 //             round before, as the steps of chebyshev.cuh do: 12 rounds on a grid for 18
 // Rows        of in-neighbors in place (slices.cuh), of out-neighbors as `Rows` (gpu_core/rows.py)
@@ -17,64 +16,101 @@
 #include "chebyshev.cuh"
 #include "slices.cuh"
 
-// Blocks a multiprocessor of the kernels that share work.
+// Blocks a multiprocessor, of kernels that share work; of the last one, whose blocks are at work together.
 constexpr int PULL_BLOCKS = 5;
-constexpr int PUSH_BLOCKS = 8;
-constexpr int PUSH_THREADS = 256;
-// Of a selection; residuals that a thread reads before it looks at the first.
-constexpr int SELECT_BLOCKS = 2;
-constexpr int SELECT_THREADS = 512;
+constexpr int BEGIN_BLOCKS = 8;
+constexpr int BEGIN_THREADS = 256;
+constexpr int ROUND_BLOCKS = 3;
+constexpr int ROUND_THREADS = 256;
+// Residuals that a thread reads before it looks at the first.
 constexpr u32 OWN_VERTICES = 4;
-// Lanes that push along a row, and entries of a part of one: an item of the queue.
-constexpr u32 TEAM = 8;
+// Lanes that push along a part of a row, and entries of a part: an item of the queue; entries that a lane reads
+// before it looks at the first.
+constexpr u32 TEAM = 4;
 constexpr u32 PART = 256;
+constexpr u32 OWN_ENTRIES = 4;
 // Rounds at most: a few vertices that pass residuals to and fro have many.
 constexpr i64 MOST_SELECTIONS = 128;
 // Ranks are multiples of 2^-51 of all rank: masses of new vertices beside those before have room.
 constexpr double WHOLE = 2251799813685248.0;  // 2^51
 constexpr double ABSENT = -1.0;
-constexpr i64 LARGEST = 0x7FFFFFFFFFFFFFFF;
 
 constexpr i64 GOES_ON = 0;
 constexpr i64 IS_DONE = 1;
 constexpr i64 IS_TOO_MUCH = 2;
 
-// Sums of a selection over all vertices; those of y are of all selections, all others 0 before each.
-constexpr u32 MASS = 0;      // y where it is above 0
-constexpr u32 BELOW = 1;     // -y where it is below
-constexpr u32 ABSOLUTE = 2;  // |r|
-constexpr u32 SIGNED = 3;    // r
-constexpr u32 PUSHED = 4;    // vertices that push, and entries of their rows
-constexpr u32 SUMS = 5;
+// Sums over all vertices: first those of y, of all rounds together, then those of a round's selection.
+constexpr u32 MASS = 0;        // y where it is above 0
+constexpr u32 BELOW = 1;       // -y where it is below
+constexpr u32 MASS_SUMS = 2;
+constexpr u32 ABSOLUTE = 2;    // |r|
+constexpr u32 SIGNED = 3;      // r
+constexpr u32 PUSHED = 4;      // vertices that push, and entries of their rows
+constexpr u32 THREAD_SUMS = 5; // those that threads keep
+constexpr u32 ITEMS = 5;       // of the queue
+constexpr u32 SUMS = 6;
 
-// What is kept from launch to launch; 0 before the first.
+// A part of a row that is pushed along.
+struct Item {
+    i64 begin;    // of its entries in `columns`
+    i64 change;   // of c
+    u64 entries;
+};
+
+// What blocks add to; 0 before the first launch.
 struct State {
-    u64 pulled;        // sum of r but for b
-    u64 sums[SUMS];
-    u64 items[2];      // of the queue, of selections of even and of odd numbers
-    i64 selections;
-    i64 measures;      // whether the next selection only measures, as residuals seem small enough
-    double beyond;     // how far it goes beyond residuals
-    i64 rounds;        // selections of which some have pushed
-    i64 work;          // sum of PUSHED
-    i64 end;
+    u64 pulled;             // sum of r but for b
+    u64 masses[MASS_SUMS];  // sums of y
+    u64 even[SUMS];         // of rounds of even numbers, without those of y
+    u64 odd[SUMS];
+    u64 met;                // for `meet_in_grid`
 };
 
 // What the host sees at the end.
 struct Report {
     i64 end;
-    i64 rounds;
-    u64 sums[SUMS];
+    i64 rounds;  // those in which some have pushed
+    u64 masses[MASS_SUMS];
+    u64 absolute;
+    u64 signed_sum;
 };
 
-// What ends the rounds.
-struct Ending {
+// What rounds read and write, and what ends them.
+struct Pushes {
+    // Rows of out-neighbors.
+    const u8* present;
+    const i64* begin;
+    const u32* degree;
+    const u32* columns;
+    i64 step;
+    i64 count;
+    i64 vertices;
+    i64 entries;
+    double alpha;
+    double most_radius;  // chebyshev.cuh; 0: rounds push residuals alone
     double tolerance;    // A + |S| + 4 N + rounding may be at most this times Y
     double rounding;
-    double most_radius;  // chebyshev.cuh; 0: rounds push residuals alone
     i64 least;           // what is no more than this is not pushed
     i64 most_pushed;     // of one round, and of all of them
     i64 most_work;
+    i64* masses;         // y
+    i64* residuals;
+    i64* last;           // i64[count]: p of the round before, of vertices that have pushed there
+    u8* pushed;          // u8[count]: whether it has
+    Item* queue;
+    double* ranks;       // f64[count]
+    u64* state;
+    u64* report;
+};
+
+// What all blocks know of a round alike; of the first, all 0.
+struct PushRound {
+    i64 number;
+    double beyond;  // how far it goes beyond residuals
+    bool measures;  // it only measures, as residuals seem small enough
+    i64 rounds;     // rounds before it in which some have pushed
+    i64 work;       // sum of PUSHED
+    i64 end;
 };
 
 __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
@@ -88,12 +124,12 @@ __device__ __forceinline__ double share_of(i64 mass, u32 degree, double alpha) {
 
 // y of earlier ranks by index; 1/n for vertices without one.
 //
-// Launch      PUSH_THREADS threads; blocks share the vertices
+// Launch      BEGIN_THREADS threads; blocks share the vertices
 // Reads       present, degree  of the rows of out-neighbors
 //             earlier  f64[earlier_count], negative: the vertex was absent
 // Writes      masses i64[n], shares f64[n]; residuals i64[n] of absent vertices
 //             their sum in state
-extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(
+extern "C" __global__ void __launch_bounds__(BEGIN_THREADS) begin_masses(
         const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
         const double* __restrict__ earlier, const i64 earlier_count, const double uniform,
         const double alpha, i64* __restrict__ masses, double* __restrict__ shares,
@@ -110,8 +146,8 @@ extern "C" __global__ void __launch_bounds__(PUSH_THREADS) begin_masses(
         shares[vertex] = share_of(mass, edges, alpha);
         own += static_cast<u64>(mass);
     }
-    const u64 sum = block_sum<u64, PUSH_THREADS>(own);
-    if (threadIdx.x == 0 && sum) atomicAdd(&state_in(words)->sums[MASS], sum);
+    const u64 sum = block_sum<u64, BEGIN_THREADS>(own);
+    if (threadIdx.x == 0 && sum) atomicAdd(&state_in(words)->masses[MASS], sum);
 }
 
 // r but for b, from nothing.
@@ -139,177 +175,174 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_re
     if (threadIdx.x == 0 && sum) atomicAdd(&state_in(words)->pulled, sum);
 }
 
-// Whether the last selection, whose sums are complete, ends the rounds; what comes after it. One thread of
-// the grid calls.
-__device__ __forceinline__ void end_selection(State* state, const Ending& ending, i64 vertices, i64 entries,
-                                              u64* report_words) {
-    u64 sums[SUMS];
-#pragma unroll
-    for (u32 i = 0; i < SUMS; ++i) sums[i] = __ldcg(&state->sums[i]);
-#pragma unroll
-    for (u32 i = BELOW + 1; i < SUMS; ++i) state->sums[i] = 0;
-    const i64 off = static_cast<i64>(sums[ABSOLUTE]) + magnitude(static_cast<i64>(sums[SIGNED]));
-    const bool is_small = static_cast<double>(off) + 4.0 * static_cast<double>(sums[BELOW]) +
-                              ending.rounding <=
-                          ending.tolerance * static_cast<double>(sums[MASS]);
-    const i64 pushed = static_cast<i64>(sums[PUSHED]);
-    if (is_small && pushed == 0) {
-        state->end = IS_DONE;
-    } else if (!is_small && pushed == 0 && !state->measures) {
-        state->end = IS_TOO_MUCH;  // what is left lies all over the graph
-    } else if (pushed > ending.most_pushed || state->work + pushed > ending.most_work ||
-               state->selections == MOST_SELECTIONS) {
-        state->end = IS_TOO_MUCH;
-    }
-    const double radius = ending.most_radius * random_radius(vertices, entries);
-    state->beyond = pushed > 0 ? momentum(radius, state->beyond > 0 ? state->beyond : 1.0) : 0.0;
-    state->measures = is_small;
-    state->work += pushed;
-    state->rounds += pushed > 0;
-    state->selections += 1;
-    state->items[state->selections % 2] = 0;
-    if (state->end == GOES_ON) return;
-    Report* const report = reinterpret_cast<Report*>(report_words);
-    report->rounds = state->rounds;
-    for (u32 i = 0; i < SUMS; ++i) report->sums[i] = sums[i];
-    report->end = state->end;
-}
-
 // Select the vertices that push: y += p, r -= p; what becomes of c is to be pushed. At first b is added, by
 // which residuals sum to about 0.
 //
-// Launch      SELECT_THREADS threads; blocks share the vertices
-// Reads       residuals; of vertices that push degree, of out-neighbors, and masses; at first present
-// Reads and   last    i64[n]: p of the round before, of vertices that have pushed there
-// writes      pushed  u8[n]: whether it has
-// Writes      masses, residuals, more i64[n] (change of c) of vertices that push alone
-//             queue  u64[]: vertex << 32 | part of its row
-//             state, report
-// Cost        reads 9 bytes a vertex
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS) select_residuals(
-        const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
-        const i64 vertices, const i64 entries, const double alpha, const Ending ending,
-        i64* __restrict__ masses, i64* __restrict__ residuals, i64* __restrict__ last,
-        u8* __restrict__ pushed, i64* __restrict__ more, u64* __restrict__ queue, u64* words,
-        u64* report, u32* ticket) {
-    State* const state = state_in(words);
-    if (state->end != GOES_ON) return;
-    const bool is_first = state->selections == 0, measures = state->measures;
-    const double beyond = state->beyond;
-    const i64 base = is_first ? -(static_cast<i64>(state->pulled) / vertices) : 0;
-    u64* const items = &state->items[state->selections % 2];
-    u64 sums[SUMS] = {};
+// Each vertex has its thread, the same in all rounds. Adds to the sums of the round, and to those of y.
+__device__ __forceinline__ void select_residuals(const Pushes& pushes, const PushRound& round, u64* of_round) {
+    State* const state = state_in(pushes.state);
+    const bool is_first = round.number == 0;
+    const i64 base = is_first ? -(static_cast<i64>(state->pulled) / pushes.vertices) : 0;
+    u64 sums[THREAD_SUMS] = {};
     const u32 lane = lane_of_thread();
-    const i64 all = threads_of_grid();
+    const i64 all = threads_of_grid(), count = pushes.count;
     // What is pushed is less than twice the residual, but for what is pushed once more.
-    const i64 near = ending.least / 2;
+    const i64 near = pushes.least / 2;
     // Whole warps walk on together.
     for (i64 first = thread_of_grid(); first - lane < count; first += OWN_VERTICES * all) {
         i64 found[OWN_VERTICES];
-        u8 has_pushed[OWN_VERTICES];
+        bool goes_on[OWN_VERTICES];
 #pragma unroll
         for (u32 i = 0; i < OWN_VERTICES; ++i) {
             const i64 vertex = first + i * all;
-            found[i] = vertex < count ? residuals[vertex] : 0;
-            has_pushed[i] = vertex < count && !is_first ? pushed[vertex] : 0;
+            found[i] = vertex < count ? pushes.residuals[vertex] : 0;
+            goes_on[i] = vertex < count && !is_first && pushes.pushed[vertex];
             if (!is_first || vertex >= count) continue;
-            if (present[vertex]) residuals[vertex] = found[i] += base;
-            pushed[vertex] = 0;
+            if (pushes.present[vertex]) pushes.residuals[vertex] = found[i] += base;
+            pushes.pushed[vertex] = 0;
         }
-        u32 waiting = 0;
+        bool may_push = false;
 #pragma unroll
         for (u32 i = 0; i < OWN_VERTICES; ++i) {
             sums[ABSOLUTE] += static_cast<u64>(magnitude(found[i]));
             sums[SIGNED] += static_cast<u64>(found[i]);
-            waiting |= static_cast<u32>(has_pushed[i] || magnitude(found[i]) > near) << i;
+            may_push |= goes_on[i] || magnitude(found[i]) > near;
         }
-        if (measures) waiting = 0;
-        // Each lane goes on to its next vertex that may push.
-        for (; __any_sync(FULL_WARP, waiting != 0); waiting &= waiting - 1) {
-            const i64 vertex = first + (__ffs(waiting) - 1) * all;
-            u32 parts = 0;
-            if (waiting) {
-                const i64 residual = residuals[vertex], before = masses[vertex];
-                // Read in vain where nothing was pushed, and nothing may be there yet.
-                const i64 last_one = last[vertex];
-                const u32 edges = degree[vertex];
-                const bool goes_on = pushed[vertex];
-                const double more_of_last = goes_on ? beyond * static_cast<double>(last_one) : 0.0;
-                const i64 own =
-                    __double2ll_rn((1 + beyond) * static_cast<double>(residual) + more_of_last);
-                const bool pushes = magnitude(own) > ending.least;
-                if (pushes != goes_on) pushed[vertex] = pushes;
-                if (pushes) {
-                    const i64 mass = before + own;
-                    masses[vertex] = mass;
-                    residuals[vertex] = residual - own;
-                    last[vertex] = own;
-                    more[vertex] =
-                        __double2ll_rn(share_of(mass, edges, alpha) - share_of(before, edges, alpha));
-                    sums[MASS] += static_cast<u64>(above(mass) - above(before));
-                    sums[BELOW] += static_cast<u64>(above(-mass) - above(-before));
-                    sums[PUSHED] += 1 + edges;
-                    parts = (edges + PART - 1) / PART;
-                }
-            }
-            if (!__any_sync(FULL_WARP, parts > 0)) continue;
-            u32 of_warp;
-            u64 position = warp_exclusive_sum(parts, of_warp);
-            u64 start = 0;
-            if (lane == 0) start = atomicAdd(items, u64(of_warp));
-            position += __shfl_sync(FULL_WARP, start, 0);
-            for (u32 part = 0; part < parts; ++part) {
-                queue[position + part] = static_cast<u64>(vertex) << 32 | part;
-            }
-        }
-    }
-    block_sums<u64, SELECT_THREADS>(sums);
-    if (threadIdx.x == 0) {
+        if (round.measures || !__any_sync(FULL_WARP, may_push)) continue;
+        u32 edges[OWN_VERTICES];
+        u32 parts = 0;
 #pragma unroll
-        for (u32 i = 0; i < SUMS; ++i) {
-            if (sums[i]) atomicAdd(&state->sums[i], sums[i]);
+        for (u32 i = 0; i < OWN_VERTICES; ++i) {
+            const i64 vertex = first + i * all;
+            edges[i] = 0;
+            if (!goes_on[i] && magnitude(found[i]) <= near) continue;
+            const double more_of_last =
+                goes_on[i] ? round.beyond * static_cast<double>(pushes.last[vertex]) : 0.0;
+            const i64 own = __double2ll_rn((1 + round.beyond) * static_cast<double>(found[i]) + more_of_last);
+            const bool is_pushed = magnitude(own) > pushes.least;
+            if (is_pushed != goes_on[i]) pushes.pushed[vertex] = is_pushed;
+            if (!is_pushed) continue;
+            const i64 before = pushes.masses[vertex], mass = before + own;
+            edges[i] = pushes.degree[vertex];
+            pushes.masses[vertex] = mass;
+            pushes.residuals[vertex] = found[i] - own;
+            pushes.last[vertex] = own;
+            found[i] = __double2ll_rn(share_of(mass, edges[i], pushes.alpha) -
+                                      share_of(before, edges[i], pushes.alpha));
+            sums[MASS] += static_cast<u64>(above(mass) - above(before));
+            sums[BELOW] += static_cast<u64>(above(-mass) - above(-before));
+            sums[PUSHED] += 1 + edges[i];
+            parts += (edges[i] + PART - 1) / PART;
+        }
+        if (!__any_sync(FULL_WARP, parts > 0)) continue;
+        u32 of_warp;
+        u64 position = warp_exclusive_sum(parts, of_warp);
+        u64 start = 0;
+        if (lane == 0) start = atomicAdd(&of_round[ITEMS], u64(of_warp));
+        position += __shfl_sync(FULL_WARP, start, 0);
+#pragma unroll
+        for (u32 i = 0; i < OWN_VERTICES; ++i) {
+            if (!edges[i]) continue;
+            const i64 begin = pushes.begin[first + i * all];
+            for (u32 from = 0; from < edges[i]; from += PART) {
+                pushes.queue[position++] = {begin + from * pushes.step, found[i], min(edges[i] - from, PART)};
+            }
         }
     }
-    if (is_last_block(ticket) && threadIdx.x == 0) end_selection(state, ending, vertices, entries, report);
+    block_sums<u64, ROUND_THREADS>(sums);
+    if (threadIdx.x != 0) return;
+#pragma unroll
+    for (u32 i = 0; i < THREAD_SUMS; ++i) {
+        if (sums[i]) atomicAdd(i < MASS_SUMS ? &state->masses[i] : &of_round[i], sums[i]);
+    }
 }
 
-// Push: add what has become of c to the residuals of out-neighbors.
-//
-// Launch      PUSH_THREADS threads; blocks share the queue
-// Reads       rows of out-neighbors, more, queue
-// Adds to     residuals
-// Cost        an atomic operation an entry
-extern "C" __global__ void __launch_bounds__(PUSH_THREADS) push_residuals(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ more,
-        const u64* __restrict__ queue, u64* __restrict__ residuals, const u64* words) {
-    const State* const state = reinterpret_cast<const State*>(words);
-    if (state->end != GOES_ON) return;
-    const u64 items = state->items[(state->selections - 1) % 2];
+// Push: add what has become of c to the residuals of out-neighbors. Teams share the queue.
+__device__ __forceinline__ void push_residuals(const Pushes& pushes, i64 items) {
     const u32 lane = threadIdx.x % TEAM;
-    const u64 teams = static_cast<u64>(threads_of_grid()) / TEAM;
-    for (u64 item = static_cast<u64>(thread_of_grid()) / TEAM; item < items; item += teams) {
-        const u32 vertex = static_cast<u32>(queue[item] >> 32), part = static_cast<u32>(queue[item]);
-        const u32 from = part * PART, end = min(degree[vertex], from + PART);
-        const u64 change = static_cast<u64>(more[vertex]);
-        const i64 row = begin[vertex];
-        for (u32 i = from + lane; i < end; i += TEAM) {
-            atomicAdd(&residuals[columns[row + i * step]], change);
+    const i64 teams = threads_of_grid() / TEAM;
+    for (i64 number = thread_of_grid() / TEAM; number < items; number += teams) {
+        const Item item = pushes.queue[number];
+        for (u32 first = lane; first < item.entries; first += TEAM * OWN_ENTRIES) {
+            u32 neighbors[OWN_ENTRIES];
+#pragma unroll
+            for (u32 i = 0; i < OWN_ENTRIES; ++i) {
+                const u32 entry = first + i * TEAM;
+                if (entry < item.entries) neighbors[i] = pushes.columns[item.begin + entry * pushes.step];
+            }
+#pragma unroll
+            for (u32 i = 0; i < OWN_ENTRIES; ++i) {
+                if (first + i * TEAM >= item.entries) continue;
+                atomicAdd(reinterpret_cast<u64*>(&pushes.residuals[neighbors[i]]), static_cast<u64>(item.change));
+            }
         }
     }
 }
 
-// Ranks of y, once residuals are small.
+// What comes after a selection whose sums are complete: the round after it, or the end.
+__device__ __forceinline__ PushRound round_after(const Pushes& pushes, PushRound round, const u64* sums) {
+    const State* const state = state_in(pushes.state);
+    const i64 pushed = static_cast<i64>(sums[PUSHED]);
+    const i64 off = static_cast<i64>(sums[ABSOLUTE]) + magnitude(static_cast<i64>(sums[SIGNED]));
+    const bool is_small = static_cast<double>(off) + 4.0 * static_cast<double>(state->masses[BELOW]) +
+                              pushes.rounding <=
+                          pushes.tolerance * static_cast<double>(state->masses[MASS]);
+    if (is_small && pushed == 0) {
+        round.end = IS_DONE;
+    } else if (!is_small && pushed == 0 && !round.measures) {
+        round.end = IS_TOO_MUCH;  // what is left lies all over the graph
+    } else if (pushed > pushes.most_pushed || round.work + pushed > pushes.most_work ||
+               round.number == MOST_SELECTIONS) {
+        round.end = IS_TOO_MUCH;
+    }
+    const double radius = pushes.most_radius * random_radius(pushes.vertices, pushes.entries);
+    round.beyond = pushed > 0 ? momentum(radius, round.beyond > 0 ? round.beyond : 1.0) : 0.0;
+    round.measures = is_small;
+    round.work += pushed;
+    round.rounds += pushed > 0;
+    round.number += 1;
+    return round;
+}
+
+// Push residuals, one round after the other, until they are small or it is too much; ranks of y, if they are.
 //
-// Launch      one thread a vertex
-// Writes      ranks  f64[n], ABSENT where the vertex is; nothing else is negative
-extern "C" __global__ void end_masses(const u8* __restrict__ present, const i64 count,
-                                      const i64* __restrict__ masses, const u64* words,
-                                      double* __restrict__ ranks) {
-    const State* const state = reinterpret_cast<const State*>(words);
-    const i64 vertex = thread_of_grid();
-    if (vertex >= count || state->end != IS_DONE) return;
-    const i64 own = masses[vertex];
-    const double mass = static_cast<double>(state->sums[MASS]);
-    ranks[vertex] = present[vertex] ? static_cast<double>(own > 0 ? own : 0) / mass : ABSENT;
+// Launch      ROUND_THREADS threads, blocks that are at work together
+// Reads       present, begin, degree, columns; residuals and masses of the kernels before
+// Writes      ranks  ABSENT where the vertex is; nothing else is negative
+//             report
+// Cost        a round reads 9 bytes a vertex, and has an atomic operation an entry that is pushed
+extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_rounds(const Pushes pushes) {
+    // Not in registers, of which the selection takes all.
+    __shared__ PushRound round;
+    State* const state = state_in(pushes.state);
+    if (threadIdx.x == 0) round = PushRound{};
+    __syncthreads();
+    while (true) {
+        u64* const sums = round.number % 2 ? state->odd : state->even;
+        select_residuals(pushes, round, sums);
+        meet_in_grid(&state->met);
+        if (threadIdx.x == 0) round = round_after(pushes, round, sums);
+        __syncthreads();
+        if (round.end != GOES_ON) break;
+        push_residuals(pushes, sums[ITEMS]);
+        // Those of the round before, which all blocks have read.
+        u64* const empty = round.number % 2 ? state->odd : state->even;
+        if (thread_of_grid() < SUMS) empty[thread_of_grid()] = 0;
+        meet_in_grid(&state->met);
+    }
+    u64* const sums = round.number % 2 ? state->even : state->odd;
+    if (thread_of_grid() == 0) {
+        Report* const report = reinterpret_cast<Report*>(pushes.report);
+        report->end = round.end;
+        report->rounds = round.rounds;
+        for (u32 i = 0; i < MASS_SUMS; ++i) report->masses[i] = state->masses[i];
+        report->absolute = sums[ABSOLUTE];
+        report->signed_sum = sums[SIGNED];
+    }
+    if (round.end != IS_DONE) return;
+    const double all = static_cast<double>(state->masses[MASS]);
+    for (i64 vertex = thread_of_grid(); vertex < pushes.count; vertex += threads_of_grid()) {
+        const double mass = static_cast<double>(above(pushes.masses[vertex]));
+        pushes.ranks[vertex] = pushes.present[vertex] ? mass / all : ABSENT;
+    }
 }

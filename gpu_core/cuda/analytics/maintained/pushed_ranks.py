@@ -9,7 +9,6 @@ The host engine keeps residuals from batch to batch instead
 (`host/analytics/maintained/maintained_pagerank.py`).
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -20,23 +19,23 @@ from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport, done_when_broken_off
-from ...device.stream_words import words_of_stream
 from ...memory.workspace import Workspace
 from ..centrality.pagerank import KeptRanks
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of
+from ..parts.compact_rows import bytes_of
 from ..parts.slices import THREADS as SLICE_THREADS
 from ..parts.slices import in_slices, in_slices_bytes
 
 _SOURCE: Final = "pushed_ranks.cu"
 
 _PULL_BLOCKS: Final = constant(_SOURCE, "PULL_BLOCKS")
-_PUSH_BLOCKS: Final = constant(_SOURCE, "PUSH_BLOCKS")
-_PUSH_THREADS: Final = constant(_SOURCE, "PUSH_THREADS")
-_SELECT_BLOCKS: Final = constant(_SOURCE, "SELECT_BLOCKS")
-_SELECT_THREADS: Final = constant(_SOURCE, "SELECT_THREADS")
+_BEGIN_BLOCKS: Final = constant(_SOURCE, "BEGIN_BLOCKS")
+_BEGIN_THREADS: Final = constant(_SOURCE, "BEGIN_THREADS")
+_ROUND_BLOCKS: Final = constant(_SOURCE, "ROUND_BLOCKS")
+_ROUND_THREADS: Final = constant(_SOURCE, "ROUND_THREADS")
 _PART: Final = constant(_SOURCE, "PART")
 _STATE: Final = structure(_SOURCE, "State")
 _REPORT: Final = structure(_SOURCE, "Report")
+_ITEM: Final = structure(_SOURCE, "Item")
 _IS_DONE: Final = constant(_SOURCE, "IS_DONE")
 
 #: ``y`` of all vertices together, about.
@@ -46,8 +45,6 @@ WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
 #: entries: an atomic operation takes as long as two or three entries of a step.
 _MOST_PUSHED: Final = 1 / 4
 _MOST_WORK: Final = 2
-#: Rounds between two looks.
-_ROUNDS: Final = 8
 
 
 def can_push(adjacencies: Adjacencies) -> bool:
@@ -86,24 +83,21 @@ def push(
         None where it would take too long.
     """
     device, out = workspace.device, adjacencies.out
-    count, entries, words = out.count, out.num_entries, words_of_stream(workspace.device)
+    count, entries = out.count, out.num_entries
     items = count + entries // _PART
-    selecting = _SELECT_BLOCKS * device.multiprocessors
-    pushing = _PUSH_BLOCKS * device.multiprocessors
     need = in_slices_bytes(device, adjacencies, in_place=True)
     need += bytes_of(
-        (4 * count + items, np.int64), (count, np.uint8), (words_of(_STATE), np.uint64)
+        (4 * count, np.int64), (items, _ITEM), (count, np.uint8), (words_of(_STATE), np.uint64)
     )
     with workspace.scratch(need) as scratch, done_when_broken_off(device):
         masses, residuals = scratch.reserve(8 * count), scratch.reserve(8 * count)
-        # Once they are pulled, the shares make room for what becomes of them.
-        shares, queue = scratch.reserve(8 * count), scratch.reserve(8 * items)
+        shares, queue = scratch.reserve(8 * count), scratch.reserve(_ITEM.itemsize * items)
         last, pushed = scratch.reserve(8 * count), scratch.reserve(count)
         state = scratch.reserve(8 * words_of(_STATE))
         device.fill_bytes(state, 8 * words_of(_STATE), 0)
         present, degree = address(out.present), address(out.degree)
         device.launch_packed(
-            _SOURCE, "begin_masses", pushing, _PUSH_THREADS,
+            _SOURCE, "begin_masses", _BEGIN_BLOCKS * device.multiprocessors, _BEGIN_THREADS,
             pack(
                 present, degree, count, address(earlier.ranks), int(earlier.ranks.size),
                 1.0 / out.num_vertices, alpha, masses, shares, residuals, state,
@@ -116,30 +110,21 @@ def push(
             rows.arguments + rows.chunk_sums + pack(rows.indices, masses, shares, residuals, state),
         )  # fmt: skip
         report = device.page_locked(words_of(_REPORT), np.uint64)
-        select = pack(
-            present, degree, count, out.num_vertices, entries, alpha, tolerance, rounding,
-            0.0 if adjacencies.directed else alpha, least, int(entries * _MOST_PUSHED),
-            entries * _MOST_WORK, masses, residuals, last, pushed, shares, queue, state,
-            report.ctypes.data, words.ticket,
-        )  # fmt: skip
-        walked = address(out.begin), degree, address(out.columns), out.step
-        spread = pack(*walked, shares, queue, residuals, state)
         ranks = device.empty(count, np.float64)
-        end = pack(present, count, masses, state, address(ranks))
-
-        def looks() -> Iterator[np.void]:
-            while True:
-                for _ in range(_ROUNDS):
-                    device.launch_packed(
-                        _SOURCE, "select_residuals", selecting, _SELECT_THREADS, select
-                    )
-                    device.launch_packed(_SOURCE, "push_residuals", pushing, _PUSH_THREADS, spread)
-                device.launch_packed(_SOURCE, "end_masses", blocks_for(count), THREADS, end)
-                yield PendingReport(device, report).wait().view(_REPORT)[0]
-
-        found = next(look for look in looks() if look["end"])
-        if found["end"] != _IS_DONE:
-            return None
-        mass, below, absolute, signed = found["sums"].view(np.int64)[:4].tolist()
+        device.launch_together(
+            _SOURCE, "push_rounds", _ROUND_BLOCKS, _ROUND_THREADS,
+            pack(
+                present, address(out.begin), degree, address(out.columns), out.step, count,
+                out.num_vertices, entries, alpha, 0.0 if adjacencies.directed else alpha,
+                tolerance, rounding, least, int(entries * _MOST_PUSHED), entries * _MOST_WORK,
+                masses, residuals, last, pushed, queue, address(ranks), state,
+                report.ctypes.data,
+            ),
+        )  # fmt: skip
+        found = PendingReport(device, report).wait().view(_REPORT)[0]
+    if found["end"] != _IS_DONE:
+        return None
+    mass, below = found["masses"].view(np.int64).tolist()
+    absolute, signed = (int(found[each].view(np.int64)) for each in ("absolute", "signed_sum"))
     kept = KeptRanks(device, ranks, None if ids is None else ids.copy())
     return kept, int(found["rounds"]), Totals(absolute, signed, mass, below)

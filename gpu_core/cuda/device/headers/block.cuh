@@ -1,5 +1,5 @@
 // block.cuh -- reductions and scans within a warp and a block; what blocks tell one another: which is the
-// last one, what others have published.
+// last one, what others have published, that all have come this far.
 //
 // Needs       every thread of the block calls; blockDim.x == SIZE, a multiple of 32, <= 1024;
 //             the block is one-dimensional. `warp_*` functions: all 32 lanes of the warp call.
@@ -170,6 +170,23 @@ __device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
 
 // The same of all blocks of the grid.
 __device__ __forceinline__ bool is_last_block(u32* ticket) { return is_last_of(ticket, gridDim.x); }
+
+// All blocks of the grid wait here, and see what the others have written before: of a launch whose blocks are
+// at work together (`device.Device.launch_together`). `met` is 0 before it, and counts those that have come.
+__device__ __forceinline__ void meet_in_grid(u64* met) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        // As in `is_last_of`, for all threads of the block.
+        __threadfence();
+        const u64 came = atomicAdd(met, u64(1));
+        const u64 all = (came / gridDim.x + 1) * gridDim.x;
+        const volatile u64* counted = met;
+        while (*counted < all) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
 
 // Numbers, `stride` apart, become the sums of those before; returns the sum of all. The whole block calls,
 // and each thread asks for OWN numbers at once.
