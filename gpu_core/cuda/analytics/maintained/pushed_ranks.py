@@ -18,7 +18,7 @@ from ....rows import Adjacencies
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address, pack
-from ...device.pending_read import PendingReport, done_when_broken_off
+from ...device.pending_read import done_when_broken_off
 from ...memory.workspace import Workspace
 from ..centrality.pagerank import KeptRanks
 from ..parts.compact_rows import bytes_of
@@ -121,7 +121,8 @@ def push(
                 report.ctypes.data,
             ),
         )  # fmt: skip
-        found = PendingReport(device, report).wait().view(_REPORT)[0]
+        device.synchronize()
+        found = report.view(_REPORT)[0]
     if found["end"] != _IS_DONE:
         return None
     mass, below = found["masses"].view(np.int64).tolist()
