@@ -113,8 +113,11 @@ def make_engine(name: str, kind: GraphKind, sizes: ArenaSizes, device: int | Non
     Parameters
     ----------
     device
-        Ordinal of the GPU, for the ``cuda`` engine; `None`: CuPy's current device.
+        Ordinal of the GPU, for the ``cuda`` engine; `None`: CuPy's current device. With ``auto`` it
+        asks for that GPU: where it cannot be had that is an error.
     """
+    if name == "auto" and device is not None:
+        name = "cuda"
     if resolve_engine(name) == "cuda":
         from .cuda.engine import CudaEngine
 

@@ -123,8 +123,9 @@ class DynamicGraph(ChangingGraph):
         It is no limit.
     device
         Ordinal of the GPU that holds the graph, among those that CUDA counts; by default CuPy's
-        current device. Nothing to the ``host`` engine. Several GPUs may hold a graph each; copies
-        stay on the GPU of their graph, and what is unpickled goes to the current one.
+        current device. Where that GPU cannot be had, also with ``engine="auto"``, that is an error;
+        nothing to ``engine="host"``. Several GPUs may hold a graph each; copies stay on the GPU of
+        their graph, and what is unpickled goes to the current one.
 
     Examples
     --------

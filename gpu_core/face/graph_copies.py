@@ -68,6 +68,9 @@ def with_given(kept: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
     if given.get("layout", kept["layout"]) != kept["layout"]:
         # The size of a page goes with the layout.
         kept = {**kept, "page_bytes": None}
+    if given.get("device") is not None:
+        # A GPU that is named is asked for, whatever the graph is on.
+        kept = {**kept, "engine": "auto"}
     return {**kept, **given}
 
 

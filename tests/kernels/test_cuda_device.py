@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide import ArenaFullError, EngineError
+from graphtide import ArenaFullError, DynamicGraph, EngineError
 from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.cuda.device.launches import begin_launch, empty_list, end_launch
 from graphtide.gpu_core.cuda.device.packed_arguments import packer
@@ -167,6 +167,20 @@ def test_a_device_that_is_not_there_is_named(with_cupy: Callable[[Any], None]) -
     with_cupy(pretended())
     with pytest.raises(EngineError, match="device=3 is not there: CUDA counts 1; use 0"):
         devices.open_device(3)
+
+
+def test_who_names_a_device_gets_it_or_is_told_why_not(with_cupy: Callable[[Any], None]) -> None:
+    with_cupy(pretended(getDeviceCount=lambda: 0))
+    graph = DynamicGraph()
+    assert graph.engine == DynamicGraph(engine="host", device=3).engine == "host"
+    calls = (lambda: DynamicGraph(device=3), lambda: graph.copy(device=3))
+    for call in calls:
+        with pytest.raises(EngineError, match=r"no GPU: .*without a device"):
+            call()
+    with_cupy(pretended())
+    for call in calls:
+        with pytest.raises(EngineError, match="device=3 is not there: CUDA counts 1; use 0"):
+            call()
 
 
 def test_the_current_device_is_the_default_and_stays_so(

@@ -534,5 +534,5 @@ def cupy_module() -> ModuleType:
     try:
         return importlib.import_module("cupy")
     except ImportError as error:
-        msg = f"engine='cuda' needs CuPy, which cannot be imported ({error}); run {INSTALL}"
+        msg = f"a graph on a GPU needs CuPy, which cannot be imported ({error}); run {INSTALL}"
         raise EngineError(msg) from error

@@ -32,7 +32,10 @@ def open_device(ordinal: int | None = None) -> Device:
     if ordinal not in _devices:
         count, why = _device_count(cupy_module())
         if count == 0:
-            msg = f"no GPU: {why}; use engine='host', or engine='auto' to take what is there"
+            msg = (
+                f"no GPU: {why}; use engine='host', or engine='auto' without a device, which takes "
+                f"what is there"
+            )
             raise EngineError(msg)
         if not 0 <= ordinal < count:
             known = "0" if count == 1 else f"0 to {count - 1}"
