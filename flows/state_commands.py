@@ -96,7 +96,8 @@ def export(
     It is that of the newest checkpoint, or with --at the one after an earlier batch.
     Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
     Between two checkpoints, the log after the earlier one is read again; results are those that a
-    run wrote, whole or as changes, and without --at the newest.
+    run wrote, whole or as changes, and without --at the newest. Folders of FILE that are not there
+    are made.
     """
     if edges is None and vertices is None and not results:
         msg = "nothing to write: give --edges FILE, --vertices FILE or --result NAME FILE"

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...gpu_core.errors import SettingsError, StateError
 from ...gpu_core.table import Table
+from ...io.file_systems import new_file_at
 from ..library import read_summary
 from ..plots import pyplot, whole_numbers
 from ..printing.text import line
@@ -57,10 +58,8 @@ def plot_summary(state: str, output: str, only: Sequence[str]) -> None:
     for axis in axes.flat[len(panels) :]:
         axis.remove()
     try:
-        figure.savefig(output)
-    except OSError as error:
-        msg = f"{output} cannot be written: {error.strerror}"
-        raise SettingsError(msg) from None
+        with new_file_at(output, SettingsError) as temporary:
+            figure.savefig(temporary, format=output.rpartition(".")[2])
     finally:
         plt.close(figure)
     click.echo(line("plot", output, wrap=False))

@@ -62,6 +62,23 @@ def test_no_command_writes_into_the_state_or_its_log(folder: Path, words: str, e
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("export state --edges FILE", "e.csv"),
+        ("report state --output FILE", "r.html"),
+        ("plot state --output FILE", "p.svg"),
+        ("diff state --from 0 --to 0 --output FILE", "d.parquet"),
+    ],
+)
+def test_folders_of_a_file_are_made_by_every_command(folder: Path, words: str, name: str) -> None:
+    if words.startswith("plot"):
+        pytest.importorskip("matplotlib", reason="an extra of its own")
+    done = graphtide_here(*command(words, f"new/er/{name}"), cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [each.name for each in (folder / "new" / "er").iterdir()] == [name]
+
+
 def test_a_replay_without_a_state_leaves_its_log_alone(folder: Path) -> None:
     done = graphtide_here("replay", "log", "--to", 0, "--edges", "log/1.csv", cwd=folder)
     fails(done, 2, IN_LOG)
