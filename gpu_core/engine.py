@@ -225,6 +225,11 @@ class Reader(Protocol):
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
         """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
 
+    def edge_property(
+        self, name: str, sources: UInt32s, targets: UInt32s
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+        """As `has_edges`, and a property of the record of each edge, 0 of no edge."""
+
     def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
         """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
 

@@ -14,7 +14,8 @@ import numpy as np
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import PathNotFoundError, VertexNotFoundError
 from ...gpu_core.printable import counted
-from ...gpu_core.records import record_named
+from ...gpu_core.records import TIME_PROPERTIES, record_named
+from ...gpu_core.times import shown, time_unit_named
 from ...io.state.results import Result, ResultFacts
 from ..library import OpenState, open_state
 from ..printing.activity import Activity
@@ -103,11 +104,19 @@ def _neighbors(opened: OpenState, question: Question) -> Answer:
 def _edge(opened: OpenState, question: Question) -> Answer:
     graph, (source, target) = opened.graph, question.vertices
     answer: Answer = {"src": source, "dst": target, "is_edge": graph.has_edge(source, target)}
-    if answer["is_edge"] and graph.weights is not None:
-        answer["weight"] = graph.edge_weights(source, target)
-    if answer["is_edge"] and graph.properties:
+    if not answer["is_edge"]:
+        return answer
+    for name, value in graph.edge_records(source, target).items():
+        is_time = isinstance(value, np.datetime64)
+        answer[name] = _time_text(value, graph.time_unit) if is_time else value
+    if graph.properties:
         answer["properties"] = graph.edge_values(source, target)
     return answer
+
+
+def _time_text(time: np.datetime64, unit: str | None) -> str:
+    """A time as exports write it."""
+    return shown(int(time.astype(np.int64)), time_unit_named(str(unit)))
 
 
 def _path(opened: OpenState, question: Question) -> Answer:
@@ -203,9 +212,14 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
 
 
 def _edge_lines(answer: Answer) -> Iterator[str]:
-    weight = f", weight {value_text(answer['weight'])}" if "weight" in answer else ""
-    weight += f", {_own_text(answer)}" if "properties" in answer else ""
-    there = f"is there{weight}" if answer["is_edge"] else "is not there"
+    kept = [
+        f"{name}{TIED}{value_text(answer[name])}"
+        for name in ("weight", "type", *TIME_PROPERTIES)
+        if name in answer
+    ]
+    if "properties" in answer:
+        kept.append(_own_text(answer))
+    there = ", ".join(["is there", *kept]) if answer["is_edge"] else "is not there"
     yield line("edge", f"{value_text(answer['src'])} → {value_text(answer['dst'])} {there}")
 
 

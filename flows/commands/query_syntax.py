@@ -22,7 +22,7 @@ QUESTIONS = {
     "neighbors": ("neighbors V", "out-neighbors (undirected: neighbors), with weights"),
     "predecessors": ("predecessors V", "in-neighbors, likewise"),
     "degree": ("degree V", "edges in and out"),
-    "edge": ("edge U V", "whether it is there, its weight, properties of your own"),
+    "edge": ("edge U V", "whether it is there, and what is kept of it"),
     "path": ("path U V", "a path with the fewest hops"),
     "top": ("top RESULT [K]", "the K vertices with the largest values  [10]"),
 }

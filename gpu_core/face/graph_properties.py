@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..errors import EdgeNotFoundError, SettingsError
-from ..names.user_ids import is_one, listed, nth
+from ..errors import SettingsError
+from ..names.user_ids import is_one, listed
 from ..properties.graph_values import GraphValues
 from ..table import Column, TableRows
 from .arguments import Id, Ids
-from .graph_queries import GraphQueries
+from .graph_queries import GraphQueries, check_edges
 
 
 class GraphProperties(GraphQueries):
@@ -56,11 +54,7 @@ class GraphProperties(GraphQueries):
         reader = self._reader
         with reader.lock:
             found = reader.has_edges(reader.indices_of(sources), reader.indices_of(targets))
-            if not found.all():
-                at = int(np.flatnonzero(~found)[0])
-                edge = f"({nth(listed(src), at)}, {nth(listed(dst), at)})"
-                msg = f"edge {edge} is not in the graph; check with has_edges()"
-                raise EdgeNotFoundError(msg)
+            check_edges(found, src, dst)
             values = self._all_values().of_edges(sources, targets)
         if is_one(src) and is_one(dst):
             return _first(values)

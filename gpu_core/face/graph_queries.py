@@ -14,12 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine import Reader
-from ..errors import BatchError, GraphtideError, SettingsError, VertexNotFoundError
+from ..errors import (
+    BatchError,
+    EdgeNotFoundError,
+    GraphtideError,
+    SettingsError,
+    VertexNotFoundError,
+)
 from ..image.fields import NONE
 from ..kind import GraphKind
 from ..names.user_ids import UserIds, is_one, listed, nth
 from ..printable import name_shown
-from ..table import VertexTable
+from ..records import TIME_PROPERTIES
+from ..table import TableRows, VertexTable
+from ..times import TimeUnit
 from .arguments import Id, Ids, one_of
 
 Int64s = npt.NDArray[np.int64]
@@ -35,6 +43,7 @@ class GraphQueries:
 
     _kind: GraphKind
     _ids: UserIds
+    _time_unit: TimeUnit | None
 
     @property
     def _reader(self) -> Reader:
@@ -184,6 +193,39 @@ class GraphQueries:
         answer = np.where(found, weights, np.asarray(np.nan, weights.dtype))
         return float(answer[0]) if is_one(src) and is_one(dst) else answer
 
+    def edge_records(self, src: Id | Ids, dst: Id | Ids) -> Any:
+        """What the records keep of edges: weight, type, first and last time.
+
+        Parameters
+        ----------
+        src, dst
+            An id each, which gives a dict; or k ids each, which gives a table with the columns
+            ``src``, ``dst`` and those that `edges` has of the records. Simple ones have none.
+
+        Raises
+        ------
+        EdgeNotFoundError
+            An edge is not in the graph.
+        """
+        sources, targets = self._pairs(listed(src), listed(dst))
+        reader = self._reader
+        values: dict[str, npt.NDArray[Any]] = {}
+        with reader.lock:
+            pairs = reader.indices_of(sources), reader.indices_of(targets)
+            check_edges(reader.has_edges(*pairs), src, dst)
+            for name in self._kind.record.properties:
+                _, values[name] = reader.edge_property(name, *pairs)
+        if self._time_unit is not None:
+            for name in TIME_PROPERTIES:
+                values[name] = values[name].view(self._time_unit.dtype)
+        if is_one(src) and is_one(dst):
+            return {
+                name: column[0] if column.dtype.kind == "M" else column[0].item()
+                for name, column in values.items()
+            }
+        ends = {"src": self._ids.shown(sources), "dst": self._ids.shown(targets)}
+        return TableRows({**ends, **values})
+
     # -- how ---------------------------------------------------------------------------------
 
     @contextmanager
@@ -292,6 +334,15 @@ class GraphQueries:
         _, weights = self._reader.edge_weights(*pairs)
         assert weights is not None
         return weights
+
+
+def check_edges(found: npt.NDArray[np.bool_], src: Id | Ids, dst: Id | Ids) -> None:
+    """Refuse pairs of ids of which one is no edge, as ``found`` says."""
+    if not found.all():
+        at = int(np.flatnonzero(~found)[0])
+        edge = f"({nth(listed(src), at)}, {nth(listed(dst), at)})"
+        msg = f"edge {edge} is not in the graph; check with has_edges()"
+        raise EdgeNotFoundError(msg)
 
 
 def _check_known(indices: UInt32s, values: Ids) -> None:

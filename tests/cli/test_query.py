@@ -110,6 +110,25 @@ def test_a_result_that_no_run_wrote_is_computed_and_said_so(folder: Path) -> Non
     assert "pagerank" in done.stdout
 
 
+def test_an_edge_has_its_times_as_exports_write_them(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    rows = "src,dst,type,ts\n1,2,5,2024-01-01T00:00:00+01:00\n1,2,6,2024-01-02T00:00:00+01:00\n"
+    (tmp_path / "log" / "1.csv").write_text(rows)
+    apply_log(tmp_path / "log", tmp_path / "state", 1, records="semantic")
+    done = graphtide_here("query", "state", "edge", 1, 2, cwd=tmp_path)
+    exported = graphtide_here("export", "state", "--edges", "edges.csv", cwd=tmp_path)
+    assert (done.stderr, exported.stderr) == ("", "")
+    [names, values] = (tmp_path / "edges.csv").read_text().split()
+    kept = list(zip(names.split(",")[2:], values.split(",")[2:], strict=True))
+    assert done.stdout.split() == ["edge", "1", "→", "2", "is", "there,", *(
+        word for name, value in kept for word in (name, f"{value}," if name != "last" else value)
+    )]  # fmt: skip
+    done = graphtide_here("query", "state", "edge 1 2", "--json", cwd=tmp_path)
+    answer = json.loads(done.stdout)
+    assert [answer[name] for name in ("weight", "type")] == [1.0, 6]
+    assert [answer[name] for name in ("first", "last")] == [value for _, value in kept[2:]]
+
+
 def test_people_read_lines_of_80_columns(folder: Path) -> None:
     (source, target), weight = next(iter(edges_after(LAST).items()))
     for question, words in (

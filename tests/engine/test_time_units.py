@@ -17,7 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphtide
-from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, UpdateLogError
+from graphtide import (
+    BatchError,
+    DynamicGraph,
+    EdgeNotFoundError,
+    SettingsError,
+    UpdateBatch,
+    UpdateLogError,
+)
 from graphtide.config.settings import load_settings
 from graphtide.flows.commands.export import export_graph
 from graphtide.gpu_core.times import TimeUnit, convert, time_unit_named
@@ -51,6 +58,23 @@ def test_timestamps_of_any_unit_are_the_same_moment_in_one_graph(first: str, the
     found = graph.edges().properties["last"]
     assert found.dtype == f"M8[{first}]"
     assert found[0] == found[1] == np.datetime64(NEW_YEAR)
+
+
+def test_the_record_of_one_edge_has_its_times_in_their_unit() -> None:
+    graph = semantic(directed=False)
+    graph.insert_edges([1], [2], weight=0.5, type=7, ts=times("us"))
+    graph.insert_edges([2], [1], weight=1.5, type=8, ts=times("us", "2024-02-01"))
+    assert graph.edge_records(2, 1) == {
+        "weight": 1.5,
+        "type": 8,
+        "first": np.datetime64(NEW_YEAR, "us"),
+        "last": np.datetime64("2024-02-01", "us"),
+    }
+    plain = semantic()
+    plain.insert_edges([1], [2], ts=[3])
+    assert plain.edge_records(1, 2) == {"weight": 1.0, "type": 0, "first": 3, "last": 3}
+    with pytest.raises(EdgeNotFoundError, match=r"edge \(2, 1\) is not in the graph"):
+        plain.edge_records(2, 1)
 
 
 def test_a_time_that_the_unit_cannot_hold_is_refused_and_changes_nothing() -> None:

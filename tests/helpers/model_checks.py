@@ -60,6 +60,12 @@ def check_same(graph: DynamicGraph, model: ModelGraph) -> None:
     pairs = list(itertools.product(asked, asked))
     known = graph.has_edges([src for src, _ in pairs], [dst for _, dst in pairs])
     assert known.tolist() == [model.key(*pair) in model.edges for pair in pairs]
+    edges = graph.edges()
+    records = graph.edge_records(edges.src[::-1], edges.dst[::-1])
+    assert list(records.columns) == list(edges.columns)
+    for name, column in edges.columns.items():
+        assert records[name].dtype == column.dtype
+        assert records[name].tolist() == column[::-1].tolist()
     csr = graph.to_csr()
     assert csr.vertices.tolist() == vertices
     assert np.diff(csr.indptr).tolist() == [len(outward[vertex]) for vertex in vertices]

@@ -248,20 +248,26 @@ class DeviceReader(DeviceGraph):
         self, sources: UInt32s, targets: UInt32s
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
         """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
+        if not self.record.has_weight:
+            return self.has_edges(sources, targets), None
+        return self.edge_property("weight", sources, targets)
+
+    def edge_property(
+        self, name: str, sources: UInt32s, targets: UInt32s
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+        """As `has_edges`, and a property of the record of each edge, 0 of no edge."""
         with self.lock:
             self.check_whole()
             to_device, to_host, xp = self.device.to_device, self.device.to_host, self.device.xp
             pairs = to_device(sources), to_device(targets)
-            if not self.record.has_weight:
-                return to_host(find_entries(self, *pairs) >= 0), None
-            words = self.record.words_of("weight")
-            weights = self.device.empty(sources.size * len(words), np.uint32)
+            words = self.record.words_of(name)
+            values = self.device.empty(sources.size * len(words), np.uint32)
             for i, word in enumerate(words):
                 positions = find_entries(self, *pairs, word=word)
                 found = positions >= 0
-                # Header words stand for the weights of what is not there.
-                weights[i :: len(words)] = self.image[xp.maximum(positions, 0)] * found
-            return to_host(found), to_host(weights.view(np.dtype(self.record.weights)))
+                # Header words stand for the values of what is not there.
+                values[i :: len(words)] = self.image[xp.maximum(positions, 0)] * found
+            return to_host(found), to_host(values.view(np.dtype(self.record.dtypes[name])))
 
     def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
         """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.

@@ -81,14 +81,20 @@ class HostGraph(ImageGraph[Arena]):
         """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
         if not self.record.has_weight:
             return self.has_edges(sources, targets), None
-        words = self.record.words_of("weight")
-        weights = np.empty(sources.size * len(words), np.uint32)
+        return self.edge_property("weight", sources, targets)
+
+    def edge_property(
+        self, name: str, sources: UInt32s, targets: UInt32s
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+        """As `has_edges`, and a property of the record of each edge, 0 of no edge."""
+        words = self.record.words_of(name)
+        values = np.empty(sources.size * len(words), np.uint32)
         for i, word in enumerate(words):
             positions = self._positions(sources, targets, word)
             found = positions >= 0
-            # Header words stand for the weights of what is not there.
-            weights[i :: len(words)] = self.image[np.maximum(positions, 0)] * found
-        return found, weights.view(np.dtype(self.record.weights))
+            # Header words stand for the values of what is not there.
+            values[i :: len(words)] = self.image[np.maximum(positions, 0)] * found
+        return found, values.view(self.record.dtypes[name])
 
     def _positions(self, sources: UInt32s, targets: UInt32s, word: int) -> Int64s:
         """Position in the image of a word of the entry of each pair; -1: there is no such entry."""
