@@ -21,7 +21,8 @@ _by_option = click.option(
 def status(state: str, as_json: bool, watch: bool) -> None:
     """Show what is applied, the graph's size, and memory.
 
-    STATE may be in use by a run.
+    STATE may be in use by a run. Ends with status 1 where something in it is damaged or missing,
+    which is named.
     """
     from .commands.status import show_status
 

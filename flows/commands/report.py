@@ -399,13 +399,13 @@ class Report:
         return _Section("Checkpoints", [text], tables=[table])
 
     def _damage(self) -> _Section:
-        texts = [] if self._status.notes else [
+        texts = [] if self._status.damage else [
             "None. The newest checkpoint, the reports of all batches and the results were compared "
             "with the checksums that they were written with."
         ]  # fmt: skip
         if unchecked := self._values["files_without_page_checksums"]:
             texts.append(f"{unchecked_text(len(unchecked))}.")
-        return _Section("Damage", texts, self._status.notes)
+        return _Section("Damage", [*texts, *self._status.notes], self._status.damage)
 
 
 def _more(count: int, noun: str) -> str:

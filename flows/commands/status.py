@@ -2,8 +2,8 @@
 
 Reads the state as it lies on the disk and takes no lock, so it can be asked at any time: while a
 run goes on, after one was killed, before the first checkpoint. *Applied* means what a run would go
-on from: the newest whole checkpoint. What is damaged or missing is a note, and all else
-nevertheless.
+on from: the newest whole checkpoint. What is damaged or missing is named, beside all else, and the
+command ends with an error; a file that a run has just replaced is none of it.
 """
 
 import json
@@ -75,10 +75,10 @@ _LISTED = 10
 
 
 def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
-    """Print the status of a state directory, for people or for programs.
+    """Print the status of a state directory; end with an error where it is damaged.
 
-    ``watch``: again and again, until Ctrl-C; on a terminal over what was there, and for programs an
-    object a line.
+    ``as_json``: for programs. ``watch``: again and again, until Ctrl-C; on a terminal over what was
+    there, and for programs an object a line.
     """
     is_screen = watch and not as_json and sys.stdout.isatty()
     while True:
@@ -89,10 +89,13 @@ def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
             text = "\n".join(status.lines())
         click.echo(_CLEAR + text if is_screen else text)
         if not watch:
-            return
+            break
         if not (as_json or is_screen):
             click.echo()
         time.sleep(_WATCH_SECONDS)
+    if status.damage:
+        msg = f"state {state} is not whole: see what is said of its damage"
+        raise StateError(msg)
 
 
 @dataclass
@@ -117,15 +120,17 @@ class Status:
         self.state = state
         self.settings = state.settings()
         self.plan = state.read_plan()
+        #: What is damaged or missing, and what else is to be known: a sentence each.
+        self.damage: list[str] = []
         self.notes: list[str] = []
-        self.checkpoint = newest_checkpoint(state, self.notes)
+        self.checkpoint = newest_checkpoint(state, self.damage)
         if self.checkpoint is not None:
             try:
                 self.checkpoint.check_plan(self.plan)
             except StateError as error:
-                self.notes.append(str(error))
+                self.damage.append(str(error))
         # A run may have got further meanwhile; what counts is the checkpoint.
-        reports = read_reports(state, notes=self.notes)
+        reports = read_reports(state, notes=self.damage)
         self.reports = [report for report in reports if report.batch_id < self.boundary]
         self.totals = totals(self.reports)
         self._look_for_missing_reports()
@@ -138,7 +143,7 @@ class Status:
         files = {} if newest is None else result_files(state, newest)
         #: Newest results that are whole, and the summary of each.
         self._results = {name: path for name, path in files.items() if path not in self._damaged}
-        self._summaries = result_summaries(list(self._results.values()), self.notes)
+        self._summaries = result_summaries(list(self._results.values()), self.damage)
         #: Batch -> bytes of its checkpoint, of those that are there; only the newest is read.
         self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
         self._holder = state.holder()
@@ -154,12 +159,12 @@ class Status:
         try:
             self._read = ReadRecord.of_state(state)
         except StateError as error:
-            self.notes.append(str(error))
+            self.damage.append(str(error))
 
     def _look_for_missing_reports(self) -> None:
         missing = sorted(set(range(self.boundary)) - {each.batch_id for each in self.reports})
         if missing:
-            self.notes.append(
+            self.damage.append(
                 f"{self.state.batches} lacks reports of {counted(len(missing), 'batch')}, from "
                 f"batch {missing[0]} to {missing[-1]}: what became of their rows is unknown; "
                 f"the graph has them all"
@@ -192,11 +197,11 @@ class Status:
         if missing:
             batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
             more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
-            self.notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
+            self.damage.append(f"{path} is missing{more}; {self._cure(batch_id)}")
         self._look_at_changes(batch_id for batch_id in changes if batch_id < self.boundary)
-        read_summary(self.state, self.notes)
+        read_summary(self.state, self.damage)
         for path in missing_summaries(self.state):
-            self.notes.append(f"{path} is missing; it is not needed to go on")
+            self.damage.append(f"{path} is missing; it is not needed to go on")
         left = CHECKED_BYTES
         alike: dict[str, list[_Alike]] = {}
         for batch_id in reversed(ids):
@@ -213,7 +218,7 @@ class Status:
                 if fault:
                     self._damaged.add(path)
                     cure = f"remove it, and {self._cure(batch_id)}"
-                    self.notes.append(f"{path} is damaged ({fault}); {cure}")
+                    self.damage.append(f"{path} is damaged ({fault}); {cure}")
                     continue
                 facts, groups = result_facts(path), alike.setdefault(path.stem, [])
                 if groups and facts.is_like(groups[-1].facts):
@@ -232,7 +237,7 @@ class Status:
             for path in changes_files(self.state, batch_id).values():
                 left -= path.stat().st_size
                 if left >= 0 and (fault := changes_fault(path)):
-                    self.notes.append(
+                    self.damage.append(
                         f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
                         f"{self._cure(batch_id)}"
                     )
@@ -289,6 +294,7 @@ class Status:
             "failed": {name: each.values() for name, each in self.failures.items()},
             "handover": self.checkpoint.manifest.get("handover") if self.checkpoint else None,
             "memory": memory_values(self.reports[-1]) if self.reports else None,
+            "damage": self.damage,
             "notes": self.notes,
         }
 
@@ -340,7 +346,8 @@ class Status:
             lines.append(line("", f"written {written(self.checkpoint)}"))
         if len(self.kept) > 1:
             lines.append(line("kept", kept_text(self.kept)))
-        lines += [line("note", note) for note in self.notes]
+        lines += [line("damage", each) for each in self.damage]
+        lines += [line("note", each) for each in self.notes]
         if left and not self._holder:
             log = values["log"]
             addresses = [log] if isinstance(log, str) else log

@@ -109,14 +109,22 @@ def amend_summary(
 
 
 def missing_summaries(state: StateDirectory) -> list[Path]:
-    """Files that were written and are not there, in the order of their batches."""
+    """Files that were written and are not there, in the order of their batches.
+
+    One that a run has just rewritten in another group, before it does so with the reports, is none.
+    """
     folder = summary_folder(state)
-    written = (
-        folder / path.name
-        for _, _, path in state.report_files()
+    written = [
+        (first, last, folder / path.name)
+        for first, last, path in state.report_files()
         if (read_facts(path) or {}).get("has_summary")
-    )
-    return [path for path in written if not path.exists()]
+    ]
+    there = _files(state)
+    return [
+        path
+        for first, last, path in written
+        if not any(begins <= first and last <= ends for begins, ends, _ in there)
+    ]
 
 
 def read_summary(state: StateDirectory, notes: list[str] | None = None) -> TableRows:

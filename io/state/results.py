@@ -287,23 +287,32 @@ def read_reports(
     notes
         Gets one sentence for each damaged file, which is skipped; None: `StateError`.
     """
-    reports: dict[int, BatchReport] = {}
-    for _, last, path in state.report_files():
-        if last < first:
-            continue
-        try:
-            rows = [_report(row) for row in read_table(path).to_pylist()]
-        except FileNotFoundError:
-            continue  # a run has just rewritten it, in another group
-        except (DamagedTableError, KeyError, TypeError) as error:
-            msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
-            if notes is None:
-                raise StateError(msg) from error
-            notes.append(msg)
-            continue
-        for report in rows:
-            if report.batch_id >= first:
-                reports[report.batch_id] = report
+    files, before = state.report_files(), None
+    while files != before:
+        reports: dict[int, BatchReport] = {}
+        damaged: list[str] = []
+        is_gone = False
+        for _, last, path in files:
+            if last < first:
+                continue
+            try:
+                rows = [_report(row) for row in read_table(path).to_pylist()]
+            except FileNotFoundError:
+                # A run has just rewritten it, in another group: look again.
+                is_gone = True
+                continue
+            except (DamagedTableError, KeyError, TypeError) as error:
+                msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
+                if notes is None:
+                    raise StateError(msg) from error
+                damaged.append(msg)
+                continue
+            for report in rows:
+                if report.batch_id >= first:
+                    reports[report.batch_id] = report
+        files, before = state.report_files() if is_gone else files, files
+    if notes is not None:
+        notes += damaged
     return [reports[batch_id] for batch_id in sorted(reports)]
 
 

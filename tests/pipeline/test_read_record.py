@@ -114,7 +114,7 @@ def test_the_status_names_files_without_checksums(
     assert any("1 file without checksums" in text for text in Status(state).lines())
     (damaged,) = state.path.glob(f"read/*-{BATCHES + EACH - 1:012d}.json")
     damaged.write_text("{}")
-    assert any(f"{damaged} is damaged" in note for note in Status(state).values()["notes"])
+    assert any(f"{damaged} is damaged" in note for note in Status(state).values()["damage"])
 
 
 def made(path: Path) -> StateDirectory:

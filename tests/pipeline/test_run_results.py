@@ -18,7 +18,7 @@ from graphtide.config.settings import load_settings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.io.checked_tables import read_table
-from graphtide.io.state import batch_summary
+from graphtide.io.state import batch_summary, results
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import FailedResult, read_reports, write_reports
 from graphtide.pipeline.ingest import run as run_pipeline
@@ -191,7 +191,7 @@ def test_a_result_that_fails_is_told_by_batch_and_all_else_is_kept(run, whole) -
     assert np.isnan(rows["pagerank_iterations"]).all()
     assert rows["triangles"].tolist() == graphtide.read_summary(whole).columns["triangles"].tolist()
     status = Status(StateDirectory(state))
-    assert (status.boundary, status.notes) == (BATCHES, [])
+    assert (status.boundary, status.damage, status.notes) == (BATCHES, [], [])
     failed = status.failures["pagerank"]
     assert (failed.batches, failed.newest.batch_id) == (BATCHES, BATCHES - 1)
     assert "did not converge" in failed.newest.reason
@@ -331,7 +331,30 @@ def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(run, foll
     # Where the log ends all columns are asked for.
     run(state.name, **settings)
     assert [*graphtide.open(state).results] == ["clustering", "pagerank"]
-    assert Status(StateDirectory(state)).notes == []
+    assert Status(StateDirectory(state)).damage == []
+
+
+def test_files_that_a_run_writes_in_another_group_meanwhile_are_not_missing(
+    changes, tmp_path, monkeypatch
+) -> None:
+    shutil.copytree(changes, tmp_path / "state")
+    state = StateDirectory(tmp_path / "state")
+    reports = read_reports(state)
+    assert len(state.report_files()) > 1
+    # The summary comes first.
+    found = {row["batch"]: {} for row in graphtide.read_summary(state.path).to_arrow().to_pylist()}
+    batch_summary.write_summary(state, reports, found, {})
+    assert Status(state).damage == []
+
+    def read_late(path: Path) -> pa.Table:
+        monkeypatch.undo()
+        write_reports(state, reports, has_summary=True)
+        return read_table(path)
+
+    monkeypatch.setattr(results, "read_table", read_late)
+    assert read_reports(state, notes=[]) == reports
+    assert len(state.report_files()) == 1
+    assert Status(state).damage == []
 
 
 def test_a_result_that_failed_and_came_as_changes_has_not_failed(changes, tmp_path) -> None:
@@ -395,10 +418,10 @@ def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     batch = int(damaged.parent.name.partition("=")[2])
     with pytest.raises(StateError, match=f"changes/batch={batch:012d}/clustering.* is damaged"):
         graphtide.read_results(state, "clustering", batch)
-    notes = " ".join(Status(StateDirectory(state)).values()["notes"])
+    notes = " ".join(Status(StateDirectory(state)).values()["damage"])
     assert f"{damaged} is damaged" in notes
     damaged.unlink()
-    notes = " ".join(Status(StateDirectory(state)).values()["notes"])
+    notes = " ".join(Status(StateDirectory(state)).values()["damage"])
     assert f"{damaged} is missing" in notes
     [summary, *others] = sorted((state / "results/summary").iterdir())
     summary.write_bytes(others[0].read_bytes())
@@ -407,6 +430,6 @@ def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     summary.write_bytes(b"nothing")
     with pytest.raises(StateError, match=r"summary/.* is damaged"):
         graphtide.read_summary(state)
-    assert f"{summary} is damaged" in " ".join(Status(StateDirectory(state)).values()["notes"])
+    assert f"{summary} is damaged" in " ".join(Status(StateDirectory(state)).values()["damage"])
     summary.unlink()
-    assert f"{summary} is missing" in " ".join(Status(StateDirectory(state)).values()["notes"])
+    assert f"{summary} is missing" in " ".join(Status(StateDirectory(state)).values()["damage"])
