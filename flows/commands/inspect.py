@@ -121,6 +121,10 @@ def _lines(
         yield line("note", unknown)
     yield from _column_lines(files)
     yield from _partition_lines(files)
+    wrong = [file.wrong_number for file in files if file.wrong_number is not None]
+    if wrong:
+        more = f" (and so in {counted(len(wrong) - 1, 'other file')})" if wrong[1:] else ""
+        yield line("note", f"{wrong[0]}{more}")
     operations: dict[str, int] = {}
     for file in files:
         for name, rows in file.operations.items():

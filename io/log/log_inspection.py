@@ -2,7 +2,8 @@
 
 Nothing is checked here: a log that a run would refuse is shown as well. The columns ``op`` and
 ``ts`` are read, a row group at a time; all else is in the footers of Parquet files. Text is read
-whole.
+whole, and columns of floats in its first rows: they may look like numbers, as ``0,5`` does, and be
+none in a log.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..tables.table_files import TableFile
+from ..text.text_form import SAMPLE_LINES
+from .file_errors import UnreadableRowsError
 from .log_files import LogFileReader, hidden_partitions
 from .log_paths import LogPath
 from .operations import Operations
@@ -51,6 +54,8 @@ class FileFacts:
     links: tuple[str, ...] = ()
     #: Columns in its path that are not taken, as it has columns of their names.
     hidden_partitions: tuple[str, ...] = ()
+    #: What is no number in the first rows of its columns of floats, as a run would say; None: none.
+    wrong_number: str | None = None
 
 
 def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
@@ -100,7 +105,20 @@ def _facts(path: LogPath, file: LogFileReader, op: str, ts: str, words: Operatio
         change=of_table.change if of_table else None,
         links=path.links,
         hidden_partitions=tuple(sorted(hidden_partitions(file))),
+        wrong_number=_wrong_number(file),
     )
+
+
+def _wrong_number(file: LogFileReader) -> str | None:
+    floats = [field.name for field in file.schema if pa.types.is_floating(field.type)]
+    once = [name for name in floats if file.schema.names.count(name) == 1]
+    if file.form != "csv" or not once:
+        return None
+    try:
+        file.read(once, 0, min(file.rows, SAMPLE_LINES))
+    except UnreadableRowsError as error:
+        return str(error)
+    return None
 
 
 def _groups(file: LogFileReader, names: list[str]) -> Iterator[pa.Table]:

@@ -139,6 +139,24 @@ def test_times_of_a_type_without_an_order_are_refused_and_not_unexpected(tmp_pat
         fails(done, 1, "column ts is of type")
 
 
+def test_decimal_commas_are_named_before_a_run_meets_them(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    for name in ("1.csv", "2.csv", "3.csv"):
+        weights = ("0.5", "2") if name == "1.csv" else ("2", "0,5")
+        rows = "".join(f"{at};{at + 1};{weight}\n" for at, weight in enumerate(weights))
+        (tmp_path / "log" / name).write_text(f"src;dst;weight\n{rows}")
+    done = graphtide_here("inspect", "log", cwd=tmp_path)
+    note = (
+        "log/2.csv, line 3: weight is '0,5', which is no number in a log; write a point, or use "
+        "graphtide import"
+    )
+    assert f"note {note} (and so in 1 other file) rows" in " ".join(done.stdout.split())
+    files = json.loads(graphtide_here("inspect", "log", "--json", cwd=tmp_path).stdout)["files"]
+    assert [each["wrong_number"] and each["wrong_number"][-6:] for each in files] == [
+        None, "import", "import"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("zone", "shown"),
     [("Europe/Berlin", "23:14:00+0100"), ("UTC", "22:14:00Z"), (None, "22:14:00")],
