@@ -10,9 +10,9 @@ file, as soon as it has its footer, which is written last. What cannot be used y
 while it grows, and then for `PATIENCE_SECONDS`: only then is it what it looks like, and its error
 that of the run. Text files have no footer: they are taken when they have not grown for
 `QUIET_SECONDS`. One that grows later was taken too early, which ends the run: of the newest text
-file each look asks how long it is. Files come in the order of the log, so those after one that is
-waited for wait, too. Files that are there when a run begins have been quiet if they were written
-that long ago (`opening.py`).
+files, those that were taken together, each look asks how long they are. Files come in the order of
+the log, so those after one that is waited for wait, too. Files that are there when a run begins
+have been quiet if they were written that long ago (`opening.py`).
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
@@ -23,7 +23,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.log_paths import LogPath, order_key
 from ..io.log.update_log import LogListing, UpdateLog
-from ..io.text.text_files import text_format
+from ..io.text.text_files import TextIndex, text_format
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
 LOOK_SECONDS, _LOOKS = 0.05, 10
@@ -126,7 +126,8 @@ class LogWatch:
         self._found = found
         self._failed = failed
         self._waited: dict[str, _Waited] = {}
-        self._newest_text: str | None = max(log.indexes, key=order_key, default=None)
+        #: Text files that are watched for growth: the newest one, or those of the newest look.
+        self._newest_texts: Collection[str] = sorted(log.indexes, key=order_key)[-1:]
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="graphtide-follow", daemon=True)
 
@@ -169,6 +170,7 @@ class LogWatch:
         self._refuse_growth()
         new = [path for path in self._log.paths(self._names) if path.name not in self._names]
         whole: LogListing | None = None
+        indexes: dict[str, TextIndex] = {}
         for number, path in enumerate(new):
             try:
                 one = self._listing_of(path)
@@ -183,21 +185,22 @@ class LogWatch:
                     self._seen(behind)
                 break
             self._names.add(path.name)
-            if one.indexes:
-                self._newest_text = path.name
             whole = one if whole is None else whole.joined(one)
+            if one.indexes:
+                indexes |= one.indexes
+                self._newest_texts = indexes.keys()
             self._log = replace(
                 self._log,
                 time_unit=whole.time_unit,
                 planned=frozenset(self._names),
-                indexes=one.indexes or self._log.indexes,
+                indexes=indexes or self._log.indexes,
             )
         return whole
 
     def _refuse_growth(self) -> None:
-        """Refuse the newest text file if it is longer than it was when it was taken."""
-        if self._newest_text is not None:
-            self._log.check_size(self._newest_text)
+        """Refuse the newest text files if one is longer than it was when it was taken."""
+        for name in self._newest_texts:
+            self._log.check_size(name)
 
     def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""

@@ -156,6 +156,23 @@ def test_a_text_file_that_grows_after_it_was_taken_is_no_longer_followed(
         looking.look()
 
 
+@pytest.mark.parametrize("grows", ["1.csv", "2.csv", "3.csv"])
+def test_each_text_file_of_the_newest_look_is_watched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, grows: str
+) -> None:
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 0.0)
+    looking = watch(folder)
+    for number in (1, 2, 3):
+        (folder / f"{number}.csv").write_text("op,src,dst\n1,1,2\n")
+    assert names(looking.look()) == ["1.csv", "2.csv", "3.csv"]
+    write(folder / "4.parquet")
+    assert names(looking.look()) == ["4.parquet"]
+    with (folder / grows).open("a") as file:
+        file.write("1,2,3\n")
+    with pytest.raises(UpdateLogError, match=rf"{grows} has 23 bytes, but had 17 when it was"):
+        looking.look()
+
+
 def test_a_file_that_a_look_missed_is_not_passed_over_for_those_behind_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
