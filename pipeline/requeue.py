@@ -303,7 +303,11 @@ def _of_texts(
 def _name_after(last: str, ending: str) -> str:
     """A name that sorts after the last file of a log, and before the one that will follow it."""
     stem = _ENDINGS.sub("", last)
-    for candidate in (stem.partition(_MARK)[0] + ending, stem + ending, f"{last}{ending}"):
+    base = stem.partition(_MARK)[0]
+    # After export.csv may come export1.csv, export-2.csv or export (3).csv, but no export0.csv.
+    unnumbered = base if re.search("[0-9]$", base) else f"{base}0"
+    candidates = (unnumbered + ending, base + ending, stem + ending, f"{last}{ending}")
+    for candidate in candidates:
         if natural_key(candidate) > natural_key(last):
             return candidate
     msg = f"no name of a new file would sort after {last}, the last one of the log; rename that"

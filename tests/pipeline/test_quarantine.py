@@ -383,6 +383,24 @@ def test_rows_of_a_mapped_log_come_back_under_its_names(places: tuple[Path, Path
     assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 3
 
 
+@pytest.mark.parametrize("later", ["export1.csv", "export-2.csv", "export (3).csv"])
+def test_rows_of_a_file_without_a_number_come_before_the_next_one(
+    places: tuple[Path, Path], later: str
+) -> None:
+    log, state = places
+    log.mkdir()
+    (log / "export.csv").write_text("src,dst\n1,4\n,5\n3,6\n")
+    apply_log(log, state, 1, bad_rows="quarantine")
+    mended(state, 0, lambda rows: rows.assign(src=2))
+    (found,) = requeue(StateDirectory(state))
+    assert (found.fault, found.is_in_log) == ("", True)
+    # By the next run, and by the one after it.
+    apply_log(log, state, 1, bad_rows="quarantine")
+    (log / later).write_text("src,dst\n7,8\n")
+    apply_log(log, state, 1, bad_rows="quarantine")
+    assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 4
+
+
 def test_a_run_on_a_cluster_leaves_out_the_same(
     places: tuple[Path, Path], run_settings: Callable[..., RunSettings], tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ from graphtide.io.log.log_order import natural_key, unordered_note
         ["a.csv", "a.csv.bz2", "a1.csv", "a1b.csv", "a.1.csv", "a.c9.csv", "a.c10.csv", "b.csv"],
         # What graphtide requeue adds stands before the file that comes next.
         ["a.v9.csv", "a.v9_requeued-batch-0-a273523c.parquet", "a.v10.csv"],
+        ["export.csv", "export0_requeued-batch-7-a273523c.parquet", "export1.csv", "export-2.csv"],
         ["2026-11-28.snappy.parquet", "2026-11-28-10.snappy.parquet", "2026-11-29.parquet"],
         # As Polars numbers the files of `sink_parquet`.
         [f"{number:08x}.parquet" for number in (0, 9, 10, 16, 153, 154, 160)],
