@@ -55,6 +55,8 @@ class Proof:
     difference: str = ""
     #: Sentences on what could not be compared.
     unproven: list[str] = field(default_factory=list)
+    #: Sentences on what is not part of what is proven.
+    notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -112,6 +114,13 @@ class _Verification:
         self._boundary = newest.boundary
         self._reports = {each.batch_id: each for each in read_reports(state, notes=unproven)}
         self._proof = Proof(self._boundary, graph.engine, graph.layout, unproven=unproven)
+        beyond = [each for each in self._reports if each >= self._boundary]
+        if beyond:
+            # Of a run that was killed or goes on, or of a checkpoint that somebody has removed.
+            self._proof.notes.append(
+                f"no whole checkpoint has {_batches(self._boundary, max(beyond))}, of which there "
+                f"are reports: that is not compared, and the next run applies it again"
+            )
         missing = [each for each in range(self._boundary) if each not in self._reports]
         if missing:
             unproven.append(

@@ -51,6 +51,8 @@ def _lines(state: str, proof: Proof) -> Iterator[str]:
     yield line("reports", f"{counted(proof.reports, 'batch')} as reported")
     ids = ", ".join(map(str, proof.checkpoints)) or "none"
     yield line("hashes", f"the same at the checkpoints of batches: {ids}")
+    for text in proof.notes:
+        yield line("note", text)
     for text in proof.unproven:
         yield line("unproven", text)
     if proof.first_difference is not None:

@@ -75,6 +75,18 @@ def test_a_state_is_proven_on_another_layout(tmp_path: Path, kind: dict[str, Any
     assert contents(tmp_path) == before
 
 
+def test_batches_that_no_checkpoint_has_are_named(folder: Path) -> None:
+    """As where the newest one was removed by hand."""
+    assert proof_of(folder)[1]["notes"] == []
+    shutil.rmtree(folder / "state/checkpoints/batch=000000000008")
+    status, proof, _ = proof_of(folder)
+    assert (status, proof["batches"], proof["checkpoints"]) == (0, 6, [2, 5])
+    [note] = proof["notes"]
+    assert note.startswith("no whole checkpoint has batches 6 to 8, of which there are reports")
+    done = graphtide_here("verify", "state", cwd=folder)
+    assert "note no whole checkpoint has batches 6 to 8" in " ".join(done.stdout.split())
+
+
 def test_the_first_report_that_differs_is_named(tmp_path: Path) -> None:
     def lose_an_edge(batch: int, graph: DynamicGraph) -> None:
         if batch == 3:
