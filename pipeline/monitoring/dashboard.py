@@ -15,8 +15,12 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+import dask
 from distributed import Scheduler
+from distributed.utils import format_dashboard_link
 from tornado import web
+
+from ...gpu_core.errors import SettingsError
 
 #: Where the page of runs is, below the dashboard's address; ``/graph`` is Dask's.
 PATH: Final = "/graphtide"
@@ -42,6 +46,30 @@ def dashboard_options(host: str, *, is_wanted: bool) -> dict[str, Any]:
 def has_dashboard() -> bool:
     """Whether what draws it is installed."""
     return importlib.util.find_spec("bokeh") is not None
+
+
+def check_link() -> None:
+    """Refuse a form of the dashboard's address, of Dask's configuration, that Dask cannot fill in.
+
+    Raises
+    ------
+    SettingsError
+        It names what is not there, or is no such form.
+    """
+    try:
+        format_dashboard_link("127.0.0.1", _USUAL_PORT)
+    except KeyError as error:
+        why = f"there is no variable {error.args[0]} in the environment"
+    except (IndexError, ValueError, AttributeError, TypeError) as error:
+        why = str(error)
+    else:
+        return
+    form = dask.config.get("distributed.dashboard.link")
+    msg = (
+        f"Dask's setting distributed.dashboard.link, {form!r}, cannot be filled in ({why}); write "
+        f"scheme, host, port, and variables that are set, in braces"
+    )
+    raise SettingsError(msg)
 
 
 def page_link(dashboard: str) -> str:

@@ -20,8 +20,9 @@ from distributed import Client
 
 from ...config.settings import RunSettings
 from ...gpu_core.errors import ClusterError
+from ..monitoring.dashboard import check_link
 from .in_thread import Made, in_thread
-from .local_cluster import dashboard_link, local_cluster
+from .local_cluster import dashboard_link, is_dashboard_shown, local_cluster
 from .own_cluster import OwnCluster
 from .roles import Roles, choose_roles
 from .scheduler_probe import CONNECT_SECONDS, check_scheduler
@@ -244,6 +245,8 @@ class Cluster:
 @contextmanager
 def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
     """Connect to the scheduler of the settings, or start a cluster on this machine."""
+    if settings.scheduler is not None or is_dashboard_shown(settings):
+        check_link()
     timeout_seconds = settings.start_timeout_seconds
     use_steady_clock()
     with ExitStack() as stack:

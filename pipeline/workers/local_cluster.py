@@ -91,10 +91,11 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[OwnCluster, Watch]]:
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
     """Address of the dashboard, where it is on."""
-    return page_link(cluster.dashboard_link) if _is_shown(settings) else None
+    return page_link(cluster.dashboard_link) if is_dashboard_shown(settings) else None
 
 
-def _is_shown(settings: RunSettings) -> bool:
+def is_dashboard_shown(settings: RunSettings) -> bool:
+    """Whether a cluster on this machine has the dashboard."""
     return settings.dashboard and has_dashboard()
 
 
@@ -107,7 +108,7 @@ def _start(settings: RunSettings) -> OwnCluster:
         "options": {
             "host": _LOOPBACK,
             "port": 0,
-            **dashboard_options(_LOOPBACK, is_wanted=_is_shown(settings)),
+            **dashboard_options(_LOOPBACK, is_wanted=is_dashboard_shown(settings)),
         },
     }
     with _as_workers_start(settings), warnings.catch_warnings():
@@ -116,7 +117,7 @@ def _start(settings: RunSettings) -> OwnCluster:
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
         cluster = _tried_twice(lambda: OwnCluster(workers=workers, scheduler=scheduler))
-    if _is_shown(settings):
+    if is_dashboard_shown(settings):
         serve_when_asked(cluster.scheduler)
     return cluster
 

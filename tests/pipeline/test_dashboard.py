@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import dask
 import pytest
 from distributed import LocalCluster
 
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.errors import GraphtideError
+from graphtide.gpu_core.errors import GraphtideError, SettingsError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring import run_feed
 from graphtide.pipeline.monitoring.progress import WAITING_FOR_A_LOG, Progress
@@ -214,6 +215,21 @@ def test_a_cluster_of_the_run_itself_has_the_page_too(log: Path, tmp_path: Path)
     run(str(log), str(tmp_path / "state"), wanted, look)
     assert shown
     assert shown[0].endswith("/graphtide")
+
+
+@pytest.mark.parametrize("form", ["{scheme}://{host}/{nope}/{port}", "{port", "{}", 5])
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_a_link_that_cannot_be_filled_in_is_refused_before_a_cluster_starts(
+    settings: RunSettings, form: object, *, is_foreign: bool
+) -> None:
+    """Dask fills it in from variables of the environment, which cron has not."""
+    wanted = settings if is_foreign else load_settings({"workers": 1})
+    with dask.config.set({"distributed.dashboard.link": form}):
+        with pytest.raises(SettingsError, match=r"dashboard\.link, .*, cannot be filled in"):
+            open_cluster(wanted).__enter__()
+        if form == "{scheme}://{host}/{nope}/{port}":
+            with pytest.raises(SettingsError, match="no variable nope in the environment"):
+                open_cluster(wanted).__enter__()
 
 
 def test_a_scheduler_without_a_dashboard_logs_no_error(
