@@ -39,7 +39,8 @@ class Table:
     #: What stands after times that are shown: they are UTC; empty: they have no zone.
     _time_mark: str = ""
 
-    #: Column that `top` goes by where none is named.
+    #: Column that `top` goes by where none is named; None: the last one. Empty: there is none, as
+    #: all are of vertices, which are not more or less.
     _ranked_by: str | None = None
 
     def __len__(self) -> int:
@@ -67,18 +68,27 @@ class Table:
     def top(self, k: int = 10, by: str | None = None) -> TableRows:
         """Return the ``k`` rows with the largest values, largest first; equal ones in row order.
 
+        What is no finite number comes last: a vertex that no path leads to is at an infinite
+        distance, and not the farthest.
+
         Parameters
         ----------
         k
             Rows, at most.
         by
             Column to go by; by default the one that the table is about, such as ``pagerank``.
+            Components and communities are called by vertices, and have none.
         """
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
             msg = f"k={k!r} is not a whole number, 0 or more"
             raise SettingsError(msg)
         columns = dict(self.columns)
-        name = self._ranked_by or list(columns)[-1] if by is None else by
+        name = self._ranked_by if by is None else by
+        if name is None:
+            name = list(columns)[-1]
+        if not name:
+            msg = f"{', '.join(columns)} are vertices, which are not more or less; give by="
+            raise SettingsError(msg)
         if name not in columns:
             msg = f"by={name!r} is no column; there are {', '.join(columns)}"
             raise SettingsError(msg)
@@ -208,11 +218,11 @@ class TableRows(Table):
 
 
 def largest(values: Column, k: int) -> npt.NDArray[np.int64]:
-    """int64: positions of the ``k`` largest values, equal ones in their order, NaN last."""
-    if values.dtype.kind == "f" and (is_none := np.isnan(values)).any():
-        numbers = np.flatnonzero(~is_none)
+    """int64: positions of the ``k`` largest values, equal ones in order; not finite ones last."""
+    if values.dtype.kind == "f" and not (is_finite := np.isfinite(values)).all():
+        numbers = np.flatnonzero(is_finite)
         found = numbers[largest(values[numbers], k)]
-        return np.concatenate([found, np.flatnonzero(is_none)])[:k]
+        return np.concatenate([found, np.flatnonzero(~is_finite)])[:k]
     among = _likely_largest(values, k)
     # From the back, so that equal values come in their order once it is turned round.
     order = np.argsort(values[among][::-1], kind="stable")[::-1]

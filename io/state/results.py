@@ -131,7 +131,7 @@ class Result(Table):
         #: As in `ResultFacts`.
         self.kind, self.parameters, self.source = facts.kind, facts.parameters, facts.source
         self.figures = facts.figures
-        self._ranked_by = self.kind if self.kind in columns else next(reversed(self.measures), None)
+        self._ranked_by = self.kind if self.kind in columns else next(reversed(self.measures), "")
 
     @property
     def measures(self) -> list[str]:

@@ -83,6 +83,19 @@ def test_top_takes_equal_values_in_row_order():
 
 
 @host_only
+def test_top_ranks_neither_infinite_values_nor_vertices():
+    graph = DynamicGraph(records="weighted", directed=False)
+    graph.insert_edges([1, 2, 4], [2, 3, 5], weight=[1.0, 2.0, 1.0])
+    assert [tuple(row) for row in graph.sssp(1).top(4)] == [(3, 3), (2, 1), (1, 0), (4, np.inf)]
+    values = np.array([np.nan, -np.inf, 2.0, np.inf, 3.0])
+    assert graphtide.gpu_core.table.TableRows({"x": values}).top(3)["x"][:2].tolist() == [3, 2]
+    for found in (graph.weakly_connected_components(), graph.label_propagation()):
+        with pytest.raises(SettingsError, match="are vertices, which are not more or less"):
+            found.top(1)
+        assert found.top(1, by=list(found.columns)[-1])["vertex"].tolist() == [4]
+
+
+@host_only
 def test_a_table_is_printed_at_both_ends():
     graph = DynamicGraph.from_edges(np.arange(1000), np.arange(1000) + 1)
     lines = str(graph.bfs(0)).splitlines()

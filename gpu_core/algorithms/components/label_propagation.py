@@ -57,7 +57,7 @@ class CommunitiesResult(GroupsResult):
     """
 
     _analytic = _NAME
-    _ranked_by = "community"
+    _ranked_by = ""
 
     def __init__(self, columns: Values, iterations: int) -> None:
         super().__init__(columns)

@@ -67,7 +67,7 @@ class ComponentsResult(GroupsResult):
         Name of the analytic that found them.
     """
 
-    _ranked_by = "component"
+    _ranked_by = ""
 
     def __init__(self, columns: Values, analytic: str) -> None:
         super().__init__(columns)
