@@ -1,8 +1,9 @@
 """Bytes that a graph will need in its arena, estimated beforehand. Arithmetic only.
 
-Two figures: what it cannot exceed, and what it likely comes to. They count what
-`MemoryReport.graph_bytes` counts: header, vertex table, tables and adjacencies. The trees of free
-runs, free pages and scratch come on top; `usable_bytes` leaves room for them.
+Two figures: what it cannot exceed, and what it likely comes to. They count header, vertex table,
+tables and adjacencies: what `MemoryReport.graph_bytes` counts, but for the trees of free runs,
+which grow with the arena and not with the graph (2 MB of 256). These, free pages and scratch come
+on top; `usable_bytes` leaves room for them.
 
 With dense ids *vertices* are all ids up to the largest one, for each has a record.
 
