@@ -121,7 +121,9 @@ def pairs_of_frame(frame: Any) -> tuple[Any, Any]:
 
 
 def _ids(column: pa.ChunkedArray) -> Any:
-    """Numbers as an array, names as a list."""
+    """Numbers as an array, names, and numbers beyond int64, as a list."""
+    if pa.types.is_decimal(column.type):
+        return [each if each is None else int(each) for each in column.to_pylist()]
     return column.to_numpy() if pa.types.is_integer(column.type) else column.to_pylist()
 
 

@@ -34,6 +34,7 @@ from .name_columns import name_column
 from .operations import USUAL, Operations
 from .own_columns import own_columns
 from .schema import OP_BYTES, cure_of_ids, is_id, time_unit_of
+from .whole_decimals import integers_of
 
 Batch = TypeVar("Batch")
 Flags = npt.NDArray[np.bool_]
@@ -190,6 +191,9 @@ class _Columns:
         if are_names(kind):
             names = name_column(column, form, name, self.row)
             return names, names.valid
+        if pa.types.is_decimal(column.type):
+            wanted = pa.uint64() if form == "uint64" else pa.int64()
+            column = integers_of(column, wanted, name, self.row)
         return _values(column), _valid(column)
 
     def property(

@@ -21,7 +21,7 @@ def with_bounds(table: pa.Table, columns: ColumnBounds) -> pa.Table:
     """Attach the bounds of ``src`` and ``dst``; no other metadata of the schema stays."""
     numbers = [number for bounds in columns if bounds is not None for number in bounds]
     # What lies beyond int64 is no id, and may stand on rows about vertices.
-    if len(numbers) < 4 or max(numbers) >= 1 << 63:
+    if len(numbers) < 4 or max(numbers) >= 1 << 63 or min(numbers) < -(1 << 63):
         return table.replace_schema_metadata(None)
     return table.replace_schema_metadata({_KEY: json.dumps(numbers).encode()})
 

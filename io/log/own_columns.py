@@ -15,6 +15,8 @@ import pyarrow as pa
 from ...gpu_core.batch.bad_rows import BadRowsError
 from ...gpu_core.errors import BatchError
 from ...gpu_core.kind import RowMeaning
+from .schema import floats_of_decimals
+from .whole_decimals import integers_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -66,8 +68,21 @@ def own_columns(
         if stray.any():
             raise BadRowsError(stray, row_name, _stray_text(name, of_edges=name in of_edges))
         kinds = {kinds[name] for kinds in (of_edges, of_vertices) if name in kinds}
+        if pa.types.is_decimal(column.type):
+            column = _of_decimals(name, column, kinds, row_name, ~elsewhere & inserts)
+            valid = np.asarray(column.is_valid())
         values[name] = _with_missing(name, column, valid, kinds)
     return values
+
+
+def _of_decimals(
+    name: str, column: pa.Array, kinds: set[str], row_name: Callable[[int], str], counts: Flags
+) -> pa.Array:
+    """Whole decimals as integers, where that is what the property is; else as floats."""
+    if any(kind.startswith("float") for kind in kinds):
+        return floats_of_decimals(column)
+    wanted = pa.uint64() if kinds == {"uint64"} else pa.int64()
+    return integers_of(column, wanted, name, row_name, counts)
 
 
 def _stray_text(name: str, *, of_edges: bool) -> Callable[[int], str]:

@@ -15,7 +15,9 @@ of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are see
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +52,9 @@ _NO_DECIMALS = frozenset(("op", "type", "ts"))
 
 #: Digits of a whole number that int64 holds, whichever they are.
 _INT64_DIGITS = 18
+
+#: Columns of whole numbers.
+_IDS = frozenset(("src", "dst"))
 
 #: Arrow type of ops that are bytes.
 OP_BYTES = pa.binary(1)
@@ -346,9 +351,8 @@ def is_id(kind: pa.DataType, form: str) -> bool:
 
 
 def is_whole_decimal(kind: pa.DataType) -> bool:
-    """Whether all decimals of a type are whole numbers that int64 holds."""
-    is_decimal = bool(pa.types.is_decimal(kind))
-    return is_decimal and kind.scale == 0 and kind.precision <= _INT64_DIGITS
+    """Whether all decimals of a type are whole numbers; int64 need not hold them."""
+    return bool(pa.types.is_decimal(kind)) and kind.scale == 0
 
 
 def cure_of_ids(kind: pa.DataType, form: str) -> str:
@@ -366,7 +370,7 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
             "are nulls)"
         )
     if pa.types.is_decimal(plain):
-        return f"write ids as int64, or as whole decimals of up to {_INT64_DIGITS} digits"
+        return "write ids as int64, or as decimals without a fraction"
     if is_bytes(kind):
         return "write names as strings: bytes may be no text (ids='uuid' takes UUIDs of 16 bytes)"
     return "write ids as int64, or as strings for ids='string'"
@@ -389,19 +393,35 @@ def of_read_types(table: pa.Table) -> pa.Table:
 
     Dates of the column ``ts`` become the times at which those days begin, decimals the numbers that
     text of them would be: whole ones of up to 18 digits int64, others the nearest float64. As
-    operations, types and times they are refused as they are.
+    operations, types and times they are refused as they are. Whole ones of more digits stay what
+    they are where their values may be integers (``whole_decimals.py``): as properties of the user's
+    own, and as ids, if not all of them fit int64.
     """
     for column, field in enumerate(table.schema):
         if field.name == "ts" and pa.types.is_date(field.type):
             changed = table[column].cast(_STAMPS_OF_DATES)
         elif pa.types.is_decimal(field.type) and field.name not in _NO_DECIMALS:
-            kind = pa.int64() if is_whole_decimal(field.type) else pa.float64()
-            # By text: Arrow's own cast to float64 is off by the last bit for one in eight.
-            changed = table[column].cast(pa.string()).cast(kind)
+            changed = _number_of_decimals(field.name, table[column])
         else:
             continue
         table = table.set_column(column, field.name, changed)
     return table
+
+
+def _number_of_decimals(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if is_whole_decimal(column.type):
+        if name in _IDS or column.type.precision <= _INT64_DIGITS:
+            with suppress(pa.ArrowInvalid):
+                return column.cast(pa.int64())
+        if name != "weight":
+            return column
+    return floats_of_decimals(column)
+
+
+def floats_of_decimals(column: Any) -> Any:
+    """The nearest float64 of each decimal."""
+    # By text: Arrow's own cast to float64 is off by the last bit for one in eight.
+    return column.cast(pa.string()).cast(pa.float64())
 
 
 def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:

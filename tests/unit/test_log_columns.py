@@ -15,6 +15,9 @@ from graphtide.flows.commands.run import settings_from_options
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.directory import StateDirectory
+from graphtide.pipeline.replay import PastGraphs
+from made_state import apply_log
 from parquet_logs import refused, table_of
 
 
@@ -160,7 +163,7 @@ TEXT = pa.array(["a", "b"])
         (
             {"src": pa.array([Decimal("1.5")]), "dst": [1]},
             "simple",
-            ["src is of type decimal128(2, 1); write ids as int64, or as whole decimals"],
+            ["src is of type decimal128(2, 1); write ids as int64, or as decimals without"],
         ),
         ({"src": [1], "dst": [1], "ts": [0.5]}, "semantic", ["ts", "double", "timestamps"]),
         ({"src": [1], "dst": [1], "ts": [1], "type": [0.5]}, "semantic", ["type", "int32"]),
@@ -295,6 +298,62 @@ def test_whole_decimals_are_ids(tmp_path, as_integers):
     graph = DynamicGraph()
     graph.insert_edges(rows.slice(0, 2))
     assert graph.neighbors(-7).tolist() == [5]
+
+
+WIDE = pa.decimal128(38, 0)
+
+
+@pytest.mark.parametrize("as_integers", [True, False])
+def test_whole_decimals_of_more_digits_than_int64_are_integers_too(tmp_path, as_integers):
+    """Snowflake's NUMBER has 38 where nothing else is said."""
+    ends = [[Decimal(each) for each in ids] for ids in ((-(2**63), 2**63 - 1), (5, 6))]
+    many = [Decimal(3 * 10**18), None]
+    rows = pa.table(
+        {
+            "src": pa.array(ends[0], WIDE),
+            "dst": pa.array(ends[1], WIDE),
+            "channel": pa.array([Decimal(7), Decimal(-8)], WIDE),
+            "sent": pa.array(many, WIDE),
+            "share": pa.array(many, WIDE),
+        }
+    )
+    log = tmp_path / "log"
+    log.mkdir()
+    pq.write_table(rows, log / "a.parquet", store_decimal_as_integer=as_integers)
+    own = {"channel": "int16", "share": "float64"}
+    apply_log(log, tmp_path / "state", 1, properties=own)
+    graph = PastGraphs(StateDirectory(tmp_path / "state")).after_newest()
+    assert graph.edge_values(-(2**63), 5) == {"channel": 7, "share": 3e18}
+    assert graph.edge_values(2**63 - 1, 6)["channel"] == -8
+    unsigned = DynamicGraph(ids="uint64", properties={"sent": "uint64"})
+    largest = pa.table({name: pa.array([Decimal(2**64 - 1)], WIDE) for name in ("src", "sent")})
+    unsigned.insert_edges(largest.append_column("dst", pa.array([5])))
+    assert unsigned.edge_values(2**64 - 1, 5) == {"sent": 2**64 - 1}
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+@pytest.mark.parametrize("name", ["src", "dst", "channel"])
+def test_a_wide_decimal_that_does_not_fit_makes_its_row_wrong(tmp_path, name, value):
+    columns = {"src": [1, 2, 3], "dst": [4, 5, 6], "channel": [7, 8, 9]}
+    columns[name][1] = value
+    decimals = {
+        each: pa.array(list(map(Decimal, values)), WIDE) for each, values in columns.items()
+    }
+    (tmp_path / "log").mkdir()
+    pq.write_table(pa.table(decimals), tmp_path / "log" / "a.parquet")
+    settings = {"properties": {"channel": "int64"}}
+    with pytest.raises(
+        UpdateLogError, match=rf"row 1: {name} is {value}, which does not fit int64"
+    ):
+        apply_log(tmp_path / "log", tmp_path / "refused", 1, **settings)
+    apply_log(tmp_path / "log", tmp_path / "state", 1, bad_rows="quarantine", **settings)
+    graph = PastGraphs(StateDirectory(tmp_path / "state")).after_newest()
+    assert graph.edges().src.tolist() == [1, 3]
+    deletes = pa.table({**decimals, "op": ["insert", "delete", "insert"]})
+    if name == "channel":
+        # Nothing is kept of a row that deletes.
+        graph = DynamicGraph(properties={"channel": "int64"})
+        assert graph.apply(deletes).rows == 3
 
 
 @pytest.mark.parametrize("name", ["op", "type", "ts"])
