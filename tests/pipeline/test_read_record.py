@@ -90,6 +90,8 @@ def test_a_file_that_changes_when_a_part_of_it_is_applied_is_refused(
     settings = run_settings(checkpoint_every=boundary)
     with pytest.raises(KeyboardInterrupt):
         run(str(bare_log), str(state.path), settings, stop)
+    # It may have got to the next one before it was stopped.
+    drop_checkpoints(state, boundary)
     assert state.checkpoint_ids() == [boundary - 1]
     change_last_dst(bare_log / "0001.parquet")
     with pytest.raises(UpdateLogError, match=r"0001\.parquet has changed"):
