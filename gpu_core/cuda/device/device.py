@@ -1,36 +1,31 @@
-"""One CUDA device: arrays, kernels, read-backs. The only file that imports CuPy.
+"""One CUDA device: `Device`, which launches kernels, and makes and copies arrays.
 
 Engine code gets arrays and launches kernels through a `Device`; tests substitute an emulated one
-with the same interface. CuPy is imported when a device is opened, so the package works without it.
+with the same interface.
 
 A process may use several devices, each known by its ordinal among those that CUDA counts (see
 ``CUDA_VISIBLE_DEVICES``). A `Device` has its kernels and memory. Its calls make it the current
 device of their thread; code that must leave the caller's device current holds the engine's lock
 (`stream.py`), or enters `Device.current`.
 
-Not here: which devices there are (`devices.py`), the text of a kernel (`compile.py`), how its
-arguments are packed (`prepared_launch.py`), and what CUDA's errors mean (`driver_errors.py`).
+Not here: its threads and errors (`context.py`), its arrays (`arrays.py`), which devices there are
+(`devices.py`), the text of a kernel (`compile.py`), how its arguments are packed
+(`prepared_launch.py`), and what CUDA's errors mean (`driver_errors.py`).
 """
 
-import importlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from types import MappingProxyType, ModuleType
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import EngineError
+from .arrays import Array, DeviceArrays
 from .compile import OPTIONS, kernel_source
-from .driver_errors import INSTALL, BrokenDeviceError, NamedErrors, translated
-from .host_copies import LEAST_BYTES, HostCopies
 from .launches import (
     driver_addresses,
-    empty_list,
     launches_in,
     run_launches,
     start_launches,
@@ -39,17 +34,7 @@ from .launches import (
 from .modules import Defines, KernelFile, Modules
 from .prepared_launch import PackedLaunch, PreparedLaunch
 
-#: An array of the device: ``cupy.ndarray``.
-Array = Any
-
-#: Most bytes of a result that is copied to page-locked memory.
-_MOST_LOCKED_BYTES = 8 << 20
-
-#: Most bytes that the driver takes from pageable memory of the host at once, and copies later.
-_MOST_TAKEN_BYTES = 64 << 10
-
-#: Most bytes that come to the host through the page-locked memory of a thread.
-_MOST_WORDS_BYTES = 4 << 10
+__all__ = ["Array", "Device"]
 
 #: ``CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`` and ``…_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 _SHARED_BYTES, _MOST_SHARED_BYTES = 1, 8
@@ -57,20 +42,7 @@ _SHARED_BYTES, _MOST_SHARED_BYTES = 1, 8
 _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass
-class _ThreadState:
-    """State of a thread that is kept between its calls."""
-
-    #: Page-locked memory for what is read back.
-    pinned: Any = None
-    pinned_bytes: int = 0
-    #: Launches by file, kernel, and types of the arguments or defines.
-    prepared: dict[Any, Any] = field(default_factory=dict)
-    #: The launches that were started last.
-    launches: npt.NDArray[np.int64] = field(default_factory=empty_list)
-
-
-class Device:
+class Device(DeviceArrays):
     """One CUDA device, through CuPy. Made by `open_device`.
 
     Parameters
@@ -80,37 +52,14 @@ class Device:
     """
 
     def __init__(self, ordinal: int = 0) -> None:
-        cupy = cupy_module()
-        self.ordinal = ordinal
-        #: The array module: CuPy.
-        self.xp: ModuleType = cupy
-        self._driver = cupy.cuda.driver
-        self._runtime = cupy.cuda.runtime
-        #: Why the device is of no more use, or None.
-        self.broken: str | None = None
+        super().__init__(ordinal)
         self._modules = Modules(self._compiled)
-        self._host_copies = HostCopies(cupy.cuda)
         #: Handles that `kernel` has returned, and what they are called in messages.
         self._handles: dict[tuple[str, str, tuple[tuple[str, int], ...]], int] = {}
         self._kernels: dict[int, str] = {}
         #: Bytes of dynamic shared memory that the driver allows a kernel, by its handle.
         self._allowed_bytes: dict[int, int] = {}
         self._lock = threading.Lock()
-        self._thread = threading.local()
-        with self.errors_named("opening the device"):
-            properties = self._runtime.getDeviceProperties(ordinal)
-        #: Name of the device.
-        self.name: str = properties["name"].decode()
-        #: Multiprocessors of the device.
-        self.multiprocessors: int = properties["multiProcessorCount"]
-        #: Whether launches of a list may overlap: since Hopper.
-        self.overlaps = int(properties["major"] >= 9)
-        #: Bytes of shared memory that a block may have.
-        self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
-        #: Blocks of a launch that can wait for one another: those of a cluster, since Hopper.
-        self.meeting_blocks = 8 if self.overlaps else 1
-        #: Bytes of memory of the device.
-        self.memory_bytes: int = properties["totalGlobalMem"]
 
     @cached_property
     def entry_points(self) -> tuple[int, int]:
@@ -123,112 +72,6 @@ class Device:
         if self.broken is not None or not hasattr(self._thread, "state"):
             self._enter()
         return self.entry_points
-
-    def empty(self, count: int, dtype: npt.DTypeLike) -> Array:
-        """Array of ``count`` items, undefined content, from CuPy's current allocator.
-
-        Raises
-        ------
-        ArenaFullError
-            The device has no such piece of memory left.
-        """
-        self._enter()
-        try:
-            return self.xp.empty(count, dtype)
-        except Exception as error:
-            self._raise_named("taking memory", error, count * np.dtype(dtype).itemsize)
-
-    def to_device(self, array: npt.ArrayLike) -> Array:
-        """Copy an array of the host to the device.
-
-        CuPy's way, through page-locked memory with an event each time, takes 40 to 80 us, as long
-        as a small search. Few bytes are therefore given to the driver as they are, which takes
-        them before it returns: from pageable memory, so they are copied there first.
-        """
-        self._enter()
-        array = np.asarray(array, order="C")
-        if array.nbytes <= _MOST_TAKEN_BYTES:
-            array = array.copy()
-        with self.errors_named("copying to the device", asked=array.nbytes):
-            if not 0 < array.nbytes <= _MOST_TAKEN_BYTES:
-                return self.xp.asarray(array)
-            copied = self.xp.empty(array.shape, array.dtype)
-            stream = self.xp.cuda.get_current_stream().ptr
-            # 1: host to device.
-            self._runtime.memcpyAsync(copied.data.ptr, array.ctypes.data, array.nbytes, 1, stream)
-            return copied
-
-    def fill_bytes(self, address: int, size: int, value: int) -> None:
-        """Give so many bytes at an address of the device the same value, after all work before."""
-        self._enter()
-        if size == 0:
-            return
-        try:
-            stream = self.xp.cuda.get_current_stream().ptr
-            self._runtime.memsetAsync(address, value, size, stream)
-        except Exception as error:
-            self._raise_named("setting memory", error)
-
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Copy an array to the host, after all work before; leaves the caller's device current."""
-        with self.current(), self.errors_named("copying to the host"):
-            self._enter()
-            if not array.flags.c_contiguous:
-                return self.xp.asnumpy(array)
-            if 0 < array.nbytes <= _MOST_WORDS_BYTES:
-                return self.read_words(array)
-            if array.nbytes < LEAST_BYTES:
-                return self.xp.asnumpy(array)
-            return self._host_copies.copy(array)
-
-    def page_locked(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Array of ``count`` zeros in page-locked memory of the host.
-
-        Kernels write to it at the address that the host has for it (CUDA's unified addressing); the
-        host sees it once it has waited for them.
-        """
-        self._enter()
-        with self.errors_named("taking page-locked memory"):
-            memory = self.xp.cuda.alloc_pinned_memory(count * np.dtype(dtype).itemsize)
-        array = np.frombuffer(memory, dtype, count)
-        array[:] = 0
-        return array
-
-    def to_locked_host(self, array: Array) -> npt.NDArray[Any]:
-        """Copy a contiguous array of results to page-locked memory, after all work before.
-
-        That memory is of CuPy's pool, and goes back there with the last reference to the array: so
-        the next one is copied at the speed of the bus, to pages that are there. Arrays beyond 8 MiB
-        are copied as by `to_host`: to lock as much for the first one takes long
-        (``host_copies.py``).
-        """
-        if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
-            return self.to_host(array)
-        with self.current(), self.errors_named("copying to the host"):
-            self._enter()
-            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
-            self._copy_to(memory, array)
-        return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
-
-    def _copy_to(self, memory: Any, array: Array) -> None:
-        """Copy an array to page-locked memory, after all work before, and wait for it."""
-        stream = self.xp.cuda.get_current_stream().ptr
-        # 2: device to host.
-        self._runtime.memcpyAsync(memory.ptr, array.data.ptr, array.nbytes, 2, stream)
-        self._runtime.streamSynchronize(stream)
-
-    def read_words(self, array: Array) -> npt.NDArray[Any]:
-        """Copy a small contiguous array to the host, after all work before, by pinned memory."""
-        thread = self._enter()
-        size = array.nbytes
-        try:
-            if size > thread.pinned_bytes:
-                thread.pinned_bytes = max(4096, 1 << (size - 1).bit_length())
-                thread.pinned = self.xp.cuda.alloc_pinned_memory(thread.pinned_bytes)
-            self._copy_to(thread.pinned, array)
-        except Exception as error:
-            self._raise_named("reading back", error)
-        return np.frombuffer(thread.pinned, array.dtype, array.size).copy().reshape(array.shape)
 
     def launch(
         self,
@@ -426,42 +269,6 @@ class Device:
         doing = [*named, "waiting for the device"][number]
         self._raise_named(doing, self._driver.CUDADriverError(code))
 
-    def synchronize(self) -> None:
-        """Wait for all work of the current stream."""
-        self._enter()
-        try:
-            self.xp.cuda.get_current_stream().synchronize()
-        except Exception as error:
-            self._raise_named("waiting for the device", error)
-
-    def _enter(self) -> _ThreadState:
-        """State of this thread, whose current device this one is from now on."""
-        if self.broken is not None:
-            raise EngineError(self.broken)
-        try:
-            state = self._thread.state
-        except AttributeError:
-            with self.errors_named("opening the device"):
-                self._runtime.setDevice(self.ordinal)
-                self._runtime.free(0)
-            state = self._thread.state = _ThreadState()
-        if self._runtime.getDevice() != self.ordinal:
-            self._runtime.setDevice(self.ordinal)
-        return state
-
-    @contextmanager
-    def current(self) -> Iterator[None]:
-        """Make this the thread's current device within the block."""
-        before = self._runtime.getDevice()
-        if before == self.ordinal:
-            yield
-            return
-        self._runtime.setDevice(self.ordinal)
-        try:
-            yield
-        finally:
-            self._runtime.setDevice(before)
-
     def compile_ahead(self, files: Iterable[KernelFile]) -> None:
         """Begin to compile kernel files that will be launched, in threads of their own.
 
@@ -499,40 +306,3 @@ class Device:
         # Only this compiles it.
         _ = module.module
         return module
-
-    def errors_named(self, doing: str, asked: int | None = None) -> AbstractContextManager[None]:
-        """In here, errors of CUDA and CuPy become those of this package; `broken` keeps the worst.
-
-        Parameters
-        ----------
-        doing
-            What is done, for the message.
-        asked
-            Bytes that are asked for, if any are.
-        """
-        return NamedErrors(partial(self._raise_named, doing, asked=asked))
-
-    def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
-        """Raise an error of CUDA or CuPy as one of this package; others unchanged."""
-        named = translated(error, doing, asked, self._memory_text)
-        if named is error:
-            raise error
-        if isinstance(named, BrokenDeviceError):
-            self.broken = str(named)
-        raise named from error
-
-    def _memory_text(self) -> str:
-        try:
-            free, total = self._runtime.memGetInfo()
-        except Exception:
-            return "the device does not say how much is free"
-        return f"{free:,} of {total:,} bytes of {self.name} are free"
-
-
-def cupy_module() -> ModuleType:
-    """CuPy; an `EngineError` says what to install."""
-    try:
-        return importlib.import_module("cupy")
-    except ImportError as error:
-        msg = f"a graph on a GPU needs CuPy, which cannot be imported ({error}); run {INSTALL}"
-        raise EngineError(msg) from error

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from ...errors import EngineError
-from .device import Device, cupy_module
+from .context import cupy_module
+from .device import Device
 
 #: Devices that were asked for, by ordinal. Tests put others in their place.
 _devices: dict[int, Device] = {}
