@@ -1,6 +1,7 @@
 """PageRank that is maintained on a GPU by pushes: exact, the same after a restart, and given up."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -128,6 +129,20 @@ def test_epochs_push_as_the_graph_would() -> None:
         return found
 
     assert ranks(settles="later") == ranks()
+
+
+def test_graphs_of_several_threads_push_at_the_same_time() -> None:
+    # Blocks of one launch wait for one another: those of two must not wait for room for ever.
+    def ranks(seed: int) -> list[bytes]:
+        graph = ring()
+        graph.maintain("pagerank", tol=TOL)
+        draw = np.random.default_rng(seed)
+        return [graph.pagerank(tol=TOL).pagerank.tobytes() for _ in changes(graph, draw, 12)]
+
+    seeds = range(4)
+    expected = [ranks(seed) for seed in seeds]
+    with ThreadPoolExecutor(len(seeds)) as threads:
+        assert list(threads.map(ranks, seeds)) == expected
 
 
 def test_where_changes_spread_pushes_are_tried_less_and_less_often(outcomes: list[bool]) -> None:
