@@ -41,7 +41,7 @@ _NAMES = {
     "apply": "apply-batch",
     "pin": "pin-graph",
     "analytics": "compute-results",
-    "findings": "send-results",
+    "results": "send-results",
     "let_go_of_columns": "drop-results",
     "checkpoint": "copy-graph",
     "arrays": "send-copy",

@@ -34,7 +34,7 @@ from ..io.state.read_record import ReadRecord
 from ..io.state.results import Failures
 from ..io.state.text_indexes import write_indexes
 from .analyses import Analysis
-from .graph_worker.findings import Asked, Findings
+from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.pinned import Arrays, Copy
 from .run_results import RunResults
 from .time_window import TimeWindow
@@ -334,10 +334,9 @@ class RunFiles:
         return int(manifest.get("num_vertices", 0)), int(manifest.get("num_edges", 0))
 
     def results_missing(self) -> bool:
-        """Whether a result of the newest checkpoint is asked for that is not there as asked for.
+        """Whether a result of the newest checkpoint is missing, damaged or of other parameters.
 
-        A damaged file is not there, nor one of other parameters. Looked at only where all batches
-        are applied: else the results to come are further on.
+        Looked at only where all batches are applied: else results are due at later batches anyway.
         """
         if not 0 < self.checkpointed == self.batches:
             return False
@@ -347,22 +346,22 @@ class RunFiles:
         self.notes += notes
         return bool(self._missing)
 
-    def asked(self, names: Iterable[str], boundary: int) -> dict[str, Asked]:
-        """Request to the graph worker at a boundary where these results are due."""
+    def result_requests(self, names: Iterable[str], boundary: int) -> dict[str, ResultRequest]:
+        """What the graph worker is to compute for results that are due at a boundary."""
         if boundary <= self.checkpointed:
             # They were computed once, as far as they are there.
             names = [name for name in names if name in self._missing]
-        return self.results.asked(names, boundary, is_end=self._is_end(boundary))
+        return self.results.requests(names, boundary, is_end=self._is_end(boundary))
 
     def _is_end(self, boundary: int) -> bool:
         """Whether the log ends at a boundary, for this run."""
         return boundary == self.batches and not self.follows
 
-    def write_results(self, batch_id: int, findings: Findings) -> None:
+    def write_results(self, batch_id: int, computed: BatchResults) -> None:
         """Write what the actor computed after a batch."""
         self._state.check_lock()
-        source = findings.source or self._source(batch_id)
-        self.results.write(batch_id, findings, source, is_kept=batch_id < self.checkpointed)
+        source = computed.source or self._source(batch_id)
+        self.results.write(batch_id, computed, source, is_kept=batch_id < self.checkpointed)
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""

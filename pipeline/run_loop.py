@@ -27,9 +27,9 @@ from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..io.log.update_log import LogListing
 from . import tasks
 from .answers import Answer, explain
+from .graph_worker.batch_results import BatchResults, SharedResults
 from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
-from .graph_worker.findings import Findings, SharedFindings
 from .graph_worker.notice import GraphStoppedError, Notice
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
@@ -102,7 +102,7 @@ class RunLoop:
         self._loads = Loads(self._report)
         self._applies = Applies(machine.applied)
         #: What Pin brought, by boundary, and Capture, until it is given to the writer.
-        self._findings: dict[int, Findings] = {}
+        self._results: dict[int, BatchResults] = {}
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
         #: The newest notice of this generation that was fetched, and when the next one is due.
@@ -225,11 +225,11 @@ class RunLoop:
             case Pin(_, boundary, results, epoch=epoch):
                 if results and not epoch:
                     self._progress("analytics")
-                wanted = self._files.asked(results, boundary)
+                requests = self._files.result_requests(results, boundary)
                 pin = partial(tasks.pin_graph, share=self._shares)
                 kind = "analytics" if results else "pin"
                 self._ask(
-                    kind, boundary, pin, instruction, wanted, answered=self._pinned,
+                    kind, boundary, pin, instruction, requests, answered=self._pinned,
                     executor="default",
                 )  # fmt: skip
             case Capture(_, boundary):
@@ -241,7 +241,7 @@ class RunLoop:
                 )  # fmt: skip
             case WriteResults(boundary):
                 write = self._files.write_results
-                self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
+                self._writer.write(partial(write, boundary - 1, self._results.pop(boundary)))
             case WriteCheckpoint(first, boundary):
                 assert self._copy is not None
                 assert self._arrays is not None
@@ -291,7 +291,7 @@ class RunLoop:
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that are not held."""
         self._loads.give_up()
-        self._findings.clear()
+        self._results.clear()
         self._copy = self._arrays = self._notice = None
         self._applies = Applies(self._machine.applied)
         if self._tasks is not None:
@@ -420,39 +420,39 @@ class RunLoop:
         self._report(self._applied(generation, self._applies.reach(boundary)))
         is_epoch = answer.kept == "epoch"
         self._report(events.GraphPinned(generation, boundary, is_epoch, answer.room))
-        if (findings := answer.findings) is not None:
-            self._ended.put(partial(self._computed, generation, boundary, findings))
+        if (results := answer.results) is not None:
+            self._ended.put(partial(self._computed, generation, boundary, results))
 
     def _computed(
-        self, generation: int, boundary: int, findings: Findings | SharedFindings
+        self, generation: int, boundary: int, results: BatchResults | SharedResults
     ) -> Event | None:
         if self._tasks is None or self._tasks.generation.number != generation:
             return None
-        if isinstance(findings, SharedFindings):
-            return self._opened(generation, boundary, findings)
-        return self._analyzed(generation, boundary, findings)
+        if isinstance(results, SharedResults):
+            return self._opened(generation, boundary, results)
+        return self._analyzed(generation, boundary, results)
 
-    def _opened(self, generation: int, boundary: int, shared: SharedFindings) -> Event | None:
+    def _opened(self, generation: int, boundary: int, shared: SharedResults) -> Event | None:
         """Take columns to us; None where they have to be sent."""
         try:
-            findings = shared.opened()
+            results = shared.opened()
         except OSError:
             answered = partial(self._analyzed, is_shared=True)
-            self._ask("findings", boundary, tasks.send_findings, boundary, answered=answered)
+            self._ask("results", boundary, tasks.send_results, boundary, answered=answered)
             return None
-        return self._analyzed(generation, boundary, findings, is_shared=True)
+        return self._analyzed(generation, boundary, results, is_shared=True)
 
     def _analyzed(
-        self, generation: int, boundary: int, findings: Findings, *, is_shared: bool = False
+        self, generation: int, boundary: int, results: BatchResults, *, is_shared: bool = False
     ) -> Event:
         """Results are here; ``is_shared``: the graph worker keeps memory that they came through."""
         assert self._tasks is not None
         if is_shared:
             let_go = tasks.let_go_of_columns
             self._tasks.submit_and_forget("let_go_of_columns", boundary, let_go)
-        self._findings[boundary] = findings
-        self._painter.failed(findings.failures(boundary - 1))
-        return events.Analyzed(generation, boundary, findings.has_columns)
+        self._results[boundary] = results
+        self._painter.failed(results.failures(boundary - 1))
+        return events.Analyzed(generation, boundary, results.has_columns)
 
     def _copy_made(self, generation: int, boundary: int, copy: Copy) -> Event | None:
         self._copy = copy

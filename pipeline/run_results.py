@@ -29,7 +29,14 @@ from ..io.state.directory import StateDirectory
 from ..io.state.result_changes import Columns
 from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
-from .graph_worker.findings import Asked, Finding, Findings, Written, metrics, result_texts
+from .graph_worker.batch_results import (
+    BatchResults,
+    ComputedResult,
+    ResultRequest,
+    WrittenForm,
+    metrics,
+    result_texts,
+)
 
 #: Files that are written at once.
 _FILES_AT_ONCE = 4
@@ -59,7 +66,7 @@ class RunResults:
     ) -> None:
         #: Name of each result -> what is computed.
         self.analyses = analyses
-        #: The newest results, for those who watch: see `findings.result_texts`.
+        #: The newest results, for those who watch: see `batch_results.result_texts`.
         self.newest: dict[str, Any] = {}
         #: Name -> how often it failed in this run, of those that did.
         self.failures: dict[str, Failures] = {}
@@ -77,10 +84,10 @@ class RunResults:
     # -- what is there
 
     def missing(self, batch_id: int, *, is_end: bool) -> tuple[list[str], list[str]]:
-        """Names of the results of a batch that are asked for, and not there as asked for.
+        """Names of the results of a batch that are requested, and not there as requested.
 
         A damaged file is not there, nor one of other parameters. Also gives a sentence for each
-        damaged one. ``is_end`` as of `asked`.
+        damaged one. ``is_end`` as of `requests`.
         """
         names, notes = [], []
         for name, analysis in self.analyses.items():
@@ -131,7 +138,9 @@ class RunResults:
 
     # -- what is asked for
 
-    def asked(self, names: Iterable[str], boundary: int, *, is_end: bool) -> dict[str, Asked]:
+    def requests(
+        self, names: Iterable[str], boundary: int, *, is_end: bool
+    ) -> dict[str, ResultRequest]:
         """Request to the graph worker: name of the result -> what to compute.
 
         Parameters
@@ -144,20 +153,22 @@ class RunResults:
             Whether the log ends there.
         """
         narrow = self._settings.result_floats == "float32"
-        asked = {}
+        requests = {}
         for name in names:
             each = self.analyses[name]
             written = self._written_at(name, boundary, is_end=is_end)
-            asked[name] = Asked(each.kind, each.arguments, each.parameters, written, narrow)
-        return asked
+            requests[name] = ResultRequest(
+                each.kind, each.arguments, each.parameters, written, narrow
+            )
+        return requests
 
-    def _written_at(self, name: str, boundary: int, *, is_end: bool) -> Written:
+    def _written_at(self, name: str, boundary: int, *, is_end: bool) -> WrittenForm:
         """File of a result at a boundary, where the log may end."""
         # Columns that are there come before changes where they are read: they are replaced.
         is_there = results.result_file(self._state, boundary - 1, name).exists()
         return "whole" if is_end or is_there else self._form(name, boundary)
 
-    def _form(self, name: str, boundary: int) -> Written:
+    def _form(self, name: str, boundary: int) -> WrittenForm:
         """File of a result at a boundary where the log goes on."""
         whole, every = self._settings.columns_every, self._settings.cadences[name]
         if whole is None or every is None or boundary // whole > (boundary - every) // whole:
@@ -167,7 +178,7 @@ class RunResults:
     # -- files
 
     def write(
-        self, batch_id: int, findings: Findings, source: BatchSource, *, is_kept: bool
+        self, batch_id: int, computed: BatchResults, source: BatchSource, *, is_kept: bool
     ) -> None:
         """Write what was found after a batch, which was the rows of ``source``.
 
@@ -176,24 +187,26 @@ class RunResults:
         ``is_kept``: a checkpoint covers the batch, so the summary has a row of it.
         """
         self._rows[batch_id] = {
-            **metrics(findings, self._kinds),
-            batch_summary.ANALYTICS_SECONDS: findings.seconds,
+            **metrics(computed, self._kinds),
+            batch_summary.ANALYTICS_SECONDS: computed.seconds,
         }
         if is_kept:
             # Before the columns: while these are not there, another run computes them again.
             row, types = self._rows[batch_id], self._types()
             batch_summary.amend_summary(self._state, batch_id, row, types)
-        written = [(n, each) for n, each in findings.found.items() if each.columns is not None]
+        written = [(n, each) for n, each in computed.by_name.items() if each.columns is not None]
         job = partial(self._write, batch_id, source)
         with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
             forms = list(pool.map(lambda each: job(*each), written))
         for form, by_batch in self._written.items():
             by_batch[batch_id] = [n for (n, _), f in zip(written, forms, strict=True) if f == form]
-        self._failed[batch_id] = findings.failures(batch_id)
+        self._failed[batch_id] = computed.failures(batch_id)
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
-        self.newest = result_texts(batch_id, findings, self._kinds)
+        self.newest = result_texts(batch_id, computed, self._kinds)
 
-    def _write(self, batch_id: int, source: BatchSource, name: str, found: Finding) -> Written:
+    def _write(
+        self, batch_id: int, source: BatchSource, name: str, found: ComputedResult
+    ) -> WrittenForm:
         """Write one result; gives what was written of it."""
         assert found.columns is not None
         analysis = self.analyses[name]
@@ -210,7 +223,7 @@ class RunResults:
 
     def _write_changes(
         self, batch_id: int, name: str, columns: Columns, facts: ResultFacts
-    ) -> Written:
+    ) -> WrittenForm:
         """Write the rows that changed; ``whole`` where all columns are to be written instead.
 
         That is where there is no result before it of the same kind, or most rows changed.

@@ -32,8 +32,8 @@ from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor
+from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.batches import LoadedBatch
-from .graph_worker.findings import Asked, Findings
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.kept_graph import KeptGraph
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
@@ -115,13 +115,13 @@ def apply_batch(
 
 
 def pin_graph(
-    actor_key: str, pin: Pin, wanted: Mapping[str, Asked], *, share: bool = False
+    actor_key: str, pin: Pin, requests: Mapping[str, ResultRequest], *, share: bool = False
 ) -> PinAnswer:
     """Keep the graph as a pin asks, and compute its results, if any, beside the actor.
 
     Parameters
     ----------
-    wanted
+    requests
         What to compute for ``pin.results``, but for those that are on disk already.
     share
         As of `PinnedReads.analyze`.
@@ -131,13 +131,13 @@ def pin_graph(
         answer = actor.pin(pin)
         if answer.kept == "missed" or not pin.results:
             return answer
-        return replace(answer, findings=actor.reads.analyze(pin.boundary, wanted, share=share))
+        return replace(answer, results=actor.reads.analyze(pin.boundary, requests, share=share))
 
 
-def send_findings(actor_key: str, boundary: int) -> Findings:
+def send_results(actor_key: str, boundary: int) -> BatchResults:
     """Send what was found by Dask, with all columns."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).reads.findings(boundary)
+        return local_actor(actor_key).reads.results(boundary)
 
 
 def let_go_of_columns(actor_key: str, boundary: int) -> None:

@@ -16,8 +16,8 @@ from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import are_names
 from ...gpu_core.report import BatchSource
+from .batch_results import BatchResults, SharedResults
 from .batches import AppliedBatch
-from .findings import Findings, SharedFindings
 from .notice import Notice
 from .shared_arrays import ArraysAddress
 
@@ -98,8 +98,8 @@ class PinAnswer:
     #: Graphs beside which there was no room for it, so that it waited for the oldest of them; None:
     #: there was room at once.
     room: int | None = None
-    #: Results that were computed of it, or where to find them; None: of none.
-    findings: Findings | SharedFindings | None = None
+    #: Results of it, or their address in shared memory; None: none were requested.
+    results: BatchResults | SharedResults | None = None
 
 
 @dataclass(frozen=True)

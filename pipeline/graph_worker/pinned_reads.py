@@ -1,12 +1,12 @@
-"""What is made of pinned graphs, beside batches: results, and copies for checkpoints.
+"""Reads of pinned graphs: computes results and copies checkpoints while batches are applied.
 
-Each method that reads runs on a thread of its own. It touches the oldest graph that is pinned, one
-after the other: who comes early waits until its graph is the oldest.
+Each read runs on a thread of its own. Pinned graphs are read one at a time, the oldest first; a
+read that comes early waits until its graph is the oldest.
 
-An analytic that fails is one result less: the graph, and what else was asked of it, remain.
+An analytic that fails costs its own result only: the graph and the other results remain.
 
-Results and copies go to the client as arrays, through shared memory (``shared_arrays.py``), and it
-writes the files, because it alone holds the lock of the state.
+Results and copies go to the client as arrays, through shared memory (``shared_arrays.py``). The
+client writes the files, because it alone holds the lock of the state.
 """
 
 import time
@@ -17,16 +17,16 @@ from typing import Any
 
 from ...gpu_core.errors import CorruptImageError, EngineError, EpochClosedError
 from ...gpu_core.face.graph_reader import GraphReader
-from .exit_reasons import ends_with_its_device
-from .findings import (
-    Asked,
-    Finding,
-    Findings,
-    SharedFindings,
-    brief_finding,
+from .batch_results import (
+    BatchResults,
+    ComputedResult,
+    ResultRequest,
+    SharedResults,
     shared_columns,
+    summarized,
     with_columns,
 )
+from .exit_reasons import ends_with_its_device
 from .notice import forget_frames
 from .pinned import Arrays, CopiedGraph, Copy, PinnedQueue
 from .shared_arrays import ArraysAddress, SharedArrays
@@ -62,27 +62,27 @@ class PinnedReads:
         self._graphs = graphs
         #: Boundary -> the copy of it, until the client has it.
         self._copied: dict[int, SharedArrays] = {}
-        #: Boundary -> findings with columns that are shared, and their memory, likewise.
-        self._found: dict[int, tuple[Findings, list[SharedArrays]]] = {}
+        #: Boundary -> results whose columns are shared, and that memory, likewise.
+        self._found: dict[int, tuple[BatchResults, list[SharedArrays]]] = {}
         #: Held while columns come to the host: results of one boundary at a time wait for that.
         self._fetching = Lock()
 
     def analyze(
-        self, boundary: int, asked: Mapping[str, Asked], *, share: bool = False
-    ) -> Findings | SharedFindings:
-        """Compute results of what is pinned, one by one, and reduce each to what is asked for.
+        self, boundary: int, requests: Mapping[str, ResultRequest], *, share: bool = False
+    ) -> BatchResults | SharedResults:
+        """Compute results of a pinned graph, one by one, and reduce each to what was requested.
 
         Parameters
         ----------
         boundary
-            Where it is pinned.
-        asked
-            Name of the result -> what it is of.
+            Boundary of the graph.
+        requests
+            Name of the result -> what to compute.
         share
             Leave columns in shared memory, where the system has such a thing.
         """
         start = time.perf_counter()
-        found: dict[str, Finding] = {}
+        found: dict[str, ComputedResult] = {}
         failed: dict[str, str] = {}
         results: dict[str, Any] = {}
         with ExitStack() as fetching, ends_with_its_device():
@@ -90,11 +90,11 @@ class PinnedReads:
                 graph = pinned.graph
                 assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
                 lock = graph.lock
-                for name, each in asked.items():
+                for name, each in requests.items():
                     # One lock for both: on a GPU, on the stream of epochs, beside batches.
                     with _failures_of(name, failed), lock:
                         result = graph.compute(each.kind, **each.arguments)
-                        found[name] = brief_finding(each, result)
+                        found[name] = summarized(each, result)
                         if each.written is not None:
                             results[name] = result
                     # Before the next one takes memory.
@@ -106,19 +106,19 @@ class PinnedReads:
             while results:
                 name, result = results.popitem()
                 with _failures_of(name, failed), lock:
-                    found[name] = with_columns(found[name], asked[name], result)
+                    found[name] = with_columns(found[name], requests[name], result)
                 result = None
         for name in failed:
             found.pop(name, None)
-        findings = Findings(found, pinned.source, time.perf_counter() - start, failed)
-        shared = shared_columns(findings) if share else {}
+        batch_results = BatchResults(found, pinned.source, time.perf_counter() - start, failed)
+        shared = shared_columns(batch_results) if share else {}
         if not shared:
-            return findings
-        self._found[boundary] = findings, list(shared.values())
-        return SharedFindings.of(findings, shared)
+            return batch_results
+        self._found[boundary] = batch_results, list(shared.values())
+        return SharedResults.of(batch_results, shared)
 
-    def findings(self, boundary: int) -> Findings:
-        """What was found, for a client that cannot open the memory of its columns."""
+    def results(self, boundary: int) -> BatchResults:
+        """Results with all columns, for a client that cannot open the shared ones."""
         return self._found[boundary][0]
 
     def let_go_of_columns(self, boundary: int) -> None:
@@ -126,7 +126,7 @@ class PinnedReads:
         self._found.pop(boundary, None)
 
     def copy(self, boundary: int, *, share: bool = False) -> Copy:
-        """Copy what is pinned.
+        """Copy a pinned graph for a checkpoint.
 
         ``share``: leave the arrays in shared memory, where the system has such a thing.
         """

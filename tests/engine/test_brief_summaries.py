@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actor_copies import finding
+from actor_copies import computed_result
 from emulated_device import EmulatedDevice
 from graphs import KARATE
 from graphtide import DynamicGraph
@@ -16,7 +16,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
 from graphtide.gpu_core.cuda.analytics.parts.reductions import sums
 from graphtide.gpu_core.cuda.analytics.parts.reductions.largest import largest
-from graphtide.pipeline.graph_worker.findings import Asked
+from graphtide.pipeline.graph_worker.batch_results import ResultRequest
 
 analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
 
@@ -70,7 +70,8 @@ def test_a_summary_is_the_same_with_columns_and_without(
         pytest.skip("it needs a directed or a weighted graph")
     result = graph.compute(analytic.name, **given)
     brief, whole = (
-        finding(Asked(analytic.name, given, given, written), result) for written in (None, "whole")
+        computed_result(ResultRequest(analytic.name, given, given, written), result)
+        for written in (None, "whole")
     )
     of_columns = {**analytic.summary(whole.columns, given), **whole.figures}
     assert brief.summary == whole.summary == of_columns
@@ -92,7 +93,7 @@ def test_columns_are_not_fetched_for_a_summary(
         monkeypatch.setattr(
             EmulatedDevice, copy, lambda self, a, real=real: fetched.append(a.size) or real(self, a)
         )
-    finding(Asked(name, {}, {}, None), result)
+    computed_result(ResultRequest(name, {}, {}, None), result)
     assert fetched, "the summary was not made on the device"
     assert max(fetched) <= 10 < graph.num_vertices
 

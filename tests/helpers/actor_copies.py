@@ -7,11 +7,11 @@ import numpy as np
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.graph_worker.actor import GraphActor
-from graphtide.pipeline.graph_worker.findings import (
-    Asked,
-    Finding,
-    Findings,
-    brief_finding,
+from graphtide.pipeline.graph_worker.batch_results import (
+    BatchResults,
+    ComputedResult,
+    ResultRequest,
+    summarized,
     with_columns,
 )
 from graphtide.pipeline.graph_worker.pinned import Copy, PinnedAs
@@ -51,25 +51,25 @@ def hash_of(copy: Copy) -> str:
     return checkpoint_hash(copy.arrays, directed=True, records="simple")
 
 
-def finding(asked: Asked, result: Any) -> Finding:
+def computed_result(request: ResultRequest, result: Any) -> ComputedResult:
     """What a result comes to, with its columns where these are asked for."""
-    return with_columns(brief_finding(asked, result), asked, result)
+    return with_columns(summarized(request, result), request, result)
 
 
-def findings(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> Findings:
+def results_of(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> BatchResults:
     """What analytics with these parameters come to, of what is pinned."""
     found = actor.reads.analyze(boundary, whole(analytics))
-    assert isinstance(found, Findings)
+    assert isinstance(found, BatchResults)
     return found
 
 
-def whole(analytics: dict[str, dict[str, Any]]) -> dict[str, Asked]:
+def whole(analytics: dict[str, dict[str, Any]]) -> dict[str, ResultRequest]:
     """What is asked for where all columns are: name of an analytic -> its parameters."""
-    return {name: Asked(name, given, given, "whole") for name, given in analytics.items()}
+    return {name: ResultRequest(name, given, given, "whole") for name, given in analytics.items()}
 
 
 def analyzed(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> dict[str, Any]:
     """Columns of these analytics, of what is pinned; none of them may fail."""
-    there = findings(actor, boundary, **analytics)
+    there = results_of(actor, boundary, **analytics)
     assert not there.failed
-    return {name: each.columns for name, each in there.found.items()}
+    return {name: each.columns for name, each in there.by_name.items()}

@@ -14,10 +14,10 @@ from actor_copies import (
     analyzed,
     batch_ids,
     copied,
-    findings,
     hash_of,
     one_edge,
     pin,
+    results_of,
     whole,
 )
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
@@ -25,18 +25,18 @@ from graphtide.gpu_core.errors import BatchError, CorruptImageError
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.pipeline.graph_worker import actor as actor_module
-from graphtide.pipeline.graph_worker import findings as findings_module
+from graphtide.pipeline.graph_worker import batch_results as batch_results_module
 from graphtide.pipeline.graph_worker import pinned_reads
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
-from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.findings import (
-    Asked,
-    Finding,
-    Findings,
-    SharedFindings,
+from graphtide.pipeline.graph_worker.batch_results import (
+    BatchResults,
+    ComputedResult,
+    ResultRequest,
+    SharedResults,
     with_columns,
 )
+from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.notice import GraphStoppedError
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, SharedArrays, open_arrays
 from graphtide.pipeline.monitoring import worker_metrics as monitoring
@@ -87,19 +87,19 @@ def test_the_actor_shares_columns_until_the_client_has_them(
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
     # Two columns of two vertices, four, and two.
-    monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 64)
+    monkeypatch.setattr(batch_results_module, "_LEAST_SHARED_BYTES", 64)
     fails_with(monkeypatch, "core_number", MemoryError())
     there = actor.reads.analyze(1, whole(analytics), share=True)
-    assert isinstance(there, SharedFindings)
+    assert isinstance(there, SharedResults)
     assert list(there.addresses) == ["clustering"]
     told = pickle.loads(pickle.dumps(there))
-    assert told.findings.has_columns
-    assert told.findings.found["clustering"].columns == {}
-    opened, sent = told.opened(), actor.reads.findings(1)
+    assert told.results.has_columns
+    assert told.results.by_name["clustering"].columns == {}
+    opened, sent = told.opened(), actor.reads.results(1)
     for each in (opened, sent):
         assert each.failed == {"core_number": "MemoryError"}
         for name in ("pagerank", "clustering"):
-            found = pickle.loads(pickle.dumps(each)).found[name].columns
+            found = pickle.loads(pickle.dumps(each)).by_name[name].columns
             expected = actor._graph.compute(name).columns
             assert {key: column.tobytes() for key, column in found.items()} == {
                 key: column.tobytes() for key, column in expected.items()
@@ -110,21 +110,23 @@ def test_the_actor_shares_columns_until_the_client_has_them(
     gc.collect()
     with pytest.raises(FileNotFoundError):
         told.opened()
-    assert opened.found["clustering"].columns["vertex"].tolist() == [1, 100], "who has opened it"
+    assert opened.by_name["clustering"].columns["vertex"].tolist() == [1, 100], "who has opened it"
 
 
 @pytest.mark.parametrize("ids", ["string", "any"])
 def test_columns_that_cannot_be_shared_are_sent(monkeypatch: pytest.MonkeyPatch, ids: str) -> None:
     """Names are no numbers, and the system may have no such memory left."""
-    monkeypatch.setattr(findings_module, "_LEAST_SHARED_BYTES", 0)
+    monkeypatch.setattr(batch_results_module, "_LEAST_SHARED_BYTES", 0)
     actor = GraphActor(ActorArguments({"ids": ids}))
     if ids == "any":
         actor.apply(0, LoadedBatch(one_edge(0)))
         monkeypatch.setattr(os, "memfd_create", no_memory)
     pin(actor, 0 if ids == "string" else 1, results=True, checkpoint=False, epoch=True)
     found = actor.reads.analyze(actor._boundary, whole({"pagerank": {}}), share=True)
-    assert isinstance(found, Findings)
-    assert found.found["pagerank"].columns["vertex"].tolist() == ([1, 100] if ids == "any" else [])
+    assert isinstance(found, BatchResults)
+    assert found.by_name["pagerank"].columns["vertex"].tolist() == (
+        [1, 100] if ids == "any" else []
+    )
 
 
 def no_memory(*_arguments: object) -> int:
@@ -138,21 +140,21 @@ def test_a_graph_is_let_go_of_before_columns_are_copied(monkeypatch: pytest.Monk
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
     kept: list[int] = []
 
-    def share(findings: Findings) -> dict[str, SharedArrays]:
+    def share(results: BatchResults) -> dict[str, SharedArrays]:
         kept.append(actor._graph.memory().pinned_bytes)
         return {}
 
-    def fetch(*arguments: Any) -> Finding:
+    def fetch(*arguments: Any) -> ComputedResult:
         kept.append(actor._graph.memory().pinned_bytes)
         return with_columns(*arguments)
 
     monkeypatch.setattr(pinned_reads, "shared_columns", share)
     monkeypatch.setattr(pinned_reads, "with_columns", fetch)
     found = actor.reads.analyze(1, whole({"clustering": {}, "pagerank": {}}), share=True)
-    assert isinstance(found, Findings)
+    assert isinstance(found, BatchResults)
     assert kept == [0, 0, 0]
-    assert list(found.found) == ["clustering", "pagerank"]
-    assert found.found["clustering"].columns["vertex"].tolist() == [1, 100]
+    assert list(found.by_name) == ["clustering", "pagerank"]
+    assert found.by_name["clustering"].columns["vertex"].tolist() == [1, 100]
 
 
 def test_columns_that_cannot_be_copied_are_one_result_less(
@@ -162,14 +164,14 @@ def test_columns_that_cannot_be_copied_are_one_result_less(
     actor.apply(0, LoadedBatch(one_edge(0)))
     pin(actor, 1, results=True, checkpoint=False, epoch=True)
 
-    def fetch(found: Finding, asked: Asked, result: Any) -> Finding:
+    def fetch(found: ComputedResult, asked: ResultRequest, result: Any) -> ComputedResult:
         if asked.kind == "pagerank":
             raise MemoryError
         return with_columns(found, asked, result)
 
     monkeypatch.setattr(pinned_reads, "with_columns", fetch)
-    found = findings(actor, 1, pagerank={}, clustering={})
-    assert list(found.found) == ["clustering"]
+    found = results_of(actor, 1, pagerank={}, clustering={})
+    assert list(found.by_name) == ["clustering"]
     assert found.failed == {"pagerank": "MemoryError"}
 
 
@@ -205,8 +207,8 @@ def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPat
     fails_with(monkeypatch, "core_number", MemoryError())
     never = {"max_iter": 1, "tol": 1e-300}
     given = {"pagerank": never, "core_number": {}, "clustering": {}}
-    found = findings(actor, 1, **given)
-    assert list(found.found) == ["clustering"]
+    found = results_of(actor, 1, **given)
+    assert list(found.by_name) == ["clustering"]
     assert found.failed["pagerank"].startswith("PageRank did not converge: after 1 iteration")
     assert found.failed["core_number"] == "MemoryError"
     assert actor.copy_pinned(1).num_edges == 1, "the checkpoint is lost"
@@ -220,7 +222,7 @@ def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.Monke
 
     fails_with(monkeypatch, "clustering", CorruptImageError("a page is in two runs"))
     with pytest.raises(CorruptImageError, match="result clustering: a page is in two runs"):
-        findings(actor, 1, clustering={})
+        results_of(actor, 1, clustering={})
     assert actor._graph.memory().pinned_bytes == 0
 
 

@@ -11,9 +11,9 @@ from actor_copies import (
     asked_pin,
     batch_ids,
     copied,
-    findings,
     one_edge,
     pin,
+    results_of,
 )
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import CorruptImageError, EpochClosedError
@@ -81,9 +81,9 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
         assert pin(actor, batch_id + 1, **given) == ("epoch" if batch_id < 2 else "graph")
     vertices, reports = [], []
     for boundary in (1, 2, 3):
-        found = findings(actor, boundary, clustering={})
+        found = results_of(actor, boundary, clustering={})
         assert found.source is None
-        vertices.append(found.found["clustering"].columns["vertex"].tolist())
+        vertices.append(found.by_name["clustering"].columns["vertex"].tolist())
         if boundary != 2:
             copy = actor.copy_pinned(boundary, share=True)
             reports.append(batch_ids(copy))
@@ -106,7 +106,7 @@ def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None
         assert not pinned.done(), "the graph does not stand there yet"
         actor.apply(1, LoadedBatch(one_edge(1)))
         assert pinned.result() == "epoch"
-    assert findings(actor, 3, clustering={}).found["clustering"].columns["vertex"].size == 4
+    assert results_of(actor, 3, clustering={}).by_name["clustering"].columns["vertex"].size == 4
 
 
 @pytest.mark.parametrize("ends", ["batch", "close"])
@@ -129,11 +129,11 @@ def test_who_asks_for_results_early_waits_until_its_graph_is_the_oldest() -> Non
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
         pin(actor, batch_id + 1, results=True, checkpoint=False, epoch=True)
     with ThreadPoolExecutor(2) as pool:
-        third = pool.submit(findings, actor, 3, clustering={})
-        second = pool.submit(findings, actor, 2, clustering={})
-        assert findings(actor, 1, clustering={}).found["clustering"].columns["vertex"].size == 2
-        assert second.result().found["clustering"].columns["vertex"].size == 3
-        assert third.result().found["clustering"].columns["vertex"].size == 4
+        third = pool.submit(results_of, actor, 3, clustering={})
+        second = pool.submit(results_of, actor, 2, clustering={})
+        assert results_of(actor, 1, clustering={}).by_name["clustering"].columns["vertex"].size == 2
+        assert second.result().by_name["clustering"].columns["vertex"].size == 3
+        assert third.result().by_name["clustering"].columns["vertex"].size == 4
 
 
 def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
@@ -142,7 +142,7 @@ def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
         actor.apply(batch_id, LoadedBatch(one_edge(batch_id)))
         pin(actor, batch_id + 1, results=True, checkpoint=False, epoch=True)
     with ThreadPoolExecutor(1) as pool:
-        second = pool.submit(findings, actor, 2, clustering={})
+        second = pool.submit(results_of, actor, 2, clustering={})
         actor.close()
         with pytest.raises(EpochClosedError, match="boundary 2 was given up"):
             second.result()

@@ -31,8 +31,8 @@ from graphtide.pipeline.answers import explain
 from graphtide.pipeline.graph_worker import handover
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
+from graphtide.pipeline.graph_worker.batch_results import ResultRequest
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.findings import Asked
 from graphtide.pipeline.graph_worker.handover import (
     Inbox,
     RingSize,
@@ -192,9 +192,9 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     if what == "analyzed":
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
         asked = Pin(0, 0, ("pagerank",), checkpoint=False, epoch=True)
-        results = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
+        results = {"pagerank": ResultRequest("pagerank", {"max_iter": 0}, {}, "whole")}
         kept = tasks.pin_graph("graph", asked, results)
-        assert "max_iter" in kept.findings.failed["pagerank"]
+        assert "max_iter" in kept.results.failed["pagerank"]
     else:
         if what == "broken":
             monkeypatch.setattr(DynamicGraph, "apply", broken_apply)

@@ -24,7 +24,7 @@ from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import read_reports
 from graphtide.pipeline import run_loop
-from graphtide.pipeline.graph_worker import findings
+from graphtide.pipeline.graph_worker import batch_results
 from graphtide.pipeline.graph_worker.pinned import Arrays
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.in_flight import TasksInFlight
@@ -154,7 +154,7 @@ def test_columns_of_many_vertices_come_through_shared_memory_or_are_sent(
         forget(tasks, kind, *given)
 
     monkeypatch.setattr(TasksInFlight, "submit_and_forget", submitted)
-    monkeypatch.setattr(findings, "open_arrays", opened)
+    monkeypatch.setattr(batch_results, "open_arrays", opened)
     # PageRank has 0.6 MB, clustering twice as much.
     made = run_settings(
         analytics=["pagerank", "clustering"], analytics_every=1, batch_rows=count, directed=False,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actor_copies import finding
+from actor_copies import computed_result
 from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.errors import StateError, UpdateLogError
@@ -16,8 +16,8 @@ from graphtide.io.log.file_errors import EmptyLogError
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
+from graphtide.pipeline.graph_worker.batch_results import BatchResults
 from graphtide.pipeline.graph_worker.batches import AppliedBatch
-from graphtide.pipeline.graph_worker.findings import Findings
 from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
 from small_log import BATCH_ROWS, write_file
@@ -47,8 +47,10 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     settings = load_settings({"analytics": ["pagerank"]})
     with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
         for batch_id in range(2):
-            found = finding(files.asked(["pagerank"], 1)["pagerank"], graph.pagerank())
-            files.write_results(batch_id, Findings({"pagerank": found}, None, 0.5))
+            found = computed_result(
+                files.result_requests(["pagerank"], 1)["pagerank"], graph.pagerank()
+            )
+            files.write_results(batch_id, BatchResults({"pagerank": found}, None, 0.5))
         for batch_id in range(2):
             files.write_checkpoint(batch_id, copy_of(batch_id, graph), arrays)
         # A run that follows a log may see millions of files.
@@ -141,11 +143,13 @@ def test_nothing_is_written_into_a_state_that_has_come_to_the_place_of_the_locke
         state.rename(tmp_path / "elsewhere")
         backup.rename(state)
         before = contents(state)
-        found = finding(files.asked(["pagerank"], 1)["pagerank"], graph.pagerank())
+        found = computed_result(
+            files.result_requests(["pagerank"], 1)["pagerank"], graph.pagerank()
+        )
         write_file(log, 1)
         added = replace(files.log, planned=frozenset(files.names())).listing()
         for write in (
-            lambda: files.write_results(0, Findings({"pagerank": found}, None, 0.5)),
+            lambda: files.write_results(0, BatchResults({"pagerank": found}, None, 0.5)),
             lambda: files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays()),
             lambda: files.extend(added),
         ):

@@ -1,10 +1,10 @@
-"""Results of analytics after a batch, in the form in which they travel to the client.
+"""Results of a batch, as the graph worker sends them to the client.
 
-A result is reduced beside the graph: to the few values that the summary of batches and those who
-watch a run see, and to its columns only where these are written. So a run with results after every
-batch does not send, at each of them, a row for every vertex.
+A result is reduced on the graph worker: to the few values that the summary of batches and the
+dashboard show, and to its columns only where these are written to a file. So a run with results
+after every batch does not send a row for every vertex each time.
 
-Columns of many vertices go to a client on the same machine through shared memory (`SharedFindings`,
+Columns of many vertices go to a client on the same machine through shared memory (`SharedResults`,
 ``shared_arrays.py``), not through Dask, which would copy them twice on its threads for messages,
 beside those of batches.
 """
@@ -25,7 +25,7 @@ from .shared_arrays import ArraysAddress, SharedArrays, open_arrays
 
 #: What is written of a result after a batch: all columns, or the rows that changed since the result
 #: before it; None: only its values in the summary of batches.
-Written = Literal["whole", "changes"] | None
+WrittenForm = Literal["whole", "changes"] | None
 
 #: Bytes of a result's columns from which they are shared: to say that they are no longer needed
 #: takes a task of its own.
@@ -33,40 +33,40 @@ _LEAST_SHARED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A result that the graph worker is asked for."""
+class ResultRequest:
+    """One result to be computed by the graph worker."""
 
-    #: Analytic that it is of.
+    #: Name of its analytic.
     kind: str
-    #: What ``compute`` is given.
+    #: Arguments of ``compute``.
     arguments: Mapping[str, Any]
     #: As its file keeps them.
     parameters: Mapping[str, Any]
-    written: Written
+    written: WrittenForm
     #: Whether columns of float64 are rounded to float32.
     narrow: bool = False
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Outcome of one result."""
+class ComputedResult:
+    """One result, reduced to what is shown and written of it."""
 
     #: Values of `Analytic.summary`, with the figures.
     summary: Summary
     #: As `Analytic.figures_of` gives them.
     figures: Mapping[str, float | None]
-    written: Written
+    written: WrittenForm
     #: Name -> values, one item a vertex; None: they are not written.
     columns: dict[str, npt.NDArray[Any]] | None
 
 
 @dataclass(frozen=True)
-class Findings:
-    """Outcomes of all results after a batch."""
+class BatchResults:
+    """All results of a batch."""
 
-    #: Name of the result -> what it came to, of those that did not fail.
-    found: Mapping[str, Finding]
-    #: Rows that the batch was; None: this graph was made after it.
+    #: Name -> result, of those that did not fail.
+    by_name: Mapping[str, ComputedResult]
+    #: Rows of the batch; None: this graph was restored after it.
     source: BatchSource | None
     #: Seconds that it took to compute and reduce them.
     seconds: float
@@ -76,7 +76,7 @@ class Findings:
     @property
     def has_columns(self) -> bool:
         """Whether columns are to be written."""
-        return any(each.columns is not None for each in self.found.values())
+        return any(each.columns is not None for each in self.by_name.values())
 
     def failures(self, batch_id: int) -> list[FailedResult]:
         """Results that failed, with the number of this batch."""
@@ -84,37 +84,37 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class SharedFindings:
-    """Findings of which columns lie in shared memory, until they are let go of."""
+class SharedResults:
+    """Results of a batch whose columns are in shared memory, until they are released."""
 
     #: These columns are empty here.
-    findings: Findings
-    #: Name of the result -> where they are.
+    results: BatchResults
+    #: Name of the result -> address of its columns.
     addresses: Mapping[str, ArraysAddress]
 
     @classmethod
-    def of(cls, findings: Findings, shared: Mapping[str, SharedArrays]) -> Self:
-        """Findings without the columns that are shared, by the name of the result."""
-        empty = {name: replace(findings.found[name], columns={}) for name in shared}
+    def of(cls, results: BatchResults, shared: Mapping[str, SharedArrays]) -> Self:
+        """Take the columns that are shared, by the name of the result, out of ``results``."""
+        empty = {name: replace(results.by_name[name], columns={}) for name in shared}
         addresses = {name: each.address for name, each in shared.items()}
-        return cls(replace(findings, found={**findings.found, **empty}), addresses)
+        return cls(replace(results, by_name={**results.by_name, **empty}), addresses)
 
-    def opened(self) -> Findings:
-        """The findings, with all columns; OSError where their memory cannot be opened here."""
-        found = dict(self.findings.found)
+    def opened(self) -> BatchResults:
+        """The results with their columns; OSError where that memory cannot be opened here."""
+        by_name = dict(self.results.by_name)
         for name, address in self.addresses.items():
-            found[name] = replace(found[name], columns=open_arrays(address))
-        return replace(self.findings, found=found)
+            by_name[name] = replace(by_name[name], columns=open_arrays(address))
+        return replace(self.results, by_name=by_name)
 
 
-def shared_columns(findings: Findings) -> dict[str, SharedArrays]:
+def shared_columns(results: BatchResults) -> dict[str, SharedArrays]:
     """Move columns to shared memory, by the name of the result.
 
     Those that are few or texts stay where they are; all do if there is no such memory.
     """
     shared = {}
     with suppress(OSError):
-        for name, each in findings.found.items():
+        for name, each in results.by_name.items():
             columns = each.columns or {}
             nbytes = sum(column.nbytes for column in columns.values())
             is_text = any(column.dtype.hasobject for column in columns.values())
@@ -123,25 +123,27 @@ def shared_columns(findings: Findings) -> dict[str, SharedArrays]:
     return shared
 
 
-def brief_finding(asked: Asked, result: Any) -> Finding:
+def summarized(request: ResultRequest, result: Any) -> ComputedResult:
     """Reduce what ``compute`` returned to values; the graph's lock is held.
 
     They are computed where the result is, and its columns stay there.
     """
-    analytic = analytic_named(asked.kind)
+    analytic = analytic_named(request.kind)
     figures = analytic.figures_of(result)
     # Also where columns are written: on a GPU it is found sooner there than of columns on the host.
-    return Finding({**analytic.brief_of(result, asked.parameters), **figures}, figures, None, None)
+    return ComputedResult(
+        {**analytic.brief_of(result, request.parameters), **figures}, figures, None, None
+    )
 
 
-def with_columns(found: Finding, asked: Asked, result: Any) -> Finding:
-    """A `brief_finding` with the columns of the result, if they are written; under the lock."""
-    if asked.written is None:
+def with_columns(found: ComputedResult, request: ResultRequest, result: Any) -> ComputedResult:
+    """Add the columns of a result, if they are written; the graph's lock is held."""
+    if request.written is None:
         return found
-    columns = dict(analytic_named(asked.kind).values(result))
-    if asked.narrow:
+    columns = dict(analytic_named(request.kind).values(result))
+    if request.narrow:
         columns = {name: _narrow(column) for name, column in columns.items()}
-    return replace(found, written=asked.written, columns=columns)
+    return replace(found, written=request.written, columns=columns)
 
 
 def _narrow(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -152,26 +154,26 @@ def _narrow(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return column.astype(np.float32)
 
 
-def metrics(findings: Findings, kinds: Mapping[str, str]) -> dict[str, float | None]:
+def metrics(results: BatchResults, kinds: Mapping[str, str]) -> dict[str, float | None]:
     """Columns that the summary of batches has of these results (`Analytic.metrics`).
 
     ``kinds``: name of each result -> analytic that it is of.
     """
     return {
         column: each.summary.get(metric.name)
-        for name, each in findings.found.items()
+        for name, each in results.by_name.items()
         for column, metric in analytic_named(kinds[name]).metric_columns(name).items()
     }
 
 
-def result_texts(batch_id: int, findings: Findings, kinds: Mapping[str, str]) -> dict[str, Any]:
+def result_texts(batch_id: int, results: BatchResults, kinds: Mapping[str, str]) -> dict[str, Any]:
     """Results as a run publishes them: ``batch``, and ``results``: name -> ``text`` and values.
 
     ``text`` is a sentence. ``kinds`` as of `metrics`.
     """
-    results = {}
-    for name, each in findings.found.items():
+    texts = {}
+    for name, each in results.by_name.items():
         analytic = analytic_named(kinds[name])
         text = f"{analytic.label or name}: {analytic.text(each.summary)}"
-        results[name] = {"text": text, **each.summary}
-    return {"batch": batch_id, "results": results}
+        texts[name] = {"text": text, **each.summary}
+    return {"batch": batch_id, "results": texts}
