@@ -42,10 +42,10 @@ _NAMES = {
     "pin": "pin-graph",
     "analytics": "compute-results",
     "results": "send-results",
-    "let_go_of_columns": "drop-results",
+    "release_columns": "drop-results",
     "checkpoint": "copy-graph",
     "arrays": "send-copy",
-    "let_go_of_copy": "drop-copy",
+    "release_copy": "drop-copy",
 }
 
 #: Tasks have names of their own: Dask need not make any of all that they are given.

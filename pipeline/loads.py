@@ -1,7 +1,7 @@
 """Loads of CPU workers: collected when they end, abandoned with their generation.
 
 Dask drops a task that is not held. Waiting for a load to end holds it, so loads that are
-not wanted any more are let go by name. Otherwise the CPU workers would read the batches of a graph
+not wanted any more are released by name. Otherwise the CPU workers would read the batches of a graph
 that is gone before those of the next one.
 """
 

@@ -448,8 +448,8 @@ class RunLoop:
         """Results are here; ``is_shared``: the graph worker keeps memory that they came through."""
         assert self._tasks is not None
         if is_shared:
-            let_go = tasks.let_go_of_columns
-            self._tasks.submit_and_forget("let_go_of_columns", boundary, let_go)
+            release = tasks.release_columns
+            self._tasks.submit_and_forget("release_columns", boundary, release)
         self._results[boundary] = results
         self._painter.failed(results.failures(boundary - 1))
         return events.Analyzed(generation, boundary, results.has_columns)
@@ -473,7 +473,7 @@ class RunLoop:
                 self._ask("arrays", boundary, tasks.send_copy, boundary, answered=self._copied)
                 return None
         self._arrays = arrays
-        self._tasks.submit_and_forget("let_go_of_copy", boundary, tasks.let_go_of_copy)
+        self._tasks.submit_and_forget("release_copy", boundary, tasks.release_copy)
         return events.Captured(generation, boundary)
 
     # -- progress

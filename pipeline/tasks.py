@@ -140,10 +140,10 @@ def send_results(actor_key: str, boundary: int) -> BatchResults:
         return local_actor(actor_key).reads.results(boundary)
 
 
-def let_go_of_columns(actor_key: str, boundary: int) -> None:
+def release_columns(actor_key: str, boundary: int) -> None:
     """Give the shared memory of columns back, but for those who have mapped it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
-        local_actor(actor_key).reads.let_go_of_columns(boundary)
+        local_actor(actor_key).reads.release_columns(boundary)
 
 
 def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:
@@ -158,10 +158,10 @@ def send_copy(actor_key: str, boundary: int) -> Arrays:
         return local_actor(actor_key).reads.copied_arrays(boundary)
 
 
-def let_go_of_copy(actor_key: str, boundary: int) -> None:
+def release_copy(actor_key: str, boundary: int) -> None:
     """Give the shared memory of a copy back, but for those who have mapped it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
-        local_actor(actor_key).reads.let_go_of_copy(boundary)
+        local_actor(actor_key).reads.release_copy(boundary)
 
 
 def meet(ready: list[None]) -> None:
@@ -185,7 +185,7 @@ def first_look(actor_key: str, dask_worker: Worker) -> tuple[str, Notice]:
 
 
 def close_graph(actor_key: str, actor: Any) -> None:
-    """Let go of a graph; ``actor`` is its Future, which keeps it to be found until then."""
+    """Release a graph; ``actor`` is its Future, which keeps it to be found until then."""
     del actor
     local_actor(actor_key).close()
 

@@ -74,7 +74,7 @@ def write_checkpoint(
     manifest_extra: Mapping[str, Any] | None = None,
     keep: int | None = KEPT,
 ) -> Checkpoint:
-    """Write a checkpoint, whole or not at all, then let go of older ones.
+    """Write a checkpoint, whole or not at all, then remove older ones.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def write_checkpoint(
     facts = {**(manifest_extra or {}), "watermark": batch_id}
     with new_folder(path) as folder:
         manifest = write_graph(folder, arrays, state_hash, facts)
-    _let_go(state, batch_id, keep)
+    _remove_older(state, batch_id, keep)
     return Checkpoint(batch_id, path, manifest)
 
 
@@ -145,7 +145,7 @@ def whole_checkpoints(
     """
     skipped: set[int] = set()
     while True:
-        # A reader may be overtaken by a writer that lets go of old checkpoints, so look again.
+        # A reader may be overtaken by a writer that removes old checkpoints, so look again.
         ids = [
             each
             for each in state.checkpoint_ids()
@@ -166,7 +166,7 @@ def whole_checkpoints(
             notes.append(f"checkpoint {path} is broken ({fault}) and was skipped")
 
 
-def _let_go(state: StateDirectory, newest: int, keep: int | None) -> None:
+def _remove_older(state: StateDirectory, newest: int, keep: int | None) -> None:
     """Remove all but the newest ``keep``, and what a broken newer one left."""
     ids = state.checkpoint_ids()
     # The graph came from the newest whole checkpoint, so any after this batch was found broken.

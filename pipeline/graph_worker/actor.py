@@ -21,7 +21,7 @@ another thread before any method, and `pin`, `copy_pinned` and what `reads` comp
 threads of their own. `pin` is asked for early, and waits until the graph stands at its boundary,
 between two batches: one lock is held by it and by the thread that applies a batch. Batches beyond
 are not held back for that: the next one names the pin, and whichever thread is there first makes
-it. Where there is no room, both wait until another graph is let go of.
+it. Where there is no room, both wait until another graph is released.
 
 A worker begins with no more tasks than it has threads, and batches that queue for the thread of the
 actor count. So the thread that is to wait makes room for another one first, on which methods run

@@ -24,6 +24,6 @@ class KeptGraph:
 
     def __init__(self, arguments: ActorArguments, checkpoint: Arrays | None = None) -> None:
         self.actor = GraphActor(arguments, checkpoint)
-        # It waits for the batch that is being applied, and Dask lets go in its event loop.
+        # It waits for the batch that is being applied, and Dask releases in its event loop.
         stop = weakref.finalize(self, in_thread, "graphtide-stop", self.actor.stop)
         stop.atexit = False

@@ -29,7 +29,7 @@ Arrays = dict[str, np.ndarray]
 class Copy:
     """The graph between two batches, for a checkpoint."""
 
-    #: The arrays, or where they lie in shared memory until they are let go of.
+    #: The arrays, or where they lie in shared memory until they are released.
     arrays: Arrays | ArraysAddress
     #: Since the copy before, or since the start.
     batches: list[AppliedBatch]
@@ -135,7 +135,7 @@ class PinnedQueue:
         #: Whether the oldest is being read.
         self._is_read = False
         self._is_given_up = False
-        #: How many were let go of.
+        #: How many were released.
         self.released = 0
         self._changed = Condition()
 
@@ -153,7 +153,7 @@ class PinnedQueue:
             return any(each.graph is graph for each in self._graphs)
 
     def wait_for_release(self, before: int) -> None:
-        """Wait until more than ``before`` were let go of; after `give_up`, do not wait."""
+        """Wait until more than ``before`` were released; after `give_up`, do not wait."""
         with self._changed:
             self._changed.wait_for(lambda: self.released > before or self._is_given_up)
 
@@ -173,13 +173,13 @@ class PinnedQueue:
     def reading(self, boundary: int, *, checkpoint: bool) -> Iterator[PinnedGraph]:
         """The graph of a boundary, once it is the oldest.
 
-        It is let go of if this is what it was pinned for last: to be copied for a ``checkpoint``,
+        It is released if this is what it was pinned for last: to be copied for a ``checkpoint``,
         if it was for one, and else for results; also where reading it fails.
 
         Raises
         ------
         EpochClosedError
-            It was let go of by `clear`.
+            It was released by `clear`.
         """
         with self._changed:
             self._changed.wait_for(partial(self._is_turn_of, boundary))

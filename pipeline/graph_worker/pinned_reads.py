@@ -101,7 +101,7 @@ class PinnedReads:
                     result = None
                 if results:
                     fetching.enter_context(self._fetching)
-            # Results remain when the graph is let go of: the next one is read while columns, of
+            # Results remain when the graph is released: the next one is read while columns, of
             # which there are a value for each vertex, come to the host.
             while results:
                 name, result = results.popitem()
@@ -121,7 +121,7 @@ class PinnedReads:
         """Results with all columns, for a client that cannot open the shared ones."""
         return self._found[boundary][0]
 
-    def let_go_of_columns(self, boundary: int) -> None:
+    def release_columns(self, boundary: int) -> None:
         """The client has the columns: processes that have mapped their memory keep it."""
         self._found.pop(boundary, None)
 
@@ -147,11 +147,11 @@ class PinnedReads:
         """The arrays of a copy, for a client that cannot open its memory."""
         return self._copied[boundary].arrays
 
-    def let_go_of_copy(self, boundary: int) -> None:
+    def release_copy(self, boundary: int) -> None:
         """The client has a copy: processes that have mapped its memory keep it."""
         self._copied.pop(boundary, None)
 
     def clear(self) -> None:
-        """Let go of all."""
+        """Release all."""
         self._copied.clear()
         self._found.clear()

@@ -68,7 +68,7 @@ class Generation:
         return bool(self.future.status == "finished")
 
     def close(self, client: Client) -> None:
-        """Have the worker let go of the graph, after all that it still does for it.
+        """Have the worker release the graph, after all that it still does for it.
 
         Not waited for: it is done also where the client goes away.
         """

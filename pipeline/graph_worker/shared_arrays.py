@@ -9,7 +9,7 @@ Each array has a file of its own: the system lets one thread at a time write to 
 what a write takes is the making of its pages. Columns of results are so moved side by side. What is
 larger is moved one by one, so that the memory of each is given back before the next one takes some.
 
-Not here: when files are let go (``pinned_reads.py``), and what a memory file is
+Not here: when files are released (``pinned_reads.py``), and what a memory file is
 (``memory_files.py``).
 """
 

@@ -104,7 +104,7 @@ class GraphPinned:
     #: Whether as an epoch, beside which batches can be applied.
     is_epoch: bool
     #: Graphs beside which there was no room for it, so that it waited for the oldest of them to be
-    #: let go of; None: there was room at once.
+    #: released; None: there was room at once.
     room: int | None = None
 
 

@@ -26,8 +26,8 @@ class Pin:
     """Keep the graph as it is when it stands at a boundary, and compute the results due there.
 
     Answered by GraphPinned, and by Analyzed behind it if there are results; by neither where a
-    batch before the boundary cannot be applied. When all that it is kept for is there, it is let go
-    of.
+    batch before the boundary cannot be applied. When all that it is kept for is there, it is
+    released.
 
     The actor gets it as it is. No two that are equal are asked for at once.
     """

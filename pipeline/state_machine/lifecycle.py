@@ -26,12 +26,12 @@ go on. A question and its answer take longer than a batch, so none is waited for
 together with the last batch before it, and the batches behind it, which name it, at once. The graph
 worker makes it when the graph stands there, before it goes on. Epochs are read one after the other,
 in the order of their boundaries: results are computed from each, as the pin says, then it is copied
-for the checkpoint, whichever of them are due, and then it is let go of. There are at most
+for the checkpoint, whichever of them are due, and then it is released. There are at most
 ``epochs`` of them, made or about to be. While there are so many, batches wait at the next boundary
 where something is due. They also wait while the graph itself is pinned, which it is at the end of
 the log, or if there is no room for any epoch; after that they are not asked for beyond the next
 pin before that is answered. Where there is room for fewer epochs than are allowed, the graph worker
-waits until one is let go of, and that is how many there are from then on.
+waits until one is released, and that is how many there are from then on.
 
 Writes happen in the order in which they were asked for, which is that of the boundaries. So a
 checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
@@ -249,7 +249,7 @@ class Lifecycle:
 
     @property
     def waits_for_pins(self) -> bool:
-        """Whether batches wait until a pinned graph is let go of."""
+        """Whether batches wait until a pinned graph is released."""
         # That the graph is pinned at the end may be heard of before its last batch is.
         if max(self.applied, self.pins.newest_boundary) >= self.end:
             return False

@@ -4,7 +4,7 @@ Batches go on beside an epoch, but each takes memory, so there is a most of them
 ahead, as many as there may be, together with the results that are due of each, so that the graph
 worker need not wait for a question between pinning a graph and reading it. It pins and reads them
 in the order of their boundaries: results are computed, then the graph is copied if a checkpoint is
-due, which is asked for when the results are here, and then it is let go of. Answers may overtake
+due, which is asked for when the results are here, and then it is released. Answers may overtake
 one another on their way here, those without columns those with some. A graph whose answer is here
 takes no room any more, even where one before it is waited for.
 
@@ -50,15 +50,15 @@ class PinQueue:
     @property
     def is_full(self) -> bool:
         """Whether no other graph may be pinned."""
-        return len(self._pins) - self._let_go_already >= self.most
+        return len(self._pins) - self._released >= self.most
 
     def kept(self, applied: int) -> int:
         """Graphs that are pinned, where one has got to the boundary ``applied``."""
         made = sum(pin.boundary <= applied for pin in self._pins)
-        return max(made, self.made) - self._let_go_already
+        return max(made, self.made) - self._released
 
     @property
-    def _let_go_already(self) -> int:
+    def _released(self) -> int:
         """Pins whose results overtook those of an older one: their graphs are released already."""
         return sum(pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
 
@@ -116,7 +116,7 @@ class PinQueue:
         while len(self._pins) > self.made and self._pins[-1].boundary > batch_id:
             self._pins.pop()
 
-    def _let_go(self) -> None:
+    def _release_oldest(self) -> None:
         """All that the oldest is for is at hand."""
         self._pins.popleft()
         self.made -= 1
@@ -134,7 +134,7 @@ class PinQueue:
             self._analyzed = pin.boundary
             at_hand.append(self._answers.pop(pin.boundary))
             if not pin.checkpoint:
-                self._let_go()
+                self._release_oldest()
         return at_hand
 
     def capture(self) -> Capture | None:
@@ -150,7 +150,7 @@ class PinQueue:
     def captured(self) -> list[Analyzed]:
         """The copy of the oldest is at hand; gives what `analyzed` does."""
         self._is_capturing = False
-        self._let_go()
+        self._release_oldest()
         return self._at_hand()
 
     def forget(self) -> None:

@@ -245,10 +245,10 @@ class World:
             case Pin(_, _, _, checkpoint):
                 done = self.computing.pop(0)
                 if not checkpoint:
-                    self._let_go()
+                    self._release_oldest()
             case Capture(generation, boundary):
                 self.copying = None
-                self._let_go()
+                self._release_oldest()
                 done = Captured(generation, boundary)
         if is_late and self.computing and late is None:
             self.late = done
@@ -265,7 +265,7 @@ class World:
         elif done is not None:
             self.tell(done)
 
-    def _let_go(self) -> None:
+    def _release_oldest(self) -> None:
         del self.pinned[0]
 
     def write(self) -> None:

@@ -238,7 +238,7 @@ def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(ra
 
 
 @pytest.mark.gpu
-def test_memory_is_locked_once_grows_and_is_let_go_with_the_feed() -> None:
+def test_memory_is_locked_once_grows_and_is_released_with_the_feed() -> None:
     from graphtide.gpu_core.cuda.device.devices import open_device
 
     device = open_device()

@@ -73,7 +73,7 @@ def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
     actor.apply(1, LoadedBatch(one_edge(1)))
     opened, sent = open_arrays(address), actor.reads.copied_arrays(1)
     assert opened["vertex_ids"].tolist() == sent["vertex_ids"].tolist() == [1, 100]
-    actor.reads.let_go_of_copy(1)
+    actor.reads.release_copy(1)
     with pytest.raises(FileNotFoundError):
         open_arrays(address)
     assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
@@ -104,7 +104,7 @@ def test_the_actor_shares_columns_until_the_client_has_them(
             assert {key: column.tobytes() for key, column in found.items()} == {
                 key: column.tobytes() for key, column in expected.items()
             }
-    actor.reads.let_go_of_columns(1)
+    actor.reads.release_columns(1)
     del sent, each
     monkeypatch.undo()  # the error that was raised has the frames that it passed, and they it
     gc.collect()
@@ -133,7 +133,7 @@ def no_memory(*_arguments: object) -> int:
     raise OSError(errno.ENOMEM, "no memory")
 
 
-def test_a_graph_is_let_go_of_before_columns_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_is_released_before_columns_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """So who is to read the next one does not wait for that."""
     actor = GraphActor(ActorArguments({}))
     actor.apply(0, LoadedBatch(one_edge(0)))

@@ -92,7 +92,7 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
     assert reports == [[0], [1, 2]]
     assert actor._graph.memory().pinned_bytes == 0
     # The client may have taken the older copy when there is a newer one.
-    actor.reads.let_go_of_copy(1)
+    actor.reads.release_copy(1)
     assert actor.reads.copied_arrays(3)["vertex_ids"].size == 4
 
 
@@ -228,11 +228,11 @@ def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
     assert actor.apply(2, LoadedBatch(one_edge(2))).boundary == 3
 
 
-@pytest.mark.parametrize("ends", ["closed", "let go of by Dask"])
+@pytest.mark.parametrize("ends", ["closed", "released by Dask"])
 def test_who_waits_for_room_or_for_batches_gives_up_with_the_graph(
     crowded: Crowded, ends: str
 ) -> None:
-    """Dask lets go of it where the client was killed: nobody loads batches, or reads a graph."""
+    """Dask releases it where the client was killed: nobody loads batches, or reads a graph."""
     with ThreadPoolExecutor(3) as pool:
         applied = crowded.applied(pool)
         answers = [pool.submit(crowded.actor.pin, each) for each in crowded.asked]

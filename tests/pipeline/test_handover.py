@@ -206,7 +206,7 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     gc.disable()
     try:
         actors.clear()
-        # The thread that has all who wait give up lets go of it.
+        # The thread that has all who wait give up releases it.
         wait_until(lambda: graph() is None)
         assert isinstance(address, RingAddress)
         assert not is_reachable(address)

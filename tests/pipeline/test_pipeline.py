@@ -147,10 +147,10 @@ def test_columns_of_many_vertices_come_through_shared_memory_or_are_sent(
         asked.append(address)
         return open_arrays(replace(address, pid=2**22 + 1) if way == "sent" else address)
 
-    forget, let_go_of = TasksInFlight.submit_and_forget, []
+    forget, released = TasksInFlight.submit_and_forget, []
 
     def submitted(tasks: TasksInFlight, kind: str, *given: Any) -> None:
-        let_go_of.append(kind)
+        released.append(kind)
         forget(tasks, kind, *given)
 
     monkeypatch.setattr(TasksInFlight, "submit_and_forget", submitted)
@@ -162,7 +162,7 @@ def test_columns_of_many_vertices_come_through_shared_memory_or_are_sent(
     )  # fmt: skip
     state = Path(run(str(log), str(tmp_path / "state"), made).folder)
     shared = 0 if way == "dask" else 2
-    assert len(asked) == let_go_of.count("let_go_of_columns") == shared
+    assert len(asked) == released.count("release_columns") == shared
     graph = graphtide.DynamicGraph(directed=False)
     for batch, dst in enumerate((ids[::-1], np.zeros(count, np.int64))):
         graph.insert_edges(ids, dst)
@@ -293,7 +293,7 @@ def test_a_graph_is_made_for_the_rows_to_come(
     assert expected == [FILES * ROWS, first.num_edges + ROWS]
 
 
-def test_a_graph_is_let_go_whoever_still_refers_to_its_actor(log: Path, tmp_path: Path) -> None:
+def test_a_graph_is_released_whoever_still_refers_to_its_actor(log: Path, tmp_path: Path) -> None:
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         cluster.client.run(hold_actors)
         address = cluster.address

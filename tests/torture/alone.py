@@ -175,7 +175,7 @@ class _Point:
                 raise Failure(f"status does not name it, and yet {differs} differ")
             if place.parent == self._stage.log and self._stage.scene.mend:
                 return  # left out, to be requeued
-        if place.parent.exists():  # else it was of a checkpoint that was let go of meanwhile
+        if place.parent.exists():  # else it was of a checkpoint that was released meanwhile
             place.write_bytes(original)
         self._must_end_well("put back", _OF_DAMAGE[1:])
 

@@ -1,4 +1,4 @@
-"""Which checkpoints a state keeps, also where a run is killed while it lets go of older ones."""
+"""Which checkpoints a state keeps, also where a run is killed while it removes older ones."""
 
 import sys
 from collections.abc import Iterator

@@ -287,7 +287,7 @@ def test_batches_go_on_until_so_many_graphs_are_pinned_and_then_wait_for_the_old
         here.read()
         here.write()
         painter.look()
-        assert isinstance(here.asked, Pin), "a graph was let go of, and no other is pinned"
+        assert isinstance(here.asked, Pin), "a graph was released, and no other is pinned"
         assert not here.lifecycle.waits_for_pins
         assert painter.waits == oldest
     here.run()

@@ -1,4 +1,4 @@
-"""Arrays in shared memory: the same for whoever opens them, kept and let go as promised."""
+"""Arrays in shared memory: the same for whoever opens them, kept and released as promised."""
 
 import errno
 import gc
