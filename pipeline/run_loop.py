@@ -30,19 +30,19 @@ from .answers import Answer, explain
 from .graph_worker.batch_results import BatchResults, SharedResults
 from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
-from .graph_worker.notice import GraphStoppedError, Notice
+from .graph_worker.graph_status import GraphStatus, GraphStoppedError
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .graph_worker.shared_arrays import ArraysAddress, open_arrays
 from .in_flight import TasksInFlight, span_of_run
-from .loads import Loads
 from .log_watch import Follow, LogWatch
 from .monitoring.limit_watch import LimitWatch
-from .monitoring.picture import Painter
+from .monitoring.picture import RunMonitor
 from .monitoring.progress import Progress, beginning_of
+from .pending_loads import PendingLoads
 from .run_files import RunFiles
 from .state_machine import events
-from .state_machine.applies import Applies
+from .state_machine.apply_progress import ApplyProgress
 from .state_machine.events import Event
 from .state_machine.instructions import (
     Apply,
@@ -64,7 +64,7 @@ from .writer import Writer
 _TICK_SECONDS = 0.05
 
 #: Seconds between two answers that are fetched for the numbers in them, while batches are applied.
-_NUMBERS_SECONDS = 0.1
+_STATUS_SECONDS = 0.1
 
 #: Seconds without any event after which the workers are recounted.
 _QUIET_SECONDS = 5.0
@@ -99,17 +99,17 @@ class RunLoop:
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         #: Of the generation that there is; None: there is no graph.
         self._tasks: TasksInFlight | None = None
-        self._loads = Loads(self._report)
-        self._applies = Applies(machine.applied)
+        self._loads = PendingLoads(self._report)
+        self._applies = ApplyProgress(machine.applied)
         #: What Pin brought, by boundary, and Capture, until it is given to the writer.
         self._results: dict[int, BatchResults] = {}
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
-        #: The newest notice of this generation that was fetched, and when the next one is due.
-        self._notice: Notice | None = None
-        self._notice_due = 0.0
+        #: The newest status of this generation that was fetched, and when the next one is due.
+        self._status: GraphStatus | None = None
+        self._status_due = 0.0
         self._limits = LimitWatch(files, settings)
-        self._painter = Painter(machine, is_alone=settings.scheduler is None)
+        self._monitor = RunMonitor(machine, is_alone=settings.scheduler is None)
         #: Where this run began.
         self._first = machine.applied
         self._exit_reasons = ExitReasons(cluster.client)
@@ -142,7 +142,7 @@ class RunLoop:
             self._writer.close()
             self._discard()
         self.seconds = time.monotonic() - self._start_seconds
-        self.waits, self.wait_seconds = self._painter.waits, self._painter.wait_seconds
+        self.waits, self.wait_seconds = self._monitor.waits, self._monitor.wait_seconds
         self._progress("end")
         if finish.error is not None:
             self._cluster.hurry()
@@ -168,7 +168,7 @@ class RunLoop:
     def _next_event(self) -> Event:
         if self._follow is not None and self._follow.is_stopped:
             self._follow = None
-            return events.StopAsked()
+            return events.StopRequested()
         is_idle, start = self._machine.is_waiting, time.monotonic()
         try:
             answered = self._ended.get(timeout=_TICK_SECONDS)
@@ -205,7 +205,7 @@ class RunLoop:
 
     def _handle(self, event: Event) -> Finish | None:
         pending: list[Instruction] = self._machine.handle(event, time.monotonic())
-        self._painter.look()
+        self._monitor.sample()
         for kind, group in groupby(pending, type):
             if kind is Load:
                 self._load([each.batch_id for each in group if isinstance(each, Load)])
@@ -254,7 +254,7 @@ class RunLoop:
                 self._copy = self._arrays = None
             case Discard():
                 assert isinstance(event, events.GraphLost)
-                self._painter.lost(event.reason)
+                self._monitor.lost(event.reason)
                 self._discard()
 
     # -- the graph
@@ -282,18 +282,18 @@ class RunLoop:
         )
         if number == 0:
             self._start_seconds = time.monotonic()
-        self._applies = Applies(beginning.arguments.boundary)
-        self._notice = generation.notice
-        self._limits.start(generation.notice, on_host=not generation.form.on_gpu)
-        self._painter.started(generation.notice, generation.roles.cpu_workers)
+        self._applies = ApplyProgress(beginning.arguments.boundary)
+        self._status = generation.initial_status
+        self._limits.start(generation.initial_status, on_host=not generation.form.on_gpu)
+        self._monitor.started(generation.initial_status, generation.roles.cpu_workers)
         return events.GraphStarted(number, beginning.arguments.boundary)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that are not held."""
-        self._loads.give_up()
+        self._loads.release_all()
         self._results.clear()
-        self._copy = self._arrays = self._notice = None
-        self._applies = Applies(self._machine.applied)
+        self._copy = self._arrays = self._status = None
+        self._applies = ApplyProgress(self._machine.applied)
         if self._tasks is not None:
             self._tasks.discard()
             self._tasks.generation.close(self._cluster.client)
@@ -329,15 +329,15 @@ class RunLoop:
         if self._tasks is None or self._tasks.generation.number != generation:
             return None
         is_taken = task.status == "finished"
-        if is_taken and time.monotonic() < self._notice_due:
+        if is_taken and time.monotonic() < self._status_due:
             self._tasks.drop("apply", batch_id)
         else:
-            self._notice_due = time.monotonic() + _NUMBERS_SECONDS
+            self._status_due = time.monotonic() + _STATUS_SECONDS
             self._fetch("apply", batch_id, self._apply_answered)
         return self._taken(generation, batch_id) if is_taken else None
 
-    def _apply_answered(self, generation: int, batch_id: int, notice: Notice) -> Event:
-        self._hear(notice)
+    def _apply_answered(self, generation: int, batch_id: int, status: GraphStatus) -> Event:
+        self._update_status(status)
         return self._taken(generation, batch_id)
 
     def _taken(self, generation: int, batch_id: int) -> Event:
@@ -389,7 +389,7 @@ class RunLoop:
         if error is None:
             return answered(generation, number, answer.result())
         if isinstance(error, GraphStoppedError):
-            return self._stopped(generation, error.notice)
+            return self._stopped(generation, error.status)
         file = self._files.shown(number) if kind == "apply" else ""
         error = explain(error, self._tasks.key("load", number), file)
         if isinstance(error, GraphLostError):
@@ -398,20 +398,20 @@ class RunLoop:
             return events.BatchFailed(generation, number, error)
         return events.GraphFailed(generation, error)
 
-    def _hear(self, notice: Notice) -> None:
-        """Take note of how the graph stands; two notices may be on their way at once."""
-        if self._notice is None or notice.boundary >= self._notice.boundary:
-            self._notice = notice
-            self._painter.hear(notice)
+    def _update_status(self, status: GraphStatus) -> None:
+        """Take note of how the graph stands; two of them may be on their way at once."""
+        if self._status is None or status.boundary >= self._status.boundary:
+            self._status = status
+            self._monitor.update(status)
 
-    def _stopped(self, generation: int, notice: Notice) -> Event:
+    def _stopped(self, generation: int, status: GraphStatus) -> Event:
         """A batch could not be applied; all before it are."""
-        assert notice.error is not None
-        assert notice.failed_batch is not None
-        if notice.is_broken:
-            return events.GraphFailed(generation, notice.error)
-        self._report(events.BatchFailed(generation, notice.failed_batch, notice.error))
-        return events.BatchesApplied(generation, notice.boundary)
+        assert status.error is not None
+        assert status.failed_batch is not None
+        if status.is_broken:
+            return events.GraphFailed(generation, status.error)
+        self._report(events.BatchFailed(generation, status.failed_batch, status.error))
+        return events.BatchesApplied(generation, status.boundary)
 
     def _pinned(self, generation: int, boundary: int, answer: PinAnswer) -> None:
         """A graph was pinned, unless it never stood there, and results were computed of it."""
@@ -451,14 +451,14 @@ class RunLoop:
             release = tasks.release_columns
             self._tasks.submit_and_forget("release_columns", boundary, release)
         self._results[boundary] = results
-        self._painter.failed(results.failures(boundary - 1))
+        self._monitor.failed(results.failures(boundary - 1))
         return events.Analyzed(generation, boundary, results.has_columns)
 
     def _copy_made(self, generation: int, boundary: int, copy: Copy) -> Event | None:
         self._copy = copy
-        if copy.notice is not None:
+        if copy.status is not None:
             # Of the last batches before it no answer may have been fetched.
-            self._hear(copy.notice)
+            self._update_status(copy.status)
         return self._copied(generation, boundary, copy.arrays)
 
     def _copied(
@@ -487,7 +487,7 @@ class RunLoop:
         boundary = self._applies.boundary
         rows = self._files.rows_before(boundary) - self._files.rows_before(self._first)
         elapsed = self._busy_seconds
-        size = self._notice or Notice(boundary, *self._files.newest_size())
+        size = self._status or GraphStatus(boundary, *self._files.newest_size())
         self._limits.look(size)
         self._on_progress(
             replace(
@@ -502,6 +502,6 @@ class RunLoop:
                 stage=stage,
                 dashboard=self._cluster.dashboard,
                 limits=self._limits.now,
-                picture=self._painter.picture(self._files.results.newest),
+                picture=self._monitor.picture(self._files.results.newest),
             )
         )

@@ -34,9 +34,9 @@ from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor
 from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.batches import LoadedBatch
+from .graph_worker.graph_status import GraphStatus, GraphStoppedError, forget_frames
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
 from .graph_worker.kept_graph import KeptGraph
-from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.ring import Batch, RingAddress, is_reachable
 from .state_machine.instructions import Pin
@@ -95,7 +95,7 @@ def apply_batch(
     batch_id: int,
     loaded: LoadedBatch,
     behind: Pin | None = None,
-) -> Notice:
+) -> GraphStatus:
     """Hand a batch to the graph; a pin that it comes ``behind`` is made before.
 
     Raises
@@ -108,10 +108,10 @@ def apply_batch(
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
         timed = replace(loaded, seconds=seconds)
-        notice = local_actor(actor_key).apply(batch_id, timed, behind, secede)
-    if notice.failed_batch is not None:
-        raise GraphStoppedError(notice)
-    return notice
+        status = local_actor(actor_key).apply(batch_id, timed, behind, secede)
+    if status.failed_batch is not None:
+        raise GraphStoppedError(status)
+    return status
 
 
 def pin_graph(
@@ -178,10 +178,10 @@ def has_begun(key: str, dask_worker: Worker) -> bool:
     return task is not None and task.state in _BEGUN
 
 
-def first_look(actor_key: str, dask_worker: Worker) -> tuple[str, Notice]:
+def initial_status(actor_key: str, dask_worker: Worker) -> tuple[str, GraphStatus]:
     """Engine of a graph, ``host`` or ``cuda``, and how it begins; called outside of tasks."""
     actor = local_actor(actor_key, dask_worker)
-    return actor.engine, actor.notice()
+    return actor.engine, actor.status()
 
 
 def close_graph(actor_key: str, actor: Any) -> None:

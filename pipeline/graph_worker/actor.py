@@ -13,8 +13,8 @@ The window of the client bounds the buffer: no batch is sent that is further fro
 
 A batch that is refused leaves the graph as before it. The actor then keeps its graph and refuses
 all later batches; what came before it can be analyzed and checkpointed. After any other error the
-graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
-lost, the process ends itself (`exit_reasons.py`).
+graph is not trusted any more (`GraphStatus.is_broken`). If this process has lost the GPU of the
+graph, it ends itself (`exit_reasons.py`).
 
 Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
 another thread before any method, and `pin`, `copy_pinned` and what `reads` computes, which run on
@@ -53,8 +53,8 @@ from .actor_arguments import ActorArguments
 from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
+from .graph_status import GraphStatus, Memory, pickled_error
 from .handover import Inbox
-from .notice import Memory, Notice, pickled_error
 from .pinned import (
     Arrays,
     CopiedGraph,
@@ -133,7 +133,7 @@ class GraphActor:
         self._behind: dict[int, Pin | None] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
-        self._failure: Notice | None = None
+        self._failure: GraphStatus | None = None
         #: What results and copies are made of, the oldest first.
         self._pinned = PinnedQueue()
         #: What of them was asked for.
@@ -169,7 +169,7 @@ class GraphActor:
         loaded: LoadedBatch,
         behind: Pin | None = None,
         give_way: Callable[[], object] | None = None,
-    ) -> Notice:
+    ) -> GraphStatus:
         """Take in a batch, and apply all batches that are due now.
 
         Waits where the graph is to be pinned first, and there is no room for that.
@@ -193,7 +193,7 @@ class GraphActor:
                 self._behind.setdefault(batch_id, behind)
                 self._early.setdefault(batch_id, loaded)
             if self._is_applying:
-                return self.notice()
+                return self.status()
             self._is_applying = True
         try:
             return self._apply_due(give_way)
@@ -201,7 +201,7 @@ class GraphActor:
             self._end_apply()
             raise
 
-    def _apply_due(self, give_way: Callable[[], object] | None) -> Notice:
+    def _apply_due(self, give_way: Callable[[], object] | None) -> GraphStatus:
         """Apply what is due, also what comes meanwhile."""
         while True:
             released = self._pinned.released
@@ -215,9 +215,9 @@ class GraphActor:
                         with ends_with_its_device():
                             self._open_ahead()
                     self._publish()
-                    notice = self._failure or self.notice()
+                    status = self._failure or self.status()
                     self._end_apply()
-                    return notice
+                    return status
             if not is_due:
                 if give_way is not None:
                     give_way()
@@ -284,7 +284,7 @@ class GraphActor:
             for ahead in range(1, _AHEAD + 1):
                 self._open(self._boundary + ahead)
 
-    def notice(self) -> Notice:
+    def status(self) -> GraphStatus:
         """Progress of the graph, and its memory."""
         # Of a graph that has just been filled nothing would be known yet.
         if time.monotonic() >= self._look_due or not self._arena_edges:
@@ -301,7 +301,7 @@ class GraphActor:
             self._adjacency_bytes,
         )
         size = int(self._graph.num_vertices), int(self._graph.num_edges)
-        return Notice(self._boundary, *size, memory, dict(self._seconds))
+        return GraphStatus(self._boundary, *size, memory, dict(self._seconds))
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -313,7 +313,7 @@ class GraphActor:
             self._count_due = now + _COUNT_PAUSE * (time.monotonic() - now)
         self._host_free_bytes = free_memory_bytes()
 
-    def _notice_between_batches(self) -> Notice | None:
+    def _status_between_batches(self) -> GraphStatus | None:
         """State of the graph and its memory; None: a batch is being applied, whose report has it.
 
         For other threads than that of the batches. After the last batch no other thread reads it.
@@ -325,7 +325,7 @@ class GraphActor:
                 return None
             self._look()
             self._publish()
-            return self.notice()
+            return self.status()
         finally:
             self._stands.release()
 
@@ -334,7 +334,7 @@ class GraphActor:
         self._behind.clear()
         self._opened.clear()
         self._failure = replace(
-            self.notice(),
+            self.status(),
             failed_batch=self._boundary,
             pickled_error=pickled_error(error),
             is_broken=not isinstance(error, _REFUSALS),
@@ -397,7 +397,7 @@ class GraphActor:
     def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
         """Copy what is pinned, as `PinnedReads.copy`, with the state of the graph by then."""
         copied = self.reads.copy(boundary, share=share)
-        return replace(copied, notice=self._notice_between_batches())
+        return replace(copied, status=self._status_between_batches())
 
     def stop(self) -> None:
         """End all waits for the graph: nothing is asked of it any more."""

@@ -18,7 +18,7 @@ from ...gpu_core.id_kinds import are_names
 from ...gpu_core.report import BatchSource
 from .batch_results import BatchResults, SharedResults
 from .batches import AppliedBatch
-from .notice import Notice
+from .graph_status import GraphStatus
 from .shared_arrays import ArraysAddress
 
 #: What ``DynamicGraph.checkpoint_arrays`` returns.
@@ -42,7 +42,7 @@ class Copy:
     #: What the manifest keeps of the window (`TimeWindow.kept`); None: there is none.
     window: dict[str, int | None] | None = None
     #: How the graph stood when the copy was made, which may be some batches on; None: unknown.
-    notice: Notice | None = None
+    status: GraphStatus | None = None
 
 
 @dataclass(frozen=True)

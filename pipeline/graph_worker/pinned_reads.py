@@ -27,7 +27,7 @@ from .batch_results import (
     with_columns,
 )
 from .exit_reasons import ends_with_its_device
-from .notice import forget_frames
+from .graph_status import forget_frames
 from .pinned import Arrays, CopiedGraph, Copy, PinnedQueue
 from .shared_arrays import ArraysAddress, SharedArrays
 

@@ -25,8 +25,8 @@ from ...gpu_core.errors import ClusterError, GraphtideError
 from ..tasks import (
     GraphGoneError,
     close_graph,
-    first_look,
     has_begun,
+    initial_status,
     meet,
     reaches,
     ring_of_graph,
@@ -35,9 +35,9 @@ from ..workers.cluster import LOOK_SECONDS, Cluster
 from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
 from .beginning import Beginning
+from .graph_status import GraphStatus
 from .handover import Form, RingSlots
 from .kept_graph import KeptGraph
-from .notice import Notice
 from .ring import RingAddress
 
 
@@ -59,8 +59,8 @@ class Generation:
     slots: RingSlots
     #: What they make of its rows.
     form: Form
-    #: How it began.
-    notice: Notice
+    #: As it was when it was made, with the batches of the checkpoint.
+    initial_status: GraphStatus
 
     @property
     def is_alive(self) -> bool:
@@ -102,12 +102,12 @@ def start_generation(
         future = _make_graph(cluster, roles, actor_key, beginning, timeout_seconds)
         if future.status == "finished":
             address = _ring_address(cluster, roles, actor_key, beginning)
-            engine, notice = _first_look(cluster, roles, actor_key)
+            engine, status = _initial_status(cluster, roles, actor_key)
             on_gpu = engine == "cuda"
             # What CPU workers are to make of rows depends on where the graph came to lie.
             arguments = beginning.arguments
             form = Form(on_gpu, arguments.is_dense, arguments.raw and on_gpu)
-            return Generation(number, actor_key, future, roles, RingSlots(address), form, notice)
+            return Generation(number, actor_key, future, roles, RingSlots(address), form, status)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None
@@ -209,9 +209,9 @@ def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline
     return True
 
 
-def _first_look(cluster: Cluster, roles: Roles, actor_key: str) -> tuple[str, Notice]:
+def _initial_status(cluster: Cluster, roles: Roles, actor_key: str) -> tuple[str, GraphStatus]:
     at = roles.graph_address
-    look: tuple[str, Notice] = _run_on(cluster, [at], first_look, actor_key)[at]
+    look: tuple[str, GraphStatus] = _run_on(cluster, [at], initial_status, actor_key)[at]
     return look
 
 

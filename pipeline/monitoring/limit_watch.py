@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import replace
 
 from ...config.settings import RunSettings
-from ..graph_worker.notice import Notice
+from ..graph_worker.graph_status import GraphStatus
 from ..run_files import RunFiles
 from .limits import Limit
 from .needs import RESULT_VERTEX_BYTES, Need, sizes_to_come
@@ -74,41 +74,41 @@ class LimitWatch:
         #: Each as it stood at the newest look.
         self.now: tuple[Limit, ...] = ()
 
-    def start(self, notice: Notice, *, on_host: bool) -> None:
+    def start(self, status: GraphStatus, *, on_host: bool) -> None:
         """A graph has been started: estimate what the log needs.
 
         ``on_host``: its arena is in host memory.
         """
-        assert notice.memory is not None
+        assert status.memory is not None
         files, need = self._files, self._need
         rows = files.rows_before(files.batches)
-        before = files.rows_before(notice.boundary)
-        likely, most = sizes_to_come(before, rows - before, notice.num_vertices, notice.num_edges)
+        before = files.rows_before(status.boundary)
+        likely, most = sizes_to_come(before, rows - before, status.num_vertices, status.num_edges)
         self._trends = {
             each: _Trend(rows // _LOOKS_A_LOG + 1) for each in ("arena", "memory", "disk")
         }
-        self._host_bytes = notice.memory.host_free_bytes
+        self._host_bytes = status.memory.host_free_bytes
         arena = need.arena(likely, most)
         copies = need.checkpoint(*likely), need.checkpoint(*most)
         # The arena of a graph that was restored is in use already.
-        used = _used(need, notice) if on_host else 0
-        own_now = need.properties(notice.num_vertices, notice.num_edges)
+        used = _used(need, status) if on_host else 0
+        own_now = need.properties(status.num_vertices, status.num_edges)
         own = [max(need.properties(*size) - own_now, 0) for size in (likely, most)]
         memory = [
             (max(graph - used, 0) if on_host else 0) + copy + values
             for graph, copy, values in zip(arena, copies, own, strict=True)
         ]
         disk = [
-            self._kept_checkpoints() * copy + self._results(notice.boundary) * vertices
+            self._kept_checkpoints() * copy + self._results(status.boundary) * vertices
             for copy, (vertices, _) in zip(copies, (likely, most), strict=True)
         ]
         self.now = (
-            Limit("arena", 0, need.usable(notice.memory.limit_bytes), *arena),
+            Limit("arena", 0, need.usable(status.memory.limit_bytes), *arena),
             Limit("memory", 0, self._host_bytes, *memory),
             Limit("disk", 0, self._disk_bytes, *disk),
         )
         self._look_due = 0.0
-        self.look(notice)
+        self.look(status)
 
     def _kept_checkpoints(self) -> int:
         """Checkpoints that are on the disk at once; those of a clock count as if two were kept."""
@@ -131,18 +131,18 @@ class LimitWatch:
             times += 1 + columns + share * (count - columns)
         return int(times * RESULT_VERTEX_BYTES)
 
-    def look(self, notice: Notice) -> None:
+    def look(self, status: GraphStatus) -> None:
         """Take note of how things stand, where a second has passed since they were."""
         now = time.monotonic()
-        if now < self._look_due or notice.memory is None or not self.now:
+        if now < self._look_due or status.memory is None or not self.now:
             return
         self._look_due = now + _LOOK_SECONDS
         used = {
-            "arena": _used(self._need, notice),
-            "memory": max(self._host_bytes - notice.memory.host_free_bytes, 0),
+            "arena": _used(self._need, status),
+            "memory": max(self._host_bytes - status.memory.host_free_bytes, 0),
             "disk": max(self._disk_bytes - _free_disk(self._files), 0),
         }
-        rows = self._files.rows_before(notice.boundary)
+        rows = self._files.rows_before(status.boundary)
         self.now = tuple(self._looked(each, rows, used[each.resource]) for each in self.now)
 
     def _looked(self, limit: Limit, rows: int, used: int) -> Limit:
@@ -153,11 +153,11 @@ class LimitWatch:
         return replace(limit, used_bytes=used, full_at_batch=batch)
 
 
-def _used(need: Need, notice: Notice) -> int:
+def _used(need: Need, status: GraphStatus) -> int:
     """Bytes of the arena that a graph takes."""
-    memory = notice.memory
+    memory = status.memory
     assert memory is not None
-    return need.used(notice.num_vertices, memory.pages_used, memory.page_bytes)
+    return need.used(status.num_vertices, memory.pages_used, memory.page_bytes)
 
 
 def _free_disk(files: RunFiles) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...io.state.results import FailedResult
-from ..graph_worker.notice import Notice
+from ..graph_worker.graph_status import GraphStatus
 from ..state_machine.lifecycle import Lifecycle
 from .busy import core_seconds
 
@@ -60,8 +60,8 @@ class Picture:
     troubles: tuple[tuple[float, str], ...] = ()
 
 
-class Painter:
-    """Keeps what a picture is made of.
+class RunMonitor:
+    """Counts up what a `Picture` shows.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Painter:
         self._core_seconds, self._cores_due = 0.0, 0.0
         #: Of graphs that were lost, then of this one.
         self._lost: Counter[str] = Counter()
-        self._notice: Notice | None = None
+        self._status: GraphStatus | None = None
         self._cpu_workers = 0
         #: Seconds that batches waited, by what for; what for since the last look; when that was.
         self._held = {"analytics": 0.0, "disk": 0.0}
@@ -89,8 +89,8 @@ class Painter:
         self._first_client_seconds = time.process_time()
         self._troubles: deque[tuple[float, str]] = deque(maxlen=_TROUBLES)
 
-    def look(self) -> None:
-        """Take note of what batches wait for, whenever that may have changed."""
+    def sample(self) -> None:
+        """Add the time since the last call to what batches waited for; call after each event."""
         now = time.monotonic()
         if self._held_by is not None:
             self._held[self._held_by] += now - self._look_seconds
@@ -101,24 +101,24 @@ class Painter:
         self._waited = waits
         self._look_seconds, self._held_by = now, self._machine.held_by
 
-    def started(self, notice: Notice, cpu_workers: int) -> None:
-        """Another graph is there."""
-        self._notice, self._cpu_workers = notice, cpu_workers
+    def started(self, status: GraphStatus, cpu_workers: int) -> None:
+        """A generation has started."""
+        self._status, self._cpu_workers = status, cpu_workers
 
-    def hear(self, notice: Notice) -> None:
-        """The graph has answered."""
-        self._notice = notice
+    def update(self, status: GraphStatus) -> None:
+        """Take the newest status of the graph."""
+        self._status = status
 
     def failed(self, results: Iterable[FailedResult]) -> None:
         """Results could not be computed."""
         self._troubles.extend((time.time(), each.sentence) for each in results)
 
     def lost(self, reason: str) -> None:
-        """The graph is gone."""
+        """A generation is lost."""
         self._troubles.append((time.time(), f"the graph was lost: {reason}"))
-        if self._notice is not None:
-            self._lost.update(self._notice.seconds)
-        self._notice = None
+        if self._status is not None:
+            self._lost.update(self._status.seconds)
+        self._status = None
 
     def _cores(self) -> dict[str, float]:
         now = time.monotonic()
@@ -132,12 +132,12 @@ class Painter:
 
     def picture(self, findings: Mapping[str, Any]) -> Picture:
         """State of the run now."""
-        machine, notice = self._machine, self._notice
+        machine, status = self._machine, self._status
         seconds = self._lost.copy()
         memory = None
-        if notice is not None:
-            seconds.update(notice.seconds)
-            memory = notice.memory
+        if status is not None:
+            seconds.update(status.seconds)
+            memory = status.memory
         client_seconds = time.process_time() - self._first_client_seconds
         loading = len(machine.loading)
         return Picture(

@@ -26,7 +26,7 @@ class LogFailed:
 
 
 @dataclass(frozen=True)
-class StopAsked:
+class StopRequested:
     """The run is to end soon, and in order: with the batches that it has begun to apply."""
 
 
@@ -137,7 +137,7 @@ Event = (
     RunStarted
     | BatchesPlanned
     | LogFailed
-    | StopAsked
+    | StopRequested
     | GraphStarted
     | GraphLost
     | BatchLoaded

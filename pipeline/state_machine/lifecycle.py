@@ -90,7 +90,7 @@ from .events import (
     GraphStarted,
     LogFailed,
     RunStarted,
-    StopAsked,
+    StopRequested,
     WriteFailed,
     Written,
 )
@@ -340,7 +340,7 @@ class Lifecycle:
                 pass
             case BatchesPlanned():
                 self.batches = event.batches
-            case StopAsked():
+            case StopRequested():
                 self._follows = False
                 self._stop = max(self.apply_next, self._stop or 0)
             case LogFailed():

@@ -198,9 +198,9 @@ def test_names_stay_on_the_host_until_the_graph_has_looked_at_them(emulated_devi
 def test_a_batch_that_is_refused_ahead_is_refused_in_its_turn(actor: GraphActor) -> None:
     bad = UpdateBatch.from_rows(None, np.array([-4]), np.array([1]), batch_id=1)
     assert actor.apply(1, LoadedBatch(bad)).error is None
-    notice = actor.apply(0, LoadedBatch(batch_of(0)))
-    assert (notice.boundary, notice.failed_batch) == (1, 1)
-    assert "id -4 cannot be a vertex index" in str(notice.error)
+    status = actor.apply(0, LoadedBatch(batch_of(0)))
+    assert (status.boundary, status.failed_batch) == (1, 1)
+    assert "id -4 cannot be a vertex index" in str(status.error)
 
 
 def is_locked(address: int) -> bool:

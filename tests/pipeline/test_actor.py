@@ -37,7 +37,7 @@ from graphtide.pipeline.graph_worker.batch_results import (
     with_columns,
 )
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.notice import GraphStoppedError
+from graphtide.pipeline.graph_worker.graph_status import GraphStoppedError
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, SharedArrays, open_arrays
 from graphtide.pipeline.monitoring import worker_metrics as monitoring
 from graphtide.pipeline.time_window import TimeWindow
@@ -254,22 +254,22 @@ def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
     bad = UpdateBatch.from_rows(None, np.array([1]), np.array([2]), create_vertices=False)
     actor.apply(2, LoadedBatch(vertex))
     actor.apply(1, LoadedBatch(bad))
-    notice = actor.apply(0, LoadedBatch(vertex))
-    assert (notice.boundary, notice.failed_batch, notice.is_broken) == (1, 1, False)
-    assert isinstance(notice.error, BatchError)
+    status = actor.apply(0, LoadedBatch(vertex))
+    assert (status.boundary, status.failed_batch, status.is_broken) == (1, 1, False)
+    assert isinstance(status.error, BatchError)
     again = actor.apply(1, LoadedBatch(vertex))  # of the machine's memory others take meanwhile
-    assert replace(again, memory=None) == replace(notice, memory=None), "applied after a failure"
+    assert replace(again, memory=None) == replace(status, memory=None), "applied after a failure"
     assert copied(actor, 1).num_vertices == 1
 
 
 def test_a_worker_logs_in_a_sentence_why_its_graph_has_stopped() -> None:
     actor = GraphActor(ActorArguments({"ids": "dense"}))
-    notice = actor.apply(0, LoadedBatch(UpdateBatch.from_rows(None, np.array([1]), np.array([-1]))))
-    error = pickle.loads(pickle.dumps(GraphStoppedError(notice)))
-    assert error.notice == notice
-    assert str(error) == f"batch 0 cannot be applied: {notice.error}"
+    status = actor.apply(0, LoadedBatch(UpdateBatch.from_rows(None, np.array([1]), np.array([-1]))))
+    error = pickle.loads(pickle.dumps(GraphStoppedError(status)))
+    assert error.status == status
+    assert str(error) == f"batch 0 cannot be applied: {status.error}"
     assert "id -1 cannot be a vertex index" in repr(error)
-    assert "Notice" not in repr(error), "the notice, whose error is pickled, is logged"
+    assert "GraphStatus" not in repr(error), "the status, whose error is pickled, is logged"
 
 
 def test_the_actor_does_not_trust_a_graph_after_an_unknown_error(

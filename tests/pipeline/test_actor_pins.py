@@ -22,8 +22,8 @@ from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
+from graphtide.pipeline.graph_worker.graph_status import GraphStatus
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
-from graphtide.pipeline.graph_worker.notice import Notice
 from graphtide.pipeline.graph_worker.pinned import PinAnswer
 from graphtide.pipeline.graph_worker.shared_arrays import open_arrays
 
@@ -194,7 +194,7 @@ class Crowded:
             asked_pin(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
         ]
 
-    def applied(self, pool: ThreadPoolExecutor) -> Future[Notice]:
+    def applied(self, pool: ThreadPoolExecutor) -> Future[GraphStatus]:
         """What comes of batch 1, behind the first pin, once it waits for room."""
         waits = Event()
         batch = LoadedBatch(one_edge(1))

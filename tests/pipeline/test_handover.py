@@ -33,6 +33,7 @@ from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batch_results import ResultRequest
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
+from graphtide.pipeline.graph_worker.graph_status import GraphStatus, GraphStoppedError
 from graphtide.pipeline.graph_worker.handover import (
     Inbox,
     RingSize,
@@ -41,7 +42,6 @@ from graphtide.pipeline.graph_worker.handover import (
     ring_size,
 )
 from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
-from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
@@ -129,9 +129,9 @@ def test_a_ring_leaves_files_for_others(
 # -- the actor
 
 
-def answer_of(notice: Notice) -> Notice:
+def answer_of(status: GraphStatus) -> GraphStatus:
     """Without the memory of the machine, which others take and give back meanwhile."""
-    return replace(notice, memory=None)
+    return replace(status, memory=None)
 
 
 def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
@@ -146,16 +146,16 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
         oldest = oldest or parcels[0]
         parcels[first + 1] = batches[first + 1]
         for batch_id in (first + 2, first + 1, first):
-            notice = actor.apply(batch_id, LoadedBatch(parcels[batch_id]))
+            status = actor.apply(batch_id, LoadedBatch(parcels[batch_id]))
             graph.apply(batches[2 * first + 2 - batch_id])
-        assert notice.boundary == first + 3
-        assert answer_of(actor.apply(first, LoadedBatch(parcels[first]))) == answer_of(notice), (
+        assert status.boundary == first + 3
+        assert answer_of(actor.apply(first, LoadedBatch(parcels[first]))) == answer_of(status), (
             "applied already"
         )
-        slots.give_back(notice.boundary)
+        slots.give_back(status.boundary)
     assert oldest is not None
     again = actor.apply(0, LoadedBatch(oldest))
-    assert answer_of(again) == answer_of(notice), "the slot holds another batch by now"
+    assert answer_of(again) == answer_of(status), "the slot holds another batch by now"
     copy = copied(actor, 30)
     assert hash_of(copy) == graph.state_hash(), "the graph looks at slots that are written again"
     assert copy.routes == {"ring": 20, "dask": 10}
@@ -202,7 +202,7 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
         loaded = LoadedBatch(edge, {}, BatchSource("a", 0, 1), {"transfer": 0.0})
         with pytest.raises(GraphStoppedError) as kept:
             tasks.apply_batch("graph", "load", 0, loaded)
-        assert kept.value.notice.is_broken == (what == "broken")
+        assert kept.value.status.is_broken == (what == "broken")
     gc.disable()
     try:
         actors.clear()

@@ -273,9 +273,9 @@ def test_an_actor_ends_its_process_with_its_gpu(
 def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | None], None]) -> None:
     actor = GraphActor(ActorArguments({"engine": "host"}))
     lost(None)
-    notice = actor.apply(0, LoadedBatch(one_edge(0)))
-    assert notice.is_broken
-    assert isinstance(notice.error, EngineError)
+    status = actor.apply(0, LoadedBatch(one_edge(0)))
+    assert status.is_broken
+    assert isinstance(status.error, EngineError)
     with pytest.raises(EngineError, match="kernel failed"):
         ranked(actor)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphtide.pipeline.monitoring.picture import Painter
+from graphtide.pipeline.monitoring.picture import RunMonitor
 from graphtide.pipeline.state_machine.events import (
     Analyzed,
     Captured,
@@ -274,22 +274,22 @@ def apply_all(here: World) -> None:
 
 def test_batches_go_on_until_so_many_graphs_are_pinned_and_then_wait_for_the_oldest() -> None:
     here = world(20, analytics_every=1, epochs=3, window=2)
-    painter = Painter(here.lifecycle)
+    monitor = RunMonitor(here.lifecycle)
     here.tell(RunStarted())
     here.answer()
     for oldest in (1, 2):
         apply_all(here)
-        painter.look()
+        monitor.sample()
         assert [pin.boundary for pin in here.pinned] == [oldest, oldest + 1, oldest + 2]
         assert here.reading == here.pinned[0], "they are read out of order"
         assert len(here.graph) == oldest + 3, "batches wait before there are so many"
         assert here.lifecycle.waits_for_pins
         here.read()
         here.write()
-        painter.look()
+        monitor.sample()
         assert isinstance(here.asked, Pin), "a graph was released, and no other is pinned"
         assert not here.lifecycle.waits_for_pins
-        assert painter.waits == oldest
+        assert monitor.waits == oldest
     here.run()
     assert here.results == list(range(1, 21))
     assert here.most_pinned == 3

@@ -5,7 +5,7 @@ from graphtide.pipeline.state_machine.events import (
     BatchesPlanned,
     LogFailed,
     RunStarted,
-    StopAsked,
+    StopRequested,
 )
 from graphtide.pipeline.state_machine.instructions import (
     Finish,
@@ -23,7 +23,7 @@ def test_a_run_that_follows_keeps_what_there_is_and_waits_for_more() -> None:
     assert not here.lifecycle.is_waiting
     here.run()
     assert (here.results, here.checkpoints) == ([4, 7], [4, 7])
-    here.tell(StopAsked())
+    here.tell(StopRequested())
     assert here.finish == Finish(None)
     assert here.generation == 0
 
@@ -47,7 +47,7 @@ def test_results_by_number_are_not_due_whenever_a_run_is_up_to_date() -> None:
     here.tell(BatchesPlanned(6))
     here.run()
     assert (here.results, here.checkpoints) == ([4], [3, 6])
-    here.tell(StopAsked())
+    here.tell(StopRequested())
     here.run()
     assert (here.results, here.checkpoints) == ([4, 6], [3, 6])
 
@@ -59,7 +59,7 @@ def test_a_run_that_is_stopped_finishes_what_it_has_begun_to_apply() -> None:
     here.apply_ready(2)
     begun = here.lifecycle.apply_next
     assert 2 < begun < 50
-    here.tell(StopAsked())
+    here.tell(StopRequested())
     here.run()
     assert here.finish == Finish(None)
     assert (here.results, here.checkpoints) == ([], [begun])
@@ -71,7 +71,7 @@ def test_a_graph_that_dies_while_a_run_is_being_stopped_comes_back_for_it() -> N
     here.answer()
     here.apply_ready(2)
     begun = here.lifecycle.apply_next
-    here.tell(StopAsked())
+    here.tell(StopRequested())
     here.die()
     here.run()
     assert here.finish == Finish(None)

@@ -11,7 +11,7 @@ import pytest
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.flows.printing.limits import LimitWarnings, limits_text
 from graphtide.flows.printing.text import TIED
-from graphtide.pipeline.graph_worker.notice import Memory, Notice
+from graphtide.pipeline.graph_worker.graph_status import GraphStatus, Memory
 from graphtide.pipeline.monitoring import limit_watch
 from graphtide.pipeline.monitoring.limit_watch import LimitWatch
 from graphtide.pipeline.monitoring.limits import Limit, reported_limits
@@ -40,19 +40,21 @@ def files(tmp_path: Path, settings: RunSettings) -> Iterator[RunFiles]:
         yield files
 
 
-def notice(boundary: int, pages: int = 0, host_free: int = 100 * MIB) -> Notice:
+def status(boundary: int, pages: int = 0, host_free: int = 100 * MIB) -> GraphStatus:
     memory = Memory(pages, page_bytes=32, limit_bytes=8 * MIB, host_free_bytes=host_free)
-    return Notice(boundary, num_vertices=0, num_edges=boundary * ROWS, memory=memory)
+    return GraphStatus(boundary, num_vertices=0, num_edges=boundary * ROWS, memory=memory)
 
 
-def watched(files: RunFiles, settings: RunSettings, notices: list[Notice]) -> dict[str, Limit]:
-    """The limits after these notices, a second apart."""
+def watched(
+    files: RunFiles, settings: RunSettings, statuses: list[GraphStatus]
+) -> dict[str, Limit]:
+    """The limits after these statuses, a second apart."""
     now = 0.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limit_watch.time, "monotonic", lambda: now)
         watch = LimitWatch(files, settings)
-        watch.start(notices[0], on_host=True)
-        for each in notices[1:]:
+        watch.start(statuses[0], on_host=True)
+        for each in statuses[1:]:
             now += 1.0
             watch.look(each)
     return {each.resource: each for each in watch.now}
@@ -62,7 +64,7 @@ def test_the_trend_tells_the_batch_that_reaches_a_limit(
     files: RunFiles, settings: RunSettings
 ) -> None:
     # 32-byte pages: some 7 MiB are there, and a batch takes 0.25 MiB.
-    grows = [notice(batch, pages=batch * 8192) for batch in range(20)]
+    grows = [status(batch, pages=batch * 8192) for batch in range(20)]
     limits = watched(files, settings, grows)
     arena = limits["arena"]
     assert arena.full_at_batch == arena.most_bytes // (8192 * 32)
@@ -70,12 +72,12 @@ def test_the_trend_tells_the_batch_that_reaches_a_limit(
     assert arena.used_bytes == pytest.approx(19 * 8192 * 32, abs=4096)
     assert limits["memory"].full_at_batch is None, "nothing was taken"
     # Half as fast, the log ends before.
-    slowly = [notice(batch, pages=batch * 4096) for batch in range(20)]
+    slowly = [status(batch, pages=batch * 4096) for batch in range(20)]
     assert watched(files, settings, slowly)["arena"].full_at_batch is None
 
 
 def test_memory_that_others_take_counts(files: RunFiles, settings: RunSettings) -> None:
-    less = [notice(batch, host_free=(100 - 4 * batch) * MIB) for batch in range(20)]
+    less = [status(batch, host_free=(100 - 4 * batch) * MIB) for batch in range(20)]
     memory = watched(files, settings, less)["memory"]
     assert (memory.used_bytes, memory.most_bytes) == (76 * MIB, 100 * MIB)
     assert memory.full_at_batch == 25
@@ -83,9 +85,9 @@ def test_memory_that_others_take_counts(files: RunFiles, settings: RunSettings) 
 
 def test_looks_are_a_second_apart(files: RunFiles, settings: RunSettings) -> None:
     watch = LimitWatch(files, settings)
-    watch.start(notice(0), on_host=True)
+    watch.start(status(0), on_host=True)
     first = watch.now
-    watch.look(notice(1, pages=10_000))
+    watch.look(status(1, pages=10_000))
     assert watch.now is first
 
 
@@ -115,7 +117,7 @@ def test_each_warning_is_given_once() -> None:
 
 def test_what_a_run_tells_is_read_again(files: RunFiles, settings: RunSettings) -> None:
     watch = LimitWatch(files, settings)
-    watch.start(notice(0), on_host=False)
+    watch.start(status(0), on_host=False)
     progress = beginning_of(files)
     assert reported_limits(progress.values()) == ()
     values = {**progress.values(), "limits": [each.__dict__ for each in watch.now]}

@@ -1,8 +1,8 @@
-"""Loads of CPU workers: collected when they end, abandoned with their generation.
+"""Loads of CPU workers that have not ended: reported when they do, released with their graph.
 
-Dask drops a task that is not held. Waiting for a load to end holds it, so loads that are
-not wanted any more are released by name. Otherwise the CPU workers would read the batches of a graph
-that is gone before those of the next one.
+Dask runs a task as long as its Future is held, and a callback on its end holds it. So the loads of
+a lost graph are released by name; otherwise CPU workers would read its batches before those of the
+next graph.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from distributed import Future
 from .state_machine.events import BatchLoaded
 
 
-class Loads:
+class PendingLoads:
     """Loads that have not ended.
 
     Parameters
@@ -28,11 +28,11 @@ class Loads:
         self._pending: dict[str, Future] = {}
 
     def watch(self, load: Future, loaded: BatchLoaded) -> None:
-        """Tell ``loaded`` when the load ends, well or not, or is given up."""
+        """Report ``loaded`` when the load ends, with or without an error, or is released."""
         self._pending[load.key] = load
         load.add_done_callback(partial(self._end, loaded))
 
-    def give_up(self) -> None:
+    def release_all(self) -> None:
         """Release all loads that have not ended; Dask drops those that are not held elsewhere."""
         for load in list(self._pending.values()):
             load.release()

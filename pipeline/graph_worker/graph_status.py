@@ -1,7 +1,9 @@
-"""Notices: the actor's answer to a batch, and errors stripped of references to the graph.
+"""Status of the graph: its progress and memory, and the error that stopped it.
 
-An error refers to the frames that it passed, and so to the actor, its graph and its ring. Dask, and
-cycles of errors, would keep all that for long after the run.
+It is the actor's reply to a batch.
+
+The error is stripped of its frames. These refer to the actor, its graph and its ring, and Dask, or
+a cycle of errors, would keep them in memory long after the run.
 """
 
 import pickle
@@ -33,8 +35,8 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Notice:
-    """Answer of the actor to a batch."""
+class GraphStatus:
+    """Status of the graph; the actor's reply to a batch."""
 
     #: The graph has all batches before this one.
     boundary: int
@@ -44,11 +46,11 @@ class Notice:
     memory: Memory | None = None
     #: Stage -> seconds of all batches that this graph has applied (`gpu_core.report.STAGES`).
     seconds: Mapping[str, float] = field(default_factory=dict)
-    #: The batch that ended it all, and why; None: there is none so far.
+    #: The batch that could not be applied; no later one is. None: all could.
     failed_batch: int | None = None
     #: Pickled, since an error itself would keep the graph in memory: see `forget_frames`.
     pickled_error: bytes | None = None
-    #: Whether the graph is no more what it was before the failed batch.
+    #: Whether the failed batch left the graph in an unknown state; else it is as before that batch.
     is_broken: bool = False
 
     @property
@@ -58,19 +60,19 @@ class Notice:
 
 
 class GraphStoppedError(GraphtideError):
-    """A graph takes no more batches; its notice names the batch that ended it all, and why."""
+    """The graph takes no more batches; its status names the batch that failed, and why."""
 
-    def __init__(self, notice: Notice) -> None:
+    def __init__(self, status: GraphStatus) -> None:
         # Workers log it.
-        super().__init__(f"batch {notice.failed_batch} cannot be applied: {notice.error}")
-        self.notice = notice
+        super().__init__(f"batch {status.failed_batch} cannot be applied: {status.error}")
+        self.status = status
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.notice,)
+        return type(self), (self.status,)
 
 
 def pickled_error(error: Exception) -> bytes:
-    """The error for a `Notice`, or its text where the client could not read it."""
+    """The error for a `GraphStatus`, or its text where the client could not read it."""
     try:
         pickled = pickle.dumps(error)
         pickle.loads(pickled)

@@ -11,7 +11,7 @@ are known to be applied, too.
 """
 
 
-class Applies:
+class ApplyProgress:
     """Batches taken in by one generation.
 
     Parameters
