@@ -17,7 +17,7 @@ from ..io.log.file_errors import EmptyLogError, UnusableFileError
 from ..io.state.running import RunningFile
 from .batch_window import batch_rows, max_loads, window_size
 from .log_watch import LOOK_SECONDS, PATIENCE_SECONDS, Follow
-from .monitoring.progress import WAITING_FOR_A_LOG, Progress, beginning_of
+from .monitoring.progress import WAITING_FOR_A_LOG, Progress, initial_progress
 from .monitoring.run_feed import run_feed
 from .monitoring.worker_metrics import graph_metrics
 from .opening import open_files
@@ -124,7 +124,7 @@ def _run(
     results_missing = files.results_missing()
     if first == files.batches and not results_missing and not files.follows:
         return files.summary(first, nothing_to_do=True)
-    on_progress(beginning_of(files))
+    on_progress(initial_progress(files))
     with ExitStack() as stack:
         if settings.scheduler is None:
             stack.callback(files.leftovers.forget)

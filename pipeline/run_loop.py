@@ -8,7 +8,7 @@ is closed; the state is whole up to its newest checkpoint.
 
 Not here: what is decided (``lifecycle.py``), what runs on workers (``tasks.py``, ``actor.py``), how
 tasks are asked for and answered (``in_flight.py``, ``answers.py``), which files there are
-(``run_files.py``), and how a graph is brought back (``beginning.py``, ``recovery.py``).
+(``run_files.py``), and how a graph is brought back (``generation_spec.py``, ``recovery.py``).
 """
 
 import queue
@@ -28,8 +28,8 @@ from ..io.log.update_log import LogListing
 from . import tasks
 from .answers import Answer, explain
 from .graph_worker.batch_results import BatchResults, SharedResults
-from .graph_worker.beginning import newest_beginning
 from .graph_worker.exit_reasons import ExitReasons
+from .graph_worker.generation_spec import newest_spec
 from .graph_worker.graph_status import GraphStatus, GraphStoppedError
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
@@ -38,7 +38,7 @@ from .in_flight import TasksInFlight, span_of_run
 from .log_watch import Follow, LogWatch
 from .monitoring.limit_watch import LimitWatch
 from .monitoring.picture import RunMonitor
-from .monitoring.progress import Progress, beginning_of
+from .monitoring.progress import Progress, initial_progress
 from .pending_loads import PendingLoads
 from .run_files import RunFiles
 from .state_machine import events
@@ -264,13 +264,13 @@ class RunLoop:
         if self._settings.scheduler is None:
             self._files.leftovers.note()
         rules = self._machine.rules
-        beginning = newest_beginning(self._files, self._settings, rules.window, rules.max_loads)
+        spec = newest_spec(self._files, self._settings, rules.window, rules.max_loads)
         try:
             generation = start_generation(
                 self._cluster,
                 number,
                 f"graph-{number}-{self._run_id}",
-                beginning,
+                spec,
                 self._settings.start_timeout_seconds,
             )
         except GraphLostError as error:
@@ -282,11 +282,11 @@ class RunLoop:
         )
         if number == 0:
             self._start_seconds = time.monotonic()
-        self._applies = ApplyProgress(beginning.arguments.boundary)
+        self._applies = ApplyProgress(spec.arguments.boundary)
         self._status = generation.initial_status
         self._limits.start(generation.initial_status, on_host=not generation.form.on_gpu)
         self._monitor.started(generation.initial_status, generation.roles.cpu_workers)
-        return events.GraphStarted(number, beginning.arguments.boundary)
+        return events.GraphStarted(number, spec.arguments.boundary)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that are not held."""
@@ -491,7 +491,7 @@ class RunLoop:
         self._limits.look(size)
         self._on_progress(
             replace(
-                beginning_of(self._files),
+                initial_progress(self._files),
                 batches_done=boundary,
                 rows_done=rows,
                 rows_per_second=rows / elapsed if elapsed > 0 else 0.0,

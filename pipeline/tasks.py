@@ -32,11 +32,11 @@ from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
 from .graph_worker.actor import GraphActor
+from .graph_worker.actor_holder import ActorHolder
 from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.batches import LoadedBatch
 from .graph_worker.graph_status import GraphStatus, GraphStoppedError, forget_frames
 from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
-from .graph_worker.kept_graph import KeptGraph
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
 from .graph_worker.ring import Batch, RingAddress, is_reachable
 from .state_machine.instructions import Pin
@@ -60,7 +60,7 @@ def load_batch(
     times = InsertTimes()
     batch, bad = rows.convert(found, partial(convert, form=form, times=times), meaning=meaning)
     end = time.perf_counter()
-    parcel = hand_over(batch, rows.planned.batch_id, slot)
+    payload = hand_over(batch, rows.planned.batch_id, slot)
     seconds = {
         "read": middle - start,
         "convert": end - middle,
@@ -68,7 +68,7 @@ def load_batch(
     }
     source = batch_source(rows.planned, found.table, rows.log.time_unit)
     left_out = unread or bad
-    return LoadedBatch(parcel, found.sums, source, seconds, _worker_name(), left_out, times.seen)
+    return LoadedBatch(payload, found.sums, source, seconds, _worker_name(), left_out, times.seen)
 
 
 def convert(
@@ -96,13 +96,13 @@ def apply_batch(
     loaded: LoadedBatch,
     behind: Pin | None = None,
 ) -> GraphStatus:
-    """Hand a batch to the graph; a pin that it comes ``behind`` is made before.
+    """Hand a batch to the actor; the pin that it comes ``behind`` is made before.
 
     Raises
     ------
     GraphStoppedError
-        This batch, or one before it, cannot be applied. It is raised, because the client hears of
-        errors by itself; what a task returns it fetches now and then only.
+        This batch, or one before it, cannot be applied. An error, because Dask reports these to the
+        client at once; results of tasks are fetched only now and then.
     """
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
@@ -117,12 +117,12 @@ def apply_batch(
 def pin_graph(
     actor_key: str, pin: Pin, requests: Mapping[str, ResultRequest], *, share: bool = False
 ) -> PinAnswer:
-    """Keep the graph as a pin asks, and compute its results, if any, beside the actor.
+    """Pin the graph, and compute the results that the pin names, beside the actor.
 
     Parameters
     ----------
     requests
-        What to compute for ``pin.results``, but for those that are on disk already.
+        What to compute: ``pin.results``, without those that are on disk already.
     share
         As of `PinnedReads.analyze`.
     """
@@ -135,13 +135,13 @@ def pin_graph(
 
 
 def send_results(actor_key: str, boundary: int) -> BatchResults:
-    """Send what was found by Dask, with all columns."""
+    """Send results by Dask, with all columns."""
     with _errors_forget_the_graph():
         return local_actor(actor_key).reads.results(boundary)
 
 
 def release_columns(actor_key: str, boundary: int) -> None:
-    """Give the shared memory of columns back, but for those who have mapped it."""
+    """Release the shared memory of columns; processes that have mapped it keep it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
         local_actor(actor_key).reads.release_columns(boundary)
 
@@ -159,16 +159,16 @@ def send_copy(actor_key: str, boundary: int) -> Arrays:
 
 
 def release_copy(actor_key: str, boundary: int) -> None:
-    """Give the shared memory of a copy back, but for those who have mapped it."""
+    """Release the shared memory of a copy; processes that have mapped it keep it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
         local_actor(actor_key).reads.release_copy(boundary)
 
 
-def meet(ready: list[None]) -> None:
-    """Do nothing: to bring the arguments here opens a connection to every CPU worker.
+def connect(ready: list[None]) -> None:
+    """Do nothing: transferring the arguments opens a connection to every CPU worker.
 
-    They come by the route that batches take. A connection takes milliseconds on both sides, and the
-    first batches all come at once.
+    Batches use these connections. Opening one takes milliseconds on both sides, and the first
+    batches all come at once.
     """
 
 
@@ -179,7 +179,7 @@ def has_begun(key: str, dask_worker: Worker) -> bool:
 
 
 def initial_status(actor_key: str, dask_worker: Worker) -> tuple[str, GraphStatus]:
-    """Engine of a graph, ``host`` or ``cuda``, and how it begins; called outside of tasks."""
+    """Engine of a graph, ``host`` or ``cuda``, and its first status; called outside of tasks."""
     actor = local_actor(actor_key, dask_worker)
     return actor.engine, actor.status()
 
@@ -195,8 +195,8 @@ def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:
     return local_actor(actor_key, dask_worker).ring
 
 
-def reaches(address: RingAddress) -> bool:
-    """Whether this worker can use a ring; called outside of tasks."""
+def can_open_ring(address: RingAddress) -> bool:
+    """Whether this worker can open the memory of a ring; called outside of tasks."""
     return is_reachable(address)
 
 
@@ -209,8 +209,8 @@ def local_actor(key: str, worker: Worker | None = None) -> GraphActor:
     if key not in actors:
         msg = f"there is no graph {key} on this worker"
         raise GraphGoneError(msg)
-    kept: KeptGraph = actors[key]
-    return kept.actor
+    holder: ActorHolder = actors[key]
+    return holder.actor
 
 
 def _actor_beside(actor_key: str) -> GraphActor:

@@ -16,19 +16,19 @@ all later batches; what came before it can be analyzed and checkpointed. After a
 graph is not trusted any more (`GraphStatus.is_broken`). If this process has lost the GPU of the
 graph, it ends itself (`exit_reasons.py`).
 
-Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
-another thread before any method, and `pin`, `copy_pinned` and what `reads` computes, which run on
-threads of their own. `pin` is asked for early, and waits until the graph stands at its boundary,
-between two batches: one lock is held by it and by the thread that applies a batch. Batches beyond
-are not held back for that: the next one names the pin, and whichever thread is there first makes
-it. Where there is no room, both wait until another graph is released.
+Methods run on the one thread that Dask has for actors. Exceptions are the constructor, which runs
+on another thread before any method, and `pin`, `copy_pinned` and the methods of `reads`, each of
+which runs on a thread of its own. `pin` is called early, and waits until the graph is at its
+boundary; it and the thread that applies batches exclude each other by one lock. The next batch
+names the pin, so it cannot overtake it: whichever of the two threads comes first makes the pin. If
+there is no memory for it, both wait until another pinned graph is released.
 
-A worker begins with no more tasks than it has threads, and batches that queue for the thread of the
-actor count. So the thread that is to wait makes room for another one first, on which methods run
-from then on: batches that come there are left to the one that waits.
+Dask starts no more tasks at once than a worker has threads, and a batch that waits holds the thread
+of the actor. So before `apply` waits it calls ``give_way``, which lets Dask start another thread
+for methods of the actor; batches that arrive there are left to the thread that waits.
 
-Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and what is
-made of pinned graphs (``pinned_reads.py``).
+Not here: how a batch gets here (``handover.py``), when anything is done (``lifecycle.py``), and how
+pinned graphs are read (``pinned_reads.py``).
 """
 
 import time
@@ -50,11 +50,11 @@ from ..monitoring import worker_metrics as monitoring
 from ..state_machine.instructions import Pin
 from ..workers.warm_up import warm_graph
 from .actor_arguments import ActorArguments
-from .asked_pins import AskedPins
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
 from .graph_status import GraphStatus, Memory, pickled_error
 from .handover import Inbox
+from .pin_requests import PinRequests
 from .pinned import (
     Arrays,
     CopiedGraph,
@@ -121,23 +121,23 @@ class GraphActor:
                     maintain={name: maintain[name] for name in self._graph.maintained},
                 )
         self._boundary = boundary
-        #: Held where the graph goes on or is pinned; notified when the boundary changes.
-        self._stands = Condition()
+        #: Held while a batch is applied or the graph is pinned; notified when the boundary changes.
+        self._boundary_lock = Condition()
         #: Whether a thread applies what is due, or waits until it may.
         self._is_applying = False
         self._is_closed = False
         self._window = window
         #: Batches that came out of order, by number.
         self._early: dict[int, LoadedBatch] = {}
-        #: What they come behind.
+        #: Pin that must be made before each of them; None: none.
         self._behind: dict[int, Pin | None] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: GraphStatus | None = None
-        #: What results and copies are made of, the oldest first.
+        #: Graphs that results and copies are made of, the oldest first.
         self._pinned = PinnedQueue()
-        #: What of them was asked for.
-        self._pins = AskedPins(self._pinned)
+        #: Requests for them.
+        self._pins = PinRequests(self._pinned)
         #: Computes these results, and makes the copies.
         self.reads = PinnedReads(self._pinned)
         #: Batches since the newest copy.
@@ -170,9 +170,9 @@ class GraphActor:
         behind: Pin | None = None,
         give_way: Callable[[], object] | None = None,
     ) -> GraphStatus:
-        """Take in a batch, and apply all batches that are due now.
+        """Accept a batch, and apply all batches that are due now.
 
-        Waits where the graph is to be pinned first, and there is no room for that.
+        Waits if the graph must be pinned first and there is no memory for that.
 
         Parameters
         ----------
@@ -187,9 +187,9 @@ class GraphActor:
         """
         if self._failure is not None:
             return self._failure
-        with self._stands:
+        with self._boundary_lock:
             if batch_id >= self._boundary:
-                self._inbox.check(loaded.parcel)
+                self._inbox.check(loaded.payload)
                 self._behind.setdefault(batch_id, behind)
                 self._early.setdefault(batch_id, loaded)
             if self._is_applying:
@@ -202,14 +202,14 @@ class GraphActor:
             raise
 
     def _apply_due(self, give_way: Callable[[], object] | None) -> GraphStatus:
-        """Apply what is due, also what comes meanwhile."""
+        """Apply the batches that are due, and those that become due meanwhile."""
         while True:
             released = self._pinned.released
-            with self._stands:
-                is_due = self._has_next and self._may_go_on()
+            with self._boundary_lock:
+                is_due = self._has_next and self._may_apply_next()
                 if is_due:
                     self._apply_next()
-                    self._stands.notify_all()
+                    self._boundary_lock.notify_all()
                 if not self._has_next:
                     if self._failure is None:
                         with ends_with_its_device():
@@ -226,20 +226,20 @@ class GraphActor:
 
     @property
     def _has_next(self) -> bool:
-        """Whether the batch is here that is to be applied next."""
+        """Whether the next batch to be applied has arrived."""
         is_over = self._failure is not None or self._is_closed
         return self._boundary in self._early and not is_over
 
-    def _may_go_on(self) -> bool:
-        """Whether the next batch may be applied: the graph is pinned before, if it is to be."""
+    def _may_apply_next(self) -> bool:
+        """Whether the next batch may be applied; a pin that must come before it is made first."""
         behind = self._behind[self._boundary]
         is_pinned = behind is None or self._pins.make_once(behind, self._pin)
         return is_pinned and not self._pinned.has(self._graph)
 
     def _end_apply(self) -> None:
-        with self._stands:
+        with self._boundary_lock:
             self._is_applying = False
-            self._stands.notify_all()
+            self._boundary_lock.notify_all()
 
     def _apply_next(self) -> None:
         """Apply the batch that is due."""
@@ -272,11 +272,11 @@ class GraphActor:
         monitoring.count_batch(report, done.reader)
         self._boundary += 1
         self._pins.move_on()
-        self._inbox.advance(self._boundary, done.parcel)
+        self._inbox.advance(self._boundary, done.payload)
 
     def _open(self, batch_id: int) -> None:
         if batch_id in self._early and batch_id not in self._opened:
-            self._opened[batch_id] = self._inbox.open(self._early[batch_id].parcel)
+            self._opened[batch_id] = self._inbox.open(self._early[batch_id].payload)
 
     def _open_ahead(self) -> None:
         # An error is raised when the batch is due, which opens it again.
@@ -314,11 +314,11 @@ class GraphActor:
         self._host_free_bytes = free_memory_bytes()
 
     def _status_between_batches(self) -> GraphStatus | None:
-        """State of the graph and its memory; None: a batch is being applied, whose report has it.
+        """Status of the graph; None: a batch is being applied, whose reply will have it.
 
-        For other threads than that of the batches. After the last batch no other thread reads it.
+        For threads other than that of the batches; after the last batch nothing else reads it.
         """
-        if not self._stands.acquire(blocking=False):
+        if not self._boundary_lock.acquire(blocking=False):
             return None
         try:
             if self._is_closed:
@@ -327,7 +327,7 @@ class GraphActor:
             self._publish()
             return self.status()
         finally:
-            self._stands.release()
+            self._boundary_lock.release()
 
     def _fail(self, error: Exception) -> None:
         self._early.clear()
@@ -340,55 +340,55 @@ class GraphActor:
             is_broken=not isinstance(error, _REFUSALS),
         )
 
-    def pin(self, asked: Pin) -> PinAnswer:
-        """Keep the graph of a boundary, beside those kept already.
+    def pin(self, request: Pin) -> PinAnswer:
+        """Pin the graph of a boundary, beside those pinned already.
 
-        Waits until the graph stands there, and until there is room.
+        Waits until the graph is at that boundary, and until there is memory for it.
         """
-        boundary = asked.boundary
-        with self._stands:
-            self._stands.wait_for(
+        boundary = request.boundary
+        with self._boundary_lock:
+            self._boundary_lock.wait_for(
                 lambda: self._boundary >= boundary or self._failure is not None or self._is_closed
             )
-            self._pins.renew(asked)
+            self._pins.start(request)
         while True:
             released = self._pinned.released
-            with self._stands:
+            with self._boundary_lock:
                 is_there = self._boundary >= boundary and not self._is_closed
-                answer = self._pins.answer(asked)
+                answer = self._pins.answer(request)
                 if answer is None and is_there:
-                    self._pins.make_once(asked, self._pin)
-                    answer = self._pins.answer(asked)
+                    self._pins.make_once(request, self._pin)
+                    answer = self._pins.answer(request)
             if answer is not None:
                 return answer
             if not is_there:
                 return PinAnswer("missed")
             self._pinned.wait_for_release(released)
 
-    def _pin(self, asked: Pin) -> PinnedAs | None:
+    def _pin(self, request: Pin) -> PinnedAs | None:
         """Pin the graph, unless there is no room beside the others."""
-        if asked.boundary != self._boundary:
-            msg = f"the graph stands before batch {self._boundary}, not {asked.boundary}"
+        if request.boundary != self._boundary:
+            msg = f"the graph stands before batch {self._boundary}, not {request.boundary}"
             raise AssertionError(msg)
         others = len(self._pinned)
         kept: GraphReader | CopiedGraph = self._graph
         with ends_with_its_device(), suppress(ArenaFullError):
-            if asked.epoch and not asked.results and is_copied_at_once(self._graph):
+            if request.epoch and not request.results and is_copied_at_once(self._graph):
                 kept = CopiedGraph.of(self._graph)
-            elif asked.epoch:
+            elif request.epoch:
                 # Analytics take up to as much again for themselves.
-                spare = self._graph.memory().graph_bytes if asked.results else 0
+                spare = self._graph.memory().graph_bytes if request.results else 0
                 # Checkpoints come by the clock, and must not show in the bits of results. These
                 # are computed in the order of batches: ranks are made there, beside later batches.
-                settles: Settles = "later" if asked.results else False
+                settles: Settles = "later" if request.results else False
                 kept = self._graph.pin(spare_bytes=spare, settles=settles)
         is_epoch = kept is not self._graph
-        if asked.epoch and not is_epoch and others:
+        if request.epoch and not is_epoch and others:
             return None
         pinned = PinnedGraph(
-            asked.boundary, kept, asked.checkpoint, self._source, self._window.kept()
+            request.boundary, kept, request.checkpoint, self._source, self._window.kept()
         )
-        if asked.checkpoint:
+        if request.checkpoint:
             pinned = replace(pinned, batches=self._applied, routes=self._inbox.routes())
             self._applied = []
         self._pinned.append(pinned)
@@ -401,20 +401,20 @@ class GraphActor:
 
     def stop(self) -> None:
         """End all waits for the graph: nothing is asked of it any more."""
-        with self._stands:
+        with self._boundary_lock:
             self._is_closed = True
-            self._stands.notify_all()
+            self._boundary_lock.notify_all()
         self._pinned.give_up()
 
     def close(self) -> None:
-        """Release the graph and its ring, even while this is referred to; it is of no more use.
+        """Release the graph and its ring, even while something refers to this actor.
 
-        Something may: the frames of an error that lies in a cycle, until the garbage collector
-        looks, which in an idle worker may be never.
+        The frames of an error in a reference cycle may, until the garbage collector runs, which
+        may be never in an idle worker.
         """
         self.stop()
-        with self._stands:
-            self._stands.wait_for(lambda: not self._is_applying)
+        with self._boundary_lock:
+            self._boundary_lock.wait_for(lambda: not self._is_applying)
         self._early.clear()
         self._pins.clear()
         self._opened.clear()
@@ -436,7 +436,7 @@ class GraphActor:
 
 
 def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -> None:
-    """Have a graph maintain these and, of what its checkpoint maintained, nothing else."""
+    """Have a graph maintain these analytics, and no others that its checkpoint maintained."""
     for name in graph.maintained:
         if name not in analytics:
             graph.unmaintain(name)

@@ -1,4 +1,4 @@
-"""What an actor is made of, but for the arrays of a checkpoint, which go another way."""
+"""Arguments of the actor, without the arrays of a checkpoint, which are sent apart from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from .handover import RingSize
 
 @dataclass(frozen=True)
 class ActorArguments:
-    """Of one generation of the graph, see `actor.py`."""
+    """Arguments of the actor of one generation (`actor.py`)."""
 
     #: Keyword arguments of `DynamicGraph`.
     graph_arguments: dict[str, Any]
@@ -22,11 +22,11 @@ class ActorArguments:
     raw: bool = False
     #: Analytics that the run computes results of.
     analytics: tuple[str, ...] = ()
-    #: Those that follow each batch, with their parameters.
+    #: Analytics whose results are kept up to date by each batch -> their parameters.
     maintain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: That the graph made of a checkpoint must have; None: unknown.
+    #: State hash that the restored graph must have; None: unknown.
     state_hash: str | None = None
-    #: Beyond which edges leave, as it is at the boundary.
+    #: The sliding window at the boundary.
     window: TimeWindow = field(default_factory=TimeWindow)
 
     @property

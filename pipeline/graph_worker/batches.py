@@ -1,4 +1,4 @@
-"""A batch on its way through the graph: as it was loaded, and what is kept of it once applied."""
+"""A batch at two stages: as a CPU worker has loaded it, and as the graph has applied it."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from ...gpu_core.report import BatchReport, BatchSource
 from ...io.log.bad_rows import LeftOut
 from ...io.log.batch_times import TimeRange
 from ...io.parquet.page_checks import ChunkSum
-from .handover import Parcel
+from .handover import Payload
 
 
 @dataclass(frozen=True)
 class LoadedBatch:
     """A converted batch, as a CPU worker sends it."""
 
-    parcel: Parcel
+    payload: Payload
     #: Row group -> checksum of what was read of it.
     sums: dict[int, ChunkSum] = field(default_factory=dict)
     #: Rows that it is; None: of no log.
@@ -34,7 +34,7 @@ class LoadedBatch:
 def _sizeof_loaded(loaded: LoadedBatch) -> int:
     # Dask would take it for a few bytes, and place and send it accordingly.
     left_out = loaded.left_out.table.nbytes if loaded.left_out else 0
-    return int(loaded.parcel.nbytes) + left_out
+    return int(loaded.payload.nbytes) + left_out
 
 
 @dataclass(frozen=True)

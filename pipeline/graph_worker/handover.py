@@ -1,4 +1,4 @@
-"""Transfer of a converted batch from a CPU worker to the graph worker.
+"""Transfer of converted batches from CPU workers to the graph worker.
 
 ========  ======================================================  ===============================
 route     what travels by Dask                                    where
@@ -36,8 +36,8 @@ from ...gpu_core.kind import RowMeaning
 from ...gpu_core.properties.kinds import value_bytes
 from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
 
-#: What travels by Dask.
-Parcel = Batch | Ticket
+#: What Dask transfers for a batch: the batch itself, or the ticket of its slot.
+Payload = Batch | Ticket
 
 #: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills,
 #: but for what batches are expected to fill (`Inbox.locking`).
@@ -138,8 +138,8 @@ def ring_size(
     return RingSize(window, slot_bytes, min(loads + loads // 2, window), filled)
 
 
-def hand_over(batch: Batch, batch_id: int, slot: RingSlot | None) -> Parcel:
-    """Return value of a CPU worker for a batch: a ticket where the batch is in its slot."""
+def hand_over(batch: Batch, batch_id: int, slot: RingSlot | None) -> Payload:
+    """Write a batch into its slot and return the ticket; without a slot, return the batch."""
     ticket = None if slot is None else write(slot.ring, slot.slot, batch_id, batch)
     return ticket or batch
 
@@ -175,7 +175,7 @@ class RingSlots:
 
 
 class Inbox:
-    """Takes batches as they come, in the process of the graph; of one generation.
+    """Receives batches in the process of the graph; of one generation.
 
     Parameters
     ----------
@@ -238,25 +238,25 @@ class Inbox:
             yield
             list(locked)
 
-    def check(self, parcel: Parcel) -> None:
+    def check(self, payload: Payload) -> None:
         """Refuse what is not of this generation (`StaleTicketError`)."""
-        if isinstance(parcel, Ticket):
-            self._ring_of(parcel).check(parcel)
+        if isinstance(payload, Ticket):
+            self._ring_of(payload).check(payload)
 
-    def open(self, parcel: Parcel) -> "Batch | SentBatch":
+    def open(self, payload: Payload) -> "Batch | SentBatch":
         """Unpack a batch for the graph; where there is a feed, the batch is on its way to a GPU.
 
         It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.
         """
-        batch = self._ring_of(parcel).read(parcel) if isinstance(parcel, Ticket) else parcel
+        batch = self._ring_of(payload).read(payload) if isinstance(payload, Ticket) else payload
         if self._feed is None:
             return batch
-        if isinstance(parcel, Ticket):
-            ring = self._ring_of(parcel)
-            self._feed.lock(ring.memory_of(parcel), ring.address.slot_bytes)
+        if isinstance(payload, Ticket):
+            ring = self._ring_of(payload)
+            self._feed.lock(ring.memory_of(payload), ring.address.slot_bytes)
         return self._feed.send(batch)
 
-    def advance(self, boundary: int, applied: Parcel) -> None:
+    def advance(self, boundary: int, applied: Payload) -> None:
         """All batches before this one are applied, ``applied`` last; they are not read any more."""
         self._routes["ring" if isinstance(applied, Ticket) else "dask"] += 1
         if self._ring is not None:

@@ -1,4 +1,4 @@
-"""The graph of a boundary, pinned for results and a checkpoint, and its copy for the client."""
+"""Pinned graphs, of which results and checkpoints are made, and the queue of them."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -85,14 +85,14 @@ def is_copied_at_once(graph: DynamicGraph) -> bool:
     return graph.engine == "host" and not shares and is_hashed_by_client(graph)
 
 
-#: What was kept: a copy, beside which batches are applied; the graph itself; or nothing, for the
-#: graph never stood there.
+#: What was pinned: an epoch, beside which batches are applied; the graph itself, so that batches
+#: wait; or nothing, because the graph never was at that boundary.
 PinnedAs = Literal["epoch", "graph", "missed"]
 
 
 @dataclass(frozen=True)
 class PinAnswer:
-    """What has become of a `Pin`."""
+    """Answer to a `Pin`."""
 
     kept: PinnedAs
     #: Graphs beside which there was no room for it, so that it waited for the oldest of them; None:
@@ -104,7 +104,7 @@ class PinAnswer:
 
 @dataclass(frozen=True)
 class PinnedGraph:
-    """The graph of a boundary, and the facts that its copy has."""
+    """The graph of a boundary, and the data that a checkpoint of it needs."""
 
     boundary: int
     #: An epoch; or the graph itself, to which no batch is applied meanwhile; or its copy.
@@ -119,7 +119,7 @@ class PinnedGraph:
     routes: dict[str, int] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Give back what was kept of the graph."""
+        """Release the epoch, if it is one."""
         if isinstance(self.graph, Epoch):
             self.graph.close()
 

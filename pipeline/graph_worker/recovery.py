@@ -2,7 +2,7 @@
 
 Dask does not bring an actor back, and its key cannot be used again. So each life of the graph is an
 actor under a new key, restored from the newest checkpoint, and the log after it is applied again.
-Nothing of the life before can reach it: tasks find their actor by key.
+Nothing meant for the earlier life reaches it: tasks find their actor by key.
 
 A death shows first in the status of the actor's Future (within milliseconds of the process' end);
 asking it costs nothing, so the loop of the run does so all the time. Waiting for calls to fail
@@ -24,20 +24,20 @@ from distributed import Client, Future, KilledWorker, fire_and_forget
 from ...gpu_core.errors import ClusterError, GraphtideError
 from ..tasks import (
     GraphGoneError,
+    can_open_ring,
     close_graph,
+    connect,
     has_begun,
     initial_status,
-    meet,
-    reaches,
     ring_of_graph,
 )
 from ..workers.cluster import LOOK_SECONDS, Cluster
 from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
-from .beginning import Beginning
+from .actor_holder import ActorHolder
+from .generation_spec import GenerationSpec
 from .graph_status import GraphStatus
 from .handover import Form, RingSlots
-from .kept_graph import KeptGraph
 from .ring import RingAddress
 
 
@@ -86,7 +86,7 @@ class Generation:
 
 
 def start_generation(
-    cluster: Cluster, number: int, actor_key: str, beginning: Beginning, timeout_seconds: float
+    cluster: Cluster, number: int, actor_key: str, spec: GenerationSpec, timeout_seconds: float
 ) -> Generation:
     """Choose the workers and make the actor, while CPU workers get ready for its batches.
 
@@ -99,13 +99,13 @@ def start_generation(
     """
     roles = cluster.roles()
     try:
-        future = _make_graph(cluster, roles, actor_key, beginning, timeout_seconds)
+        future = _make_graph(cluster, roles, actor_key, spec, timeout_seconds)
         if future.status == "finished":
-            address = _ring_address(cluster, roles, actor_key, beginning)
+            address = _ring_address(cluster, roles, actor_key, spec)
             engine, status = _initial_status(cluster, roles, actor_key)
             on_gpu = engine == "cuda"
             # What CPU workers are to make of rows depends on where the graph came to lie.
-            arguments = beginning.arguments
+            arguments = spec.arguments
             form = Form(on_gpu, arguments.is_dense, arguments.raw and on_gpu)
             return Generation(number, actor_key, future, roles, RingSlots(address), form, status)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
@@ -115,28 +115,28 @@ def start_generation(
 
 
 def _make_graph(
-    cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning, timeout_seconds: float
+    cluster: Cluster, roles: Roles, actor_key: str, spec: GenerationSpec, timeout_seconds: float
 ) -> Future:
-    """Make the actor, and have it meet the CPU workers; not made in the end, its Future says why.
+    """Make the actor, and connect it with the CPU workers; if it is not made, its Future has why.
 
-    CPU workers get ready for batches as large as those to come, and the graph worker connects to
-    them: else the first batches would wait for the last worker.
+    CPU workers warm up with batches as large as those to come, and the graph worker connects to
+    them; else the first batches would wait for that.
     """
     client = cluster.client
     checkpoint = None
-    if beginning.arrays is not None:
+    if spec.arrays is not None:
         # Straight to the worker: as an argument it would pass through the scheduler.
         send = partial(client.scatter, workers=[roles.graph_address], direct=True, hash=False)
-        checkpoint = cluster.asked(partial(send, [beginning.arrays]), [roles.graph_address])[0]
+        checkpoint = cluster.asked(partial(send, [spec.arrays]), [roles.graph_address])[0]
     warm_ups = [
         client.submit(
             warm_conversion,
-            beginning.meaning,
-            beginning.batch_rows,
-            dense=beginning.arguments.is_dense,
-            on_gpu=beginning.on_gpu,
-            raw=beginning.arguments.raw,
-            id_types=beginning.id_types,
+            spec.meaning,
+            spec.batch_rows,
+            dense=spec.arguments.is_dense,
+            on_gpu=spec.on_gpu,
+            raw=spec.arguments.raw,
+            id_types=spec.id_types,
             start=n / roles.cpu_workers,
             number=n,
             key=f"warm-up-{n}-{actor_key}",
@@ -145,23 +145,23 @@ def _make_graph(
         for n in range(roles.cpu_workers)
     ]
     future = client.submit(
-        KeptGraph,
-        beginning.arguments,
+        ActorHolder,
+        spec.arguments,
         checkpoint,
         actor=True,
         key=actor_key,
         **roles.graph_pin,
     )
     with dask.annotate(executor="actor"):
-        # What it is given comes the way of batches, while the actor is made.
-        meeting = client.submit(meet, warm_ups, key=f"connect-{actor_key}", **roles.graph_pin)
+        # Its arguments are transferred as batches are, while the actor is made.
+        connecting = client.submit(connect, warm_ups, key=f"connect-{actor_key}", **roles.graph_pin)
     deadline = time.monotonic() + timeout_seconds
     if not _wait_for_graph(cluster, roles, future, deadline):
         msg = f"worker {roles.graph_name} died while the graph was made"
         raise GraphLostError(msg)
     if future.status == "finished":
         # Where a worker dies meanwhile, or takes too long, batches wait for it instead.
-        _wait(cluster, meeting, [roles.graph_address, *roles.cpu_addresses], deadline)
+        _wait(cluster, connecting, [roles.graph_address, *roles.cpu_addresses], deadline)
     return future
 
 
@@ -224,14 +224,14 @@ def _run_on(
 
 
 def _ring_address(
-    cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning
+    cluster: Cluster, roles: Roles, actor_key: str, spec: GenerationSpec
 ) -> RingAddress | None:
     """Address of the actor's ring; None where there is none, and none is required."""
-    if beginning.arguments.ring is None:
+    if spec.arguments.ring is None:
         return None
     graph = roles.graph_address
     address = _run_on(cluster, [graph], ring_of_graph, actor_key)[graph]
-    if not beginning.must_have_ring:
+    if not spec.must_have_ring:
         return address if isinstance(address, RingAddress) else None
     advice = "use handover: auto, which does what it can, or dask"
     if not isinstance(address, RingAddress):
@@ -241,7 +241,7 @@ def _ring_address(
         )
         raise ClusterError(msg)
     # Those of now: one that died since the roles were chosen has a successor at another address.
-    answers = _run_on(cluster, cluster.roles().cpu_addresses, reaches, address)
+    answers = _run_on(cluster, cluster.roles().cpu_addresses, can_open_ring, address)
     for worker, is_reached in sorted(answers.items()):
         if not is_reached:
             msg = (

@@ -52,7 +52,7 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import GraphtideError
 from .memory_files import close_all, new_memory_file, opened, shown_name, write_all
 
-#: What lies in a slot.
+#: Forms of a batch that a slot may hold.
 Batch = UpdateBatch | PackedBatch | RawRows
 
 #: The arrays of a slot begin here, and slots are a multiple of it.
@@ -179,10 +179,10 @@ class Ring:
 
 
 def write(address: RingAddress, slot: int, batch_id: int, batch: Batch) -> Ticket | None:
-    """Copy a batch into a slot; None where that cannot be, and Dask's transfer has to do.
+    """Copy a batch into a slot; None if that is not possible, and Dask has to transfer it.
 
-    It cannot where the batch is larger than a slot; the ring is of another machine, or gone; memory
-    is short; another writer is at work there, or either batch is of another time.
+    It is not possible if the batch is larger than a slot, the ring is on another machine or gone,
+    memory is short, another process writes there, or the slot is in use for another batch.
     """
     buffers: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(batch, protocol=5, buffer_callback=buffers.append)

@@ -60,7 +60,7 @@ WAITING_FOR_A_LOG = Progress(
 )
 
 
-def beginning_of(files: RunFiles) -> Progress:
+def initial_progress(files: RunFiles) -> Progress:
     """Progress of a run that has applied nothing yet."""
     first = files.checkpointed
     num_vertices, num_edges = files.newest_size()

@@ -85,7 +85,7 @@ def apply_log(
         window = files.newest_window()
         for batch_id in range(first, files.batches):
             loaded = load_batch(files.rows_of(batch_id), settings.graph.row_meaning())
-            report = window.slide(graph, graph.apply(loaded.parcel), loaded.times)
+            report = window.slide(graph, graph.apply(loaded.payload), loaded.times)
             report = report._replace(batch_id=batch_id)
             if loaded.left_out is not None:
                 quarantined = loaded.left_out.rows

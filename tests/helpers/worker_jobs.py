@@ -16,8 +16,8 @@ from graphtide.gpu_core.epoch import Epoch
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.pipeline import tasks
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor_holder import ActorHolder
 from graphtide.pipeline.graph_worker.handover import Form
-from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.ring import Batch
 from waiting import wait_until
 
@@ -77,7 +77,7 @@ def hold_actors() -> None:
     GraphActor.__init__ = hold
 
 
-class ActorThatTakesSeconds(KeptGraph):
+class ActorThatTakesSeconds(ActorHolder):
     """A graph that takes two seconds to be made, as where kernels have to be compiled."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

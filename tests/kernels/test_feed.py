@@ -161,18 +161,18 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
     slots = RingSlots(actor.ring if not isinstance(actor.ring, str) else None)
     batches = [batch_of(seed) for seed in range(12)]
     for first in range(0, 12, 4):
-        parcels = {
+        payloads = {
             n: hand_over(pack(batches[n], dense=True), n, slots.take(n))
             for n in range(first, first + 4)
         }
-        assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
+        assert all(isinstance(payload, Ticket) for payload in payloads.values())
         # One comes by Dask, one was packed by nobody.
-        parcels[first] = pack(batches[first], dense=True)
-        parcels[first + 1] = batches[first + 1]
+        payloads[first] = pack(batches[first], dense=True)
+        payloads[first + 1] = batches[first + 1]
         for batch_id in (first + 3, first + 2, first + 1):
-            assert actor.apply(batch_id, LoadedBatch(parcels[batch_id])).boundary == first
+            assert actor.apply(batch_id, LoadedBatch(payloads[batch_id])).boundary == first
         assert sorted(actor._opened) == [first + 1, first + 2]
-        assert actor.apply(first, LoadedBatch(parcels[first])).boundary == first + 4
+        assert actor.apply(first, LoadedBatch(payloads[first])).boundary == first + 4
         assert not actor._opened
         slots.give_back(first + 4)
     for batch in batches:

@@ -269,7 +269,7 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
         for number, name in enumerate(FILES):
             planned = PlannedBatch(number, f"{name}.parquet", 0, 400)
             loaded = load_batch(RowsToRead(log, planned, None), meaning, slots.take(number), form)
-            assert isinstance(loaded.parcel, Ticket)
+            assert isinstance(loaded.payload, Ticket)
             assert actor.apply(number, loaded).error is None
         copies.append(copied(actor, len(FILES)))
     for copy in copies[1:]:

@@ -21,9 +21,9 @@ from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
+from graphtide.pipeline.graph_worker.actor_holder import ActorHolder
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.graph_status import GraphStatus
-from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.pinned import PinAnswer
 from graphtide.pipeline.graph_worker.shared_arrays import open_arrays
 
@@ -183,7 +183,7 @@ class Crowded:
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.kept = KeptGraph(ActorArguments({}))
+        self.kept = ActorHolder(ActorArguments({}))
         self.actor = actor = self.kept.actor
         actor.apply(0, LoadedBatch(one_edge(0)))
         assert pin(actor, 1, results=False, checkpoint=True, epoch=True) == "epoch"

@@ -23,7 +23,7 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline.graph_worker import recovery
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
-from graphtide.pipeline.graph_worker.beginning import Beginning
+from graphtide.pipeline.graph_worker.generation_spec import GenerationSpec
 from graphtide.pipeline.graph_worker.handover import RingSize
 from graphtide.pipeline.graph_worker.recovery import start_generation
 from graphtide.pipeline.ingest import run
@@ -38,7 +38,7 @@ from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
 
-EMPTY = Beginning(ActorArguments({}), row_meaning(), arrays=None, batch_rows=8)
+EMPTY = GenerationSpec(ActorArguments({}), row_meaning(), arrays=None, batch_rows=8)
 
 
 def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:
@@ -315,16 +315,16 @@ def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
         threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
-        beginning = replace(
+        spec = replace(
             EMPTY, arguments=ActorArguments({}, ring=ring), must_have_ring=ring is not None
         )
         # Waited for, it would be for longer than a test may take.
-        start_generation(cluster, 0, "alone", beginning, 1000)
+        start_generation(cluster, 0, "alone", spec, 1000)
 
 
 def test_a_graph_that_is_being_made_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long that takes: on a slow machine the first run compiles for a minute."""
-    monkeypatch.setattr(recovery, "KeptGraph", ActorThatTakesSeconds)
+    monkeypatch.setattr(recovery, "ActorHolder", ActorThatTakesSeconds)
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         assert start_generation(cluster, 0, "slow", EMPTY, 0.5).is_alive
 

@@ -81,7 +81,7 @@ def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
     # By step alone: the scheduler forgets none of these names.
     assert steps <= {*scheduler.task_prefixes} <= steps | {
         "pin-graph", "drop-copy", "send-copy", "drop-results", "send-results", "graph", "warm-up",
-        "connect-graph", "close-graph", "scatter", "KeptGraph",
+        "connect-graph", "close-graph", "scatter", "ActorHolder",
     }  # fmt: skip
     [span] = scheduler.extensions["spans"].spans_search_by_tag[state.name]
     assert span.name == ("graphtide", state.name)

@@ -113,7 +113,7 @@ for ids, file in (("string", "names.parquet"), ("any", "numbers.parquet")):
     graph = DynamicGraph(ids=ids, engine="host")
     log = UpdateLog(str(Path.cwd()), ids=ids)
     rows = RowsToRead(log, PlannedBatch(0, file, 0, 3), None)
-    graph.apply(load_batch(rows, row_meaning(ids=ids)).parcel)
+    graph.apply(load_batch(rows, row_meaning(ids=ids)).payload)
     assert graph.num_edges == 3
     graph.checkpoint_arrays(), graph.state_hash()
 print(sorted(name for name in sys.modules.keys() - there if "graphtide" in name))

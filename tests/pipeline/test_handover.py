@@ -31,6 +31,7 @@ from graphtide.pipeline.answers import explain
 from graphtide.pipeline.graph_worker import handover
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
+from graphtide.pipeline.graph_worker.actor_holder import ActorHolder
 from graphtide.pipeline.graph_worker.batch_results import ResultRequest
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.graph_status import GraphStatus, GraphStoppedError
@@ -41,7 +42,6 @@ from graphtide.pipeline.graph_worker.handover import (
     hand_over,
     ring_size,
 )
-from graphtide.pipeline.graph_worker.kept_graph import KeptGraph
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
@@ -141,15 +141,15 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
     batches = list(map(batch_of, range(30)))
     oldest = None
     for first in range(0, 30, 3):
-        parcels = {n: hand_over(batches[n], n, slots.take(n)) for n in range(first, first + 3)}
-        assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
-        oldest = oldest or parcels[0]
-        parcels[first + 1] = batches[first + 1]
+        payloads = {n: hand_over(batches[n], n, slots.take(n)) for n in range(first, first + 3)}
+        assert all(isinstance(payload, Ticket) for payload in payloads.values())
+        oldest = oldest or payloads[0]
+        payloads[first + 1] = batches[first + 1]
         for batch_id in (first + 2, first + 1, first):
-            status = actor.apply(batch_id, LoadedBatch(parcels[batch_id]))
+            status = actor.apply(batch_id, LoadedBatch(payloads[batch_id]))
             graph.apply(batches[2 * first + 2 - batch_id])
         assert status.boundary == first + 3
-        assert answer_of(actor.apply(first, LoadedBatch(parcels[first]))) == answer_of(status), (
+        assert answer_of(actor.apply(first, LoadedBatch(payloads[first]))) == answer_of(status), (
             "applied already"
         )
         slots.give_back(status.boundary)
@@ -182,7 +182,7 @@ def broken_apply(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
 def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    actors = {"graph": KeptGraph(ActorArguments({"create_vertices": False}, ring=SIZE))}
+    actors = {"graph": ActorHolder(ActorArguments({"create_vertices": False}, ring=SIZE))}
     actor = actors["graph"].actor
     address, graph = actor.ring, weakref.ref(actor)
     del actor

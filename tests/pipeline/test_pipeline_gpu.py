@@ -33,7 +33,7 @@ from graphtide.pipeline.graph_worker import exit_reasons, recovery
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.beginning import Beginning
+from graphtide.pipeline.graph_worker.generation_spec import GenerationSpec
 from graphtide.pipeline.graph_worker.recovery import GraphLostError, start_generation
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
@@ -283,11 +283,11 @@ def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | No
 def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler: str) -> None:
     """Dask would wait for a worker at the address that it had."""
     with open_cluster(settings_on(scheduler)) as cluster, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recovery, "KeptGraph", die)
+        patch.setattr(recovery, "ActorHolder", die)
         start = time.monotonic()
         with pytest.raises(GraphLostError, match="graph-0 died"):
             start_generation(
-                cluster, 0, "doomed", Beginning(ActorArguments({}), row_meaning(), None, 1), 60
+                cluster, 0, "doomed", GenerationSpec(ActorArguments({}), row_meaning(), None, 1), 60
             )
         assert time.monotonic() - start < 20
         cluster.roles()

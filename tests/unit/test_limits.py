@@ -16,7 +16,7 @@ from graphtide.pipeline.monitoring import limit_watch
 from graphtide.pipeline.monitoring.limit_watch import LimitWatch
 from graphtide.pipeline.monitoring.limits import Limit, reported_limits
 from graphtide.pipeline.monitoring.needs import sizes_to_come
-from graphtide.pipeline.monitoring.progress import beginning_of
+from graphtide.pipeline.monitoring.progress import initial_progress
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.run_files import RunFiles
 
@@ -118,7 +118,7 @@ def test_each_warning_is_given_once() -> None:
 def test_what_a_run_tells_is_read_again(files: RunFiles, settings: RunSettings) -> None:
     watch = LimitWatch(files, settings)
     watch.start(status(0), on_host=False)
-    progress = beginning_of(files)
+    progress = initial_progress(files)
     assert reported_limits(progress.values()) == ()
     values = {**progress.values(), "limits": [each.__dict__ for each in watch.now]}
     assert reported_limits(values) == watch.now

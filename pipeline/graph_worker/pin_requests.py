@@ -1,7 +1,7 @@
-"""Pins that the graph worker is asked for: each is made once, and answered once.
+"""Requests to pin the graph: each is performed once, and answered once.
 
-Two threads may make it, whichever comes first: that of the task that asks, and that which is to
-apply the batch behind the pin. Both hold the lock of the graph here.
+Two threads may perform it, whichever comes first: the thread of the task that requests it, and the
+thread that applies the next batch. Both hold the lock of the graph when they call this.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from ..state_machine.instructions import Pin
 from .pinned import PinAnswer, PinnedAs, PinnedQueue
 
 
-class AskedPins:
-    """What has become of the pins that were asked for.
+class PinRequests:
+    """Requests of pins, and the answers to them.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class AskedPins:
         #: Graphs beside which there was no room for the one that is to be made; None: not tried.
         self._room: int | None = None
 
-    def make_once(self, asked: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
+    def make_once(self, request: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
         """Make a pin of the graph's boundary, unless that is done; returns whether it is made.
 
         False where there is no room: then the next call tries again. False also where it failed,
@@ -39,40 +39,40 @@ class AskedPins:
         make
             Pins the graph; returns None where there is no room beside the others.
         """
-        if asked in self._here or asked in self._answers:
-            return asked in self._here
+        if request in self._here or request in self._answers:
+            return request in self._here
         others = len(self._graphs)
         try:
-            kept = make(asked)
+            kept = make(request)
         except Exception as error:
-            self._answers[asked] = error
+            self._answers[request] = error
             return False
         if kept is None:
             self._room = others
             return False
-        self._answers[asked] = PinAnswer(kept, self._room)
-        self._here.add(asked)
+        self._answers[request] = PinAnswer(kept, self._room)
+        self._here.add(request)
         self._room = None
         return True
 
-    def answer(self, asked: Pin) -> PinAnswer | None:
-        """Take the answer, for the task that asked; None: there is none yet.
+    def answer(self, request: Pin) -> PinAnswer | None:
+        """Take the answer, for the task that requested it; None: there is none yet.
 
         Raises the error of a pin that failed, at each call: no batch may go past it.
         """
-        answer = self._answers.get(asked)
+        answer = self._answers.get(request)
         if isinstance(answer, Exception):
             raise answer
-        self._answers.pop(asked, None)
+        self._answers.pop(request, None)
         return answer
 
-    def renew(self, asked: Pin) -> None:
-        """Begin with a pin that a task asks for: an equal one that was answered does not count."""
-        if asked not in self._answers:
-            self._here.discard(asked)
+    def start(self, request: Pin) -> None:
+        """A task requests a pin: an earlier, equal request that was answered does not count."""
+        if request not in self._answers:
+            self._here.discard(request)
 
     def move_on(self) -> None:
-        """The graph leaves its boundary."""
+        """A batch was applied: the graph is at another boundary."""
         self._here.clear()
 
     def clear(self) -> None:

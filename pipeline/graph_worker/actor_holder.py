@@ -1,4 +1,4 @@
-"""Holder of the actor, which Dask keeps: when Dask releases it, no thread waits any longer.
+"""The object that Dask holds for the actor: when Dask releases it, all waits on the actor end.
 
 When a client is killed, Dask drops all tasks that it asked for. Threads of the graph worker may
 then wait for batches that are never loaded, and for pinned graphs that are never read, and they
@@ -13,8 +13,8 @@ from .actor_arguments import ActorArguments
 from .pinned import Arrays
 
 
-class KeptGraph:
-    """An actor, which tasks use, and keep, beside this.
+class ActorHolder:
+    """Holds an actor; tasks use the actor itself.
 
     Parameters
     ----------

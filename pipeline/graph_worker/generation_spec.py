@@ -1,4 +1,4 @@
-"""Start of a generation of the graph: the newest checkpoint, and the batches after it."""
+"""Specification of a generation: the checkpoint to restore, and the batches to come."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from .pinned import Arrays
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """Starting data of a generation, and what it is to be ready for."""
+class GenerationSpec:
+    """What a generation starts from, and what it must be prepared for."""
 
     arguments: ActorArguments
     #: What a row of the log means.
@@ -23,7 +23,7 @@ class Beginning:
     arrays: Arrays | None
     #: Rows of the largest batch to come.
     batch_rows: int
-    #: Whether nothing but its ring will do.
+    #: Whether the run fails if workers cannot use a ring (``handover: ring``).
     must_have_ring: bool = False
     #: Whether the graph will be on a GPU; None: that is not known.
     on_gpu: bool | None = None
@@ -31,10 +31,10 @@ class Beginning:
     id_types: frozenset[tuple[str, str]] = frozenset()
 
 
-def newest_beginning(
+def newest_spec(
     files: RunFiles, settings: RunSettings, window: int, max_loads: int | None
-) -> Beginning:
-    """Starting data of a generation now; window and loads as of `Lifecycle`."""
+) -> GenerationSpec:
+    """Specification of a generation that starts now; window and loads as of `RunRules`."""
     graph = settings.graph
     boundary, arrays = files.newest_graph()
     arguments = ActorArguments(
@@ -51,13 +51,13 @@ def newest_beginning(
         state_hash=files.newest_hash(),
         window=files.newest_window(),
     )
-    return Beginning(
+    return GenerationSpec(
         arguments,
         meaning=graph.row_meaning(),
         arrays=arrays,
         batch_rows=files.largest_batch(boundary),
         must_have_ring=settings.handover == "ring",
-        # Workers of another cluster may have what this machine has not.
+        # Workers of a cluster of the user's may have a GPU where this machine has none.
         on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
         id_types=files.listing.id_types,
     )
