@@ -1,6 +1,6 @@
-"""Results of tasks: how they reach the client, and what an error means for the run.
+"""Answers of tasks: how they reach the client, and what an error means for the run.
 
-An answer is awaited on the client's own loop, so that nothing waits here for a worker that is dead.
+An answer is awaited on the event loop of Dask's client, so no thread here waits for a dead worker.
 It is never cancelled: Dask would leave a task of its own behind, whose error is not retrieved
 ("Task exception was never retrieved … AllExit"). It ends by itself when its Future is released.
 """
@@ -23,12 +23,12 @@ from .tasks import GraphGoneError
 #: What is known of a task that has ended: its result, or its error.
 Answer = concurrent.futures.Future[Any]
 
-#: What a graph task fails with where its graph is gone.
-_NOT_FOUND = (GraphGoneError, StaleTicketError, FutureCancelledError, CommClosedError)
+#: Errors of a graph task whose graph is gone.
+_GRAPH_GONE = (GraphGoneError, StaleTicketError, FutureCancelledError, CommClosedError)
 
 
 class Answers:
-    """Answers that are under way.
+    """Answers that are awaited.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Answers:
         answer.add_done_callback(ended)
 
     def forget(self) -> None:
-        """Keep none of those that are under way; their futures are released."""
+        """Forget those that are awaited; their futures are released."""
         self._pending.clear()
 
 
@@ -69,7 +69,7 @@ def explain(error: BaseException, load_key: str, file: str) -> BaseException:
     if isinstance(error, KilledWorker):
         if error.task != load_key:
             return GraphLostError(f"its worker died: {error}")
-        # Dask counts the batch that a worker reads, and the one that waits there to be read next.
+        # Dask also counts the deaths of a worker where the batch waited to be read next.
         msg = (
             f"the workers that were to read {file} died {error.allowed_failures + 1} times; if "
             f"they ran out of memory, lower batch_rows or window; if the file was written over "
@@ -79,6 +79,6 @@ def explain(error: BaseException, load_key: str, file: str) -> BaseException:
     if isinstance(error, NoValidWorkerError):
         msg = "no CPU worker is left to read the log; start one, and run again"
         return ClusterError(msg)
-    if isinstance(error, _NOT_FOUND):
+    if isinstance(error, _GRAPH_GONE):
         return GraphLostError(f"a task did not find it: {error}")
     return error

@@ -1,7 +1,7 @@
-"""Tasks in flight of one generation of the graph.
+"""Tasks of one generation of the graph: submitted to Dask, and held until they have ended.
 
-Dask drops a task that is not held, so tasks are held here by kind and number until they have
-ended, and released together when their generation is discarded.
+Dask drops a task whose Future is not held, so Futures are held here by kind and number, and
+released together when their generation is discarded.
 
 Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9a…``. Dask's pages put
 tasks together that have the same words before the first number, under these words. The scheduler
@@ -9,12 +9,12 @@ keeps each such name for good, with the mean time that its tasks take: so the ba
 words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state, which is
 kept small by ``monitoring/span_groups.py``.
 
-Tasks that are asked for at one moment go to the scheduler as one graph: each graph takes it about a
-millisecond, in which the first batches would wait.
+Tasks that are submitted at one moment go to the scheduler as one Dask graph: each graph takes it
+about a millisecond, for which the first batches would wait.
 
 No two tasks beside the actor have the same key, though a boundary may be pinned twice: for results,
-and then for a checkpoint that has fallen due by the clock. Dask would not run the second, but give
-the answer of the first, while its client has not released that one yet.
+and then for a checkpoint that has fallen due by the clock. With one key Dask would not run the
+second task, but return the answer of the first, until the client has released that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ _NAMES = {
     "release_copy": "drop-copy",
 }
 
-#: Tasks have names of their own: Dask need not make any of all that they are given.
+#: Tasks have keys of ours: Dask need not hash their arguments to make one.
 _NAMED: Final[Mapping[str, Any]] = {"pure": False}
 
 
@@ -164,16 +164,16 @@ class TasksInFlight:
         return futures
 
     def submit_and_forget(self, kind: str, number: int, task: Callable[..., Any]) -> None:
-        """Run a task of a number on the actor's thread, of which nothing more is heard."""
+        """Run a task of a number on the actor's thread, without waiting for its answer."""
         fire_and_forget(self.submit(kind, number, task, number))
         self.drop(kind, number)
 
     def fetch(self, kind: str, number: int, ended: Callable[[Answer], None]) -> None:
-        """Have ``ended`` called with what a task brings."""
+        """Have ``ended`` called with the answer of a task."""
         self._answers.fetch(self._futures[kind, number], ended)
 
     def drop(self, kind: str, number: int) -> None:
-        """Hold a task no longer."""
+        """Release a task that has ended."""
         del self._futures[kind, number]
 
     def discard(self) -> None:

@@ -55,13 +55,18 @@ class ExitReasons:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._heard = len(self._events())
+        self._read = len(self._events())
 
     def newest(self) -> str | None:
         """Newest reason since the last call, or since the beginning; None: none was reported."""
         events = self._events()
-        fresh, self._heard = events[self._heard :], len(events)
+        fresh, self._read = events[self._read :], len(events)
         return str(fresh[-1]) if fresh else None
+
+    def newest_or(self, reason: str) -> str:
+        """Why the graph was lost: the newest exit reason of a worker, else ``reason``."""
+        newest = self.newest()
+        return f"its worker ended itself: {newest}" if newest else reason
 
     def _events(self) -> list[object]:
         # The scheduler may be what went away, or is stopped.
