@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from graphtide import StateError
 from graphtide.io.durable import new_file, new_folder
 
 
@@ -32,3 +33,19 @@ def test_the_names_of_new_folders_are_brought_to_the_disk(
         if is_file:
             temporary.write_text("here")
     assert {tmp_path, tmp_path / "state", tmp_path / "state/results"} <= set(synced)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), new_file(path) as temporary:
+        _write_half(temporary)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+    with pytest.raises(StateError, match="cannot be written"), new_file(path / "b"):
+        pass
+
+
+def _write_half(path: Path) -> None:
+    path.write_text("half")
+    raise ZeroDivisionError

@@ -1,0 +1,136 @@
+"""Properties of the user's own that cannot be, and values of them that are refused."""
+
+import inspect
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from graphtide import (
+    BatchError,
+    DynamicGraph,
+    EdgeNotFoundError,
+    SettingsError,
+    UpdateBatch,
+    VertexNotFoundError,
+)
+from graphtide.config.settings import load_settings
+from property_graphs import OWN, small_graph
+
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.runs]
+
+
+REFUSED = {
+    "a type": ({"amount": "complex64"}, "amount is of type 'complex64'; use one of bool, int8"),
+    "a name": ({"weight": "int8"}, "'weight' is a column of every log or export"),
+    "a parameter": ({"self": "int8"}, "'self' is a parameter of methods that take properties"),
+    "no mapping": ("amount", "not a mapping of names to types"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("setting", list(OWN))
+def test_properties_that_cannot_be(setting: str, given: Any, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        DynamicGraph(**{setting: given})
+
+
+def test_no_property_is_called_as_a_parameter_of_what_takes_them_by_name() -> None:
+    for method in (
+        DynamicGraph.insert_edges,
+        DynamicGraph.insert_vertices,
+        DynamicGraph.from_edges,
+    ):
+        parameters = inspect.signature(getattr(method, "__func__", method)).parameters.values()
+        for each in parameters:
+            if each.kind is not each.VAR_KEYWORD:
+                for setting in OWN:
+                    given = {setting: {each.name: "int8"}}
+                    with pytest.raises(SettingsError, match=f"{setting}: '{each.name}' is a"):
+                        DynamicGraph(**given)
+                    with pytest.raises(SettingsError, match=f"{setting}: '{each.name}' is a"):
+                        load_settings(given)
+
+
+WRONG = {
+    "left out": ({"amount": 1}, "channel is left out, but int16 has no missing value"),
+    "unknown": ({"amuont": 1}, "amuont is not a property of edges here; there are amount, channel"),
+    "of vertices": ({"score": 1}, "score is not a property of edges here; there are amount"),
+    "too large": ({"channel": 2**15}, "row 0 of the batch: channel 32768 does not fit into int16"),
+    "rounded": ({"channel": 1, "amount": 2**53 + 1}, "amount 9007199254740993 does not fit into"),
+    "rounded up": ({"channel": 1, "amount": 2**63 - 1}, "amount 9223372036854775807 does not fit"),
+    "no integer": ({"channel": 0.5}, "channel is of type float64, but the graph keeps it as int16"),
+    "text": (
+        {"channel": 1, "amount": "much"},
+        "amount is of type <U4, but the graph keeps it as float64",
+    ),
+    "length": ({"channel": 1, "amount": [1, 2, 3]}, "amount has shape"),
+}
+
+
+@pytest.mark.parametrize(("values", "message"), WRONG.values(), ids=WRONG)
+def test_values_that_cannot_be(values: dict[str, Any], message: str) -> None:
+    graph = small_graph()
+    before = graph.state_hash()
+    with pytest.raises(BatchError, match=message):
+        graph.insert_edges([4, 5], [5, 6], **values)
+    assert graph.state_hash() == before
+
+
+def test_what_is_not_there() -> None:
+    graph = small_graph()
+    with pytest.raises(EdgeNotFoundError, match=r"edge \(2, 1\) is not in the graph"):
+        graph.edge_values([1, 2], [2, 1])
+    with pytest.raises(VertexNotFoundError, match="vertex 99 is not in the graph"):
+        graph.vertex_values([1, 99])
+    for ask in (lambda: DynamicGraph().edge_values(1, 2), DynamicGraph().vertex_values):
+        with pytest.raises(SettingsError, match="have no properties here"):
+            ask()
+
+
+def test_batches_of_other_properties() -> None:
+    """Without them, with others, or for a graph that has none."""
+    graph, plain = small_graph(), DynamicGraph()
+    values = {"amount": [1.0], "channel": [2]}
+    with pytest.raises(BatchError, match=re.escape("is for properties={}; the graph has")):
+        graph.apply(UpdateBatch.from_rows([1], [1], [2]))
+    other = {**OWN, "properties": {"amount": "float32"}}
+    with pytest.raises(BatchError, match="float32"):
+        graph.apply(UpdateBatch.from_rows([1], [1], [2], **other, values=values))
+    with pytest.raises(BatchError, match="the batch has properties, the graph has none"):
+        plain.apply(UpdateBatch.from_rows([1], [1], [2], **OWN, values=values))
+    arrays = DynamicGraph().checkpoint_arrays()
+    with pytest.raises(SettingsError, match="the checkpoint has no edge property amount"):
+        DynamicGraph.from_checkpoint_arrays(arrays, **OWN)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "words"),
+    [
+        ("float64", pa.array([2**53 + 1, None]), "row 0: amount 9007199254740993 does not fit"),
+        ("float32", pa.array([None, 2**24 + 1]), "row 1: amount 16777217 does not fit"),
+        ("float64", pa.array([2**63 + 1, None], pa.uint64()), "amount 9223372036854775809 does"),
+        ("float32", pa.array([True, None]), "amount is of type bool"),
+        ("int64", pa.array([5, None]), "row 1: amount is null, which int64 cannot be"),
+        ("bool", pa.array([None, None]), "row 0: amount is null, which bool cannot be"),
+    ],
+)
+def test_a_null_beside_numbers_changes_nothing_about_them(
+    kind: str, column: pa.Array, words: str
+) -> None:
+    graph = DynamicGraph(properties={"amount": kind})
+    with pytest.raises(BatchError, match=words):
+        graph.apply(pa.table({"src": [1, 2], "dst": [2, 3], "amount": column}))
+    assert graph.num_edges == 0
+
+
+def test_a_name_of_edges_and_of_vertices_is_of_the_type_of_each() -> None:
+    graph = DynamicGraph(properties={"amount": "int64"}, vertex_properties={"amount": "float32"})
+    amount = pa.array([2**53 + 1, None, 5])
+    graph.apply(pa.table({"src": [1, 1, 2], "dst": pa.array([2, None, None]), "amount": amount}))
+    assert graph.edges().properties["amount"].tolist() == [2**53 + 1]
+    values = graph.vertex_values()["amount"].tolist()
+    assert np.isnan(values[0])
+    assert values[1] == 5

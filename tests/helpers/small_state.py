@@ -1,0 +1,52 @@
+"""A state directory without a run, and what is in its files."""
+
+from pathlib import Path
+from typing import Any
+
+from graphtide.io.log.plan import BatchPlan
+from graphtide.io.log.update_log import LogFile
+from graphtide.io.state.directory import StateDirectory
+
+#: What defines the graph of the state.
+IDENTITY: dict[str, Any] = {
+    "directed": True,
+    "records": "simple",
+    "weights": "float32",
+    "ids": "any",
+    "reverse": True,
+    "self_loops": "drop",
+    "create_vertices": True,
+    "on_repeat": "last",
+    "properties": {},
+    "vertex_properties": {},
+    "time_window": None,
+}
+
+
+def made(path: Path, **changes: Any) -> StateDirectory:
+    """A state of IDENTITY at path."""
+    state = StateDirectory(path)
+    arguments: dict[str, Any] = {
+        "identity": IDENTITY,
+        "log_address": "/log",
+        "columns": {},
+        "time_unit": None,
+    }
+    with state.lock():
+        state.create_or_open(**{**arguments, **changes})
+    return state
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Files of a folder, by their paths in it."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*.*")}
+
+
+def with_a_plan(path: Path) -> StateDirectory:
+    """A state with a plan of two parts."""
+    state = made(path)
+    files = [LogFile("a", 1, "f", 10, (10,)), LogFile("b", 1, "g", 5, (5,))]
+    plan = BatchPlan().extended(files[:1], 3)
+    state.write_plan(plan)
+    state.write_plan(plan.extended(files, 3))
+    return state

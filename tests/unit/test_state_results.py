@@ -1,0 +1,147 @@
+"""Results and reports of batches in a state directory."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from graphtide import BatchReport, StateError
+from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
+from graphtide.gpu_core.report import BatchSource
+from graphtide.io.state.results import (
+    ResultFacts,
+    read_reports,
+    read_result,
+    result_facts,
+    result_files,
+    write_reports,
+    write_result,
+    written_results,
+)
+from small_state import made
+
+
+def report(batch_id, **changes):
+    nothing = {
+        **dict.fromkeys(BatchReport._fields, 0),
+        "seconds": {},
+        "effects": None,
+        "source": None,
+    }
+    return BatchReport(**{**nothing, "batch_id": batch_id, "rows": 7, **changes})
+
+
+def test_results_are_tables(tmp_path):
+    state = made(tmp_path / "s")
+    vertices = np.array([1, 2])
+    ranks = PageRankResult(vertices, np.array([0.25, 0.75]), 7, 1e-9, None, 5e-9)
+    pagerank, clustering = ANALYTICS["pagerank"], ANALYTICS["clustering"]
+    facts = ResultFacts("pagerank", {"alpha": 0.5}, None, pagerank.figures_of(ranks))
+    write_result(state, 12, "pagerank", pagerank.values(ranks), facts)
+    columns = HostColumns(vertices, np.array([3, 4]), np.array([5, 6]), np.array([0.5, 1]))
+    local = ClusteringResult(columns, "ldbc")
+    facts = ResultFacts("clustering", {"directed": "ldbc"})
+    write_result(state, 12, "clustering", clustering.values(local), facts)
+    files = result_files(state, 12)
+    assert state.result_ids() == [12]
+    assert files["pagerank"] == state.path / "results/batch=000000000012/pagerank.parquet"
+    ranks = pq.read_table(files["pagerank"], partitioning=None)
+    assert {field.name: str(field.type) for field in ranks.schema} == {
+        "vertex": "int64",
+        "pagerank": "double",
+    }
+    local = pq.read_table(files["clustering"], partitioning=None)
+    assert local.column_names == ["vertex", "degree", "triangles", "clustering"]
+    assert local["triangles"].to_pylist() == [5, 6]
+    assert result_facts(files["pagerank"]).parameters == {"alpha": 0.5}
+    assert result_facts(files["clustering"]).parameters == {"directed": "ldbc"}
+    found = read_result(files["pagerank"])
+    assert found.parameters == {"alpha": 0.5}
+    assert found.figures == {"iterations": 7, "residual": 1e-9, "error_bound": 5e-9}
+    assert found.columns["pagerank"].tolist() == [0.25, 0.75]
+    pq.write_table(pq.read_table(files["pagerank"]).replace_schema_metadata(), files["pagerank"])
+    assert result_facts(files["pagerank"]).parameters is None, "an older graphtide kept none"
+    found = read_result(files["pagerank"])
+    assert found.parameters is None
+    assert found.figures == {}
+    assert found.columns["pagerank"].tolist() == [0.25, 0.75]
+
+
+ALL = {"alpha": 0.85, "tol": 1e-6, "max_iter": 500, "weight": None, "networkx_tol": False}
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "is_like"),
+    [
+        ("pagerank", {"alpha": 0.85, "tol": 1e-6, "max_iter": 500}, ALL, True),
+        ("pagerank", {"alpha": 0.5}, ALL, False),
+        ("pagerank", ALL, {**ALL, "personalization": {"3": 1.0}}, False),
+        ("pagerank", None, ALL, True),
+        # Before it was a parameter, clustering was LDBC's; undirected graphs have no such thing.
+        ("clustering", {}, {"directed": "networkx"}, False),
+        ("clustering", {}, {"directed": "ldbc"}, True),
+        ("clustering", {}, {}, True),
+        ("of tomorrow", {"a": 1}, {"a": 2}, True),
+    ],
+)
+def test_results_are_alike_by_what_they_lack_too(kind, one, other, is_like):
+    pair = ResultFacts(kind, one), ResultFacts(kind, other)
+    assert [pair[0].is_like(pair[1]), pair[1].is_like(pair[0])] == [is_like] * 2
+    assert not pair[0].is_like(ResultFacts("bfs", one))
+
+
+def test_reports_tell_which_results_there_are(tmp_path):
+    state = made(tmp_path / "s")
+    write_reports(state, [report(0), report(1)], {1: ["pagerank"], 2: ["pagerank"]})
+    write_reports(state, [report(2)], {2: ["pagerank", "clustering"]})
+    write_reports(state, [report(3)])
+    assert written_results(state) == {1: ["pagerank"], 2: ["clustering", "pagerank"]}
+
+
+def test_reports_of_a_state_that_counted_less_are_read(tmp_path):
+    state = made(tmp_path / "s")
+    path = write_reports(state, [report(0, rows_moved=3)])
+    table = pq.read_table(path).drop_columns(["rows_moved"])
+    pq.write_table(table.replace_schema_metadata(), path)
+    assert read_reports(state) == [report(0, rows_moved=0)]
+
+
+def test_reports_are_read_as_they_were(tmp_path):
+    state = made(tmp_path / "s")
+    source = BatchSource("a.parquet", 7, 7, 3, 9, "timestamp[us]")
+    reports = [
+        report(0, inserted=3, seconds={"read": 0.5, "apply": 1.0}, source=source),
+        report(1, source=BatchSource("b.parquet", 0, 7)),
+        report(2),
+    ]
+    assert write_reports(state, reports[:2]).name == "000000000000-000000000001.parquet"
+    write_reports(state, reports[2:])
+    assert write_reports(state, []) is None
+    assert read_reports(state) == reports
+    assert read_reports(state, first=1) == reports[1:]
+
+
+def test_a_damaged_report_is_told_and_the_others_are_read(tmp_path):
+    state = made(tmp_path / "s")
+    path = write_reports(state, [report(0), report(1)])
+    write_reports(state, [report(2)])
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(StateError, match=rf"{path.name} is damaged .*; remove it"):
+        read_reports(state)
+    notes = []
+    assert read_reports(state, notes=notes) == [report(2)]
+    assert len(notes) == 1
+    assert f"{path} is damaged" in notes[0]
+
+
+def test_reports_of_a_replay_take_the_place_of_lost_ones(tmp_path):
+    state = made(tmp_path / "s")
+    write_reports(state, [report(0), report(1)])
+    write_reports(state, [report(2, rows=1), report(3, rows=1)])
+    write_reports(state, [report(4, rows=1)])
+    # The checkpoints after batch 1 were lost, and the replay makes other groups.
+    write_reports(state, [report(2), report(3), report(4)])
+    assert read_reports(state) == [report(number) for number in range(5)]
+    with pytest.raises(StateError, match="have gaps"):
+        write_reports(state, [report(5), report(7)])
