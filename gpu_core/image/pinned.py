@@ -1,4 +1,4 @@
-"""Copies of an image that do not change: what an epoch reads.
+"""Copies of an image that do not change, which epochs read, and the memory that they take.
 
 Only words that are in use are copied: header, vertex records and pages, those after these without
 the unused space between them. Pages are counted down from ``Field.PAGE_END``, so a page keeps its
@@ -6,16 +6,20 @@ number, and nothing within it changes.
 """
 
 import threading
+import weakref
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ArenaFullError
+from ..errors import ArenaFullError, EpochClosedError
 from ..rows import Array
 from .fields import HEADER_WORDS, WORD_BYTES, Field, Table
 from .free_runs import COUNT_WORDS
 from .view import ImageView, Int64s
+
+T = TypeVar("T")
 
 #: Words that ``Field.PAGE_END`` is a multiple of, as a warp reads 128 bytes at a time.
 _ALIGNMENT = 32
@@ -100,3 +104,43 @@ class Pins:
         """Leave out the bytes of a copy that is gone."""
         with self._lock:
             self.nbytes -= nbytes
+
+
+class PinnedMemory:
+    """Memory of one epoch: taken, filled with a copy, closed, given back.
+
+    However the epoch ends, by these calls or by the garbage collector, its bytes are given back
+    once.
+
+    Parameters
+    ----------
+    pins, need_bytes, have_bytes, spare_bytes
+        As of `Pins.take`.
+
+    Raises
+    ------
+    ArenaFullError
+        There is not enough memory.
+    """
+
+    def __init__(self, pins: Pins, need_bytes: int, have_bytes: int, spare_bytes: int = 0) -> None:
+        pins.take(need_bytes, have_bytes, spare_bytes)
+        self.nbytes = need_bytes
+        #: Whether the epoch may not be read any more.
+        self.is_closed = False
+        #: Gives the bytes back, at its first call.
+        self.give_back = weakref.finalize(self, pins.give_back, need_bytes)
+
+    def fill(self, make: Callable[[], T]) -> T:
+        """Make what lies in the memory; if that fails, the bytes are given back."""
+        try:
+            return make()
+        except BaseException:
+            self.give_back()
+            raise
+
+    def check_open(self) -> None:
+        """Raise `EpochClosedError` if the epoch is closed."""
+        if self.is_closed:
+            msg = "the epoch was closed; pin the graph again"
+            raise EpochClosedError(msg)

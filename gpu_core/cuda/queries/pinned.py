@@ -8,7 +8,6 @@ host for nothing. What was taken on that stream goes back to CuPy's pool for tha
 that is still under way is never overtaken by the next owner of its memory.
 """
 
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -16,9 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...engine import HostTwin
-from ...errors import EpochClosedError
 from ...image.fields import WORD_BYTES
-from ...image.pinned import PinnedImage, Pins, pinned_bytes
+from ...image.pinned import PinnedImage, PinnedMemory, Pins, pinned_bytes
 from ...kind import GraphKind
 from ..device.device import Device
 from ..device.stream import StreamLock
@@ -56,22 +54,14 @@ class PinnedDeviceGraph(DeviceReader):
         pins: Pins,
         spare_bytes: int = 0,
     ) -> None:
-        #: Bytes of the copy.
-        self.nbytes = _in_few_sizes(pinned_bytes(arena))
         self._pins = pins
-        pins.take(self.nbytes, free_bytes(device), spare_bytes)
-        # However the copy ends, by `close` or by the garbage collector.
-        self._release = weakref.finalize(self, pins.give_back, self.nbytes)
-        self._is_closed = False
+        nbytes = _in_few_sizes(pinned_bytes(arena))
+        self._memory = PinnedMemory(pins, nbytes, free_bytes(device), spare_bytes)
         lock = StreamLock(device, of_epochs=True)
         # Batches to come wait for the copy on the device: the host need not wait for it here.
         lock.waits_at_end = False
         with lock:
-            try:
-                image = _PinnedArena(arena)
-            except BaseException:
-                self._release()
-                raise
+            image = self._memory.fill(lambda: _PinnedArena(arena))
             # What is read of an arena, an image has.
             readable = cast("DeviceArena", image)
             super().__init__(kind, device, readable, lock, self._scratch, host_engine)
@@ -85,24 +75,27 @@ class PinnedDeviceGraph(DeviceReader):
     def check_whole(self) -> None:
         """Raise `EpochClosedError` if the copy is gone, `EngineError` if the device broke."""
         super().check_whole()
-        if self._is_closed:
-            msg = "the epoch was closed; pin the graph again"
-            raise EpochClosedError(msg)
+        self._memory.check_open()
 
     @property
     def is_closed(self) -> bool:
         """Whether the copy is gone."""
-        return self._is_closed
+        return self._memory.is_closed
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the copy."""
+        return self._memory.nbytes
 
     def close(self) -> None:
         """Give the memory back to CuPy's pool; where there is much of it, to the device."""
         with self.lock:
-            self._is_closed = True
+            self._memory.is_closed = True
             self.forget_copies()
             self.forget_order()
             self.maintained.clear()
             self.arena.image = self.arena.image[:0].copy()
-        self._release()
+        self._memory.give_back()
         release_after_epoch(self.device, beside_others=self._pins.nbytes > 0)
 
 

@@ -5,15 +5,13 @@ CUDA twin: ``cuda/queries/pinned.py``.
 
 from __future__ import annotations
 
-import weakref
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import EpochClosedError
 from ...image.memory_size import memory_bytes
-from ...image.pinned import PinnedImage, Pins, pinned_bytes
+from ...image.pinned import PinnedImage, PinnedMemory, Pins, pinned_bytes
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
@@ -42,39 +40,33 @@ class PinnedHostGraph(HostReader):
     """
 
     def __init__(self, kind: GraphKind, arena: Arena, pins: Pins, spare_bytes: int = 0) -> None:
-        #: Bytes of the copy.
-        self.nbytes = pinned_bytes(arena)
-        used = arena.memory()
-        pins.take(self.nbytes, memory_bytes() - used.graph_bytes - pins.nbytes, spare_bytes)
-        # However the copy ends, by `close` or by the garbage collector.
-        self._release = weakref.finalize(self, pins.give_back, self.nbytes)
-        try:
-            image = PinnedImage(arena, _empty, _copy)
-        except BaseException:
-            self._release()
-            raise
+        free_bytes = memory_bytes() - arena.memory().graph_bytes - pins.nbytes
+        self._memory = PinnedMemory(pins, pinned_bytes(arena), free_bytes, spare_bytes)
+        image = self._memory.fill(lambda: PinnedImage(arena, _empty, _copy))
         # What is read of an arena, an image has.
         super().__init__(kind, cast("Arena", image))
-        self._is_closed = False
 
     def check_whole(self) -> None:
         """Raise `EpochClosedError` if the copy is gone."""
-        if self._is_closed:
-            msg = "the epoch was closed; pin the graph again"
-            raise EpochClosedError(msg)
+        self._memory.check_open()
 
     @property
     def is_closed(self) -> bool:
         """Whether the copy is gone."""
-        return self._is_closed
+        return self._memory.is_closed
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the copy."""
+        return self._memory.nbytes
 
     def close(self) -> None:
         """Release the memory, once no reader uses it any more."""
         with self.lock:
-            self._is_closed = True
+            self._memory.is_closed = True
             self.forget_rows()
             self.arena.image = self.arena.image[:0].copy()
-            self._release()
+            self._memory.give_back()
 
 
 def _empty(words: int) -> UInt32s:
