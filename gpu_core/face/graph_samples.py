@@ -173,9 +173,8 @@ class GraphSamples(GraphFrontiers):
             if before is not None:
                 bounds = self._bounds(before, given.size, disjoint=disjoint)
             found = _sampling.sample_neighbors(
-                self._reader, given, hops, replace=is_replaced, weighted=weighted,
-                direction=direction, disjoint=disjoint, before=bounds, time=time,
-                seed=count_of("seed", seed),
+                self._reader, given, hops, _sampling.SamplingMode(is_replaced, weighted, disjoint),
+                direction=direction, before=bounds, time=time, seed=count_of("seed", seed),
             )  # fmt: skip
         ids = None if type(self._ids) is UserIds else self._ids
         return NeighborSample(*found, ids)

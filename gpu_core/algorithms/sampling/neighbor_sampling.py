@@ -67,14 +67,15 @@ class SeenBefore(NamedTuple):
     out: Rows | None
 
 
-class Manner(NamedTuple):
+class SamplingMode(NamedTuple):
     """How all hops of a sample are drawn."""
 
     replace: bool
     weighted: bool
     #: Whether each given vertex has a tree of its own.
     disjoint: bool
-    seen: SeenBefore | None
+    #: Which entries count; None: all.
+    seen: SeenBefore | None = None
 
 
 class Sampled(NamedTuple):
@@ -94,11 +95,9 @@ def sample_neighbors(
     reader: Reader,
     given: UInt32s,
     fanouts: list[int],
+    mode: SamplingMode,
     *,
-    replace: bool,
-    weighted: bool,
     direction: str,
-    disjoint: bool,
     before: Int64s | None,
     time: str,
     seed: int,
@@ -108,11 +107,12 @@ def sample_neighbors(
     Parameters
     ----------
     given
-        uint32[v]: indices of vertices that are in the graph; different ones unless ``disjoint``.
+        uint32[v]: indices of vertices that are in the graph; different ones, unless
+        ``mode.disjoint``.
     fanouts
         Entries of each vertex at most, hop by hop; `ALL`.
-    weighted
-        By the weights, which the graph must have.
+    mode
+        How all hops are drawn; to draw by weights, the graph must have some. ``seen`` is set here.
     direction
         Of the rows, ``in`` or ``out``; these must be stored.
     before
@@ -124,17 +124,14 @@ def sample_neighbors(
         A weight that is looked at is negative, or those of a vertex cannot be drawn by.
     """
     is_transposed = reader.kind.directed and direction == "in"
-    rows = reader.rows(direction, weighted=weighted)
-    seen = None
+    rows = reader.rows(direction, weighted=mode.weighted)
     if before is not None:
         out = reader.rows("out") if is_transposed else None
-        seen = SeenBefore(reader.entry_times(time), before, out)
-    sampler = reader.algorithms.neighbor_sampling.Sampler(
-        reader.workspace, rows, given, Manner(replace, weighted, disjoint, seen)
-    )
+        mode = mode._replace(seen=SeenBefore(reader.entry_times(time), before, out))
+    sampler = reader.algorithms.neighbor_sampling.Sampler(reader.workspace, rows, given, mode)
     for hop, fanout in enumerate(fanouts):
         refused = sampler.expand(fanout, stream_start(seed, _STREAM + hop))
-        if weighted:
+        if mode.weighted:
             check_weights(reader.ids_of(refused), "a sample by weight")
     sampled: Sampled = sampler.sampled(reader.id_table())
     if direction == "out":

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Manner, Sampled
+from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, SamplingMode
 from ....rows import Rows
 from ...device.device import Array
 from ...memory.workspace import Workspace
@@ -30,14 +30,14 @@ class Sampler:
     """
 
     def __init__(
-        self, workspace: Workspace, rows: Rows, given: npt.NDArray[np.uint32], manner: Manner
+        self, workspace: Workspace, rows: Rows, given: npt.NDArray[np.uint32], mode: SamplingMode
     ) -> None:
         self._device = device = workspace.device
         self._rows = rows
-        self._manner = manner
-        seen = manner.seen
+        self._mode = mode
+        seen = mode.seen
         self._bounds = None if seen is None else device.to_device(seen.bounds)
-        trees = np.arange(given.size, dtype=np.uint64) if manner.disjoint else np.uint64(0)
+        trees = np.arange(given.size, dtype=np.uint64) if mode.disjoint else np.uint64(0)
         #: uint64: tree and index of each vertex, by its number.
         self._keys = device.to_device(trees << np.uint64(32) | given)
         #: Number of the first vertex that has not been expanded.
@@ -50,7 +50,7 @@ class Sampler:
 
     def expand(self, fanout: int, first_word: np.uint64) -> npt.NDArray[np.uint32]:
         """Sample the rows of the vertices found by the hop before, as the host twin. Waits."""
-        device, (replace, weighted, _, seen) = self._device, self._manner
+        device, (replace, weighted, _, seen) = self._device, self._mode
         keys = self._keys[self._first :]
         count = keys.size
         frontier = device.empty(count, np.uint32)
@@ -88,7 +88,7 @@ class Sampler:
         indices = self._keys & np.uint64(0xFFFFFFFF)
         return Sampled(
             indices.astype(np.int64) if ids is None else ids[indices.astype(np.int64)],
-            (self._keys >> np.uint64(32)).astype(np.int64) if self._manner.disjoint else None,
+            (self._keys >> np.uint64(32)).astype(np.int64) if self._mode.disjoint else None,
             xp.concatenate([self._device.empty(0, np.int64).reshape(2, 0), *self._edges], axis=1),
             self._vertices_per_hop,
             [each.shape[1] for each in self._edges],
@@ -104,10 +104,10 @@ class Sampler:
         takes_all: bool,
     ) -> None:
         """Draw by weight, or of edges seen before a time; ``filled`` begins with 0."""
-        device, rows, manner = self._device, self._rows, self._manner
-        weights = rows.weights if manner.weighted else None
+        device, rows, mode = self._device, self._rows, self._mode
+        weights = rows.weights if mode.weighted else None
         is_wide = weights is not None and weights.itemsize == 8
-        seen, out = manner.seen, None if manner.seen is None else manner.seen.out
+        seen, out = mode.seen, None if mode.seen is None else mode.seen.out
         device.launch(
             _DRAWS, "sample_chosen", blocks_for(filled.size), THREADS, *rows.walked,
             None if is_wide else weights, weights if is_wide else None,

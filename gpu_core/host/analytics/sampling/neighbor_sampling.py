@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Manner, Sampled
+from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, SamplingMode
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
@@ -52,14 +52,14 @@ class Sampler:
         Of one direction, with weights if hops are by weight.
     given
         uint32[v]: indices of vertices; different ones unless ``disjoint``.
-    manner
+    mode
         How hops are drawn.
     """
 
-    def __init__(self, workspace: None, rows: Rows, given: UInt32s, manner: Manner) -> None:
+    def __init__(self, workspace: None, rows: Rows, given: UInt32s, mode: SamplingMode) -> None:
         self._rows = rows
-        self._manner = manner
-        self._numbers = VertexNumbers(given, np.arange(given.size) if manner.disjoint else None)
+        self._mode = mode
+        self._numbers = VertexNumbers(given, np.arange(given.size) if mode.disjoint else None)
         #: Number of the first vertex that has not been expanded.
         self._first = 0
         #: int64[2, e] of each hop.
@@ -84,11 +84,11 @@ class Sampler:
         numbers, first = self._numbers, self._first
         frontier, trees = numbers.indices[first:], numbers.trees[first:]
         degree = self._rows.walked[1]
-        slots = _slots(degree[frontier].astype(np.int64), fanout, replace=self._manner.replace)
+        slots = _slots(degree[frontier].astype(np.int64), fanout, replace=self._mode.replace)
         found, counts = self._sample(frontier, trees, fanout, slots, first_word)
         filled = np.maximum(counts, 0)
         expanded = np.repeat(np.arange(first, numbers.count), filled)
-        of_trees = np.repeat(trees, filled) if self._manner.disjoint else None
+        of_trees = np.repeat(trees, filled) if self._mode.disjoint else None
         self._first = numbers.count
         self._edges.append(
             np.stack([numbers.of(_packed(found, slots, filled), of_trees), expanded])
@@ -101,7 +101,7 @@ class Sampler:
         numbers = self._numbers
         return Sampled(
             numbers.indices.astype(np.int64) if ids is None else ids[numbers.indices],
-            numbers.trees if self._manner.disjoint else None,
+            numbers.trees if self._mode.disjoint else None,
             np.concatenate([np.empty((2, 0), np.int64), *self._edges], axis=1),
             numbers.per_hop,
             [each.shape[1] for each in self._edges],
@@ -111,7 +111,7 @@ class Sampler:
         self, frontier: UInt32s, trees: Int64s, fanout: int, slots: Int64s, first_word: np.uint64
     ) -> tuple[UInt32s, Int64s]:
         """uint32[slots[-1]] and int64[f]: neighbors, and how many slots of each are filled."""
-        rows, (replace, weighted, _, seen) = self._rows, self._manner
+        rows, (replace, weighted, _, seen) = self._rows, self._mode
         found, counts = np.empty(int(slots[-1]), np.uint32), np.empty(frontier.size, np.int64)
         drawn = DrawTask(frontier, slots, first_word, replace, fanout == ALL)
         if not weighted and seen is None:
