@@ -39,6 +39,7 @@ from ..io.log.log_writer import write_log_file
 from ..io.log.order.joined_tables import ABSENT, absent_column
 from ..io.log.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
+from ..io.log.row_origin import RowOrigin
 from ..io.log.schema import check_schema, is_text
 from ..io.log.update_log import UpdateLog
 from ..io.state.checkpoint import newest_checkpoint
@@ -216,8 +217,7 @@ class _Requeue:
         table_to_batch(
             table,
             meaning=self._meaning,
-            file=shown,
-            first_row=0,
+            origin=RowOrigin(shown),
             batch_id=-1,
             time_unit=log.time_unit,
             operations=log.operations,

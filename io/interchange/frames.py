@@ -24,6 +24,7 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.kind import RowMeaning
 from ..log.conversion import convert_table
+from ..log.row_origin import RowOrigin
 from ..log.schema import (
     NAMES,
     needed_columns,
@@ -95,8 +96,7 @@ def _batch_of_table(table: pa.Table, meaning: RowMeaning, batch_id: int) -> Upda
             table,
             make,
             meaning=meaning,
-            file="frame",
-            first_row=0,
+            origin=RowOrigin("frame"),
             batch_id=batch_id,
         )
     except UpdateLogError as error:

@@ -29,6 +29,7 @@ from ..text.wrong_lines import WrongLine
 from .file_errors import UnreadableRowsError
 from .order.ordered_rows import OrderedBatch
 from .plan import PlannedBatch
+from .row_origin import RowOrigin
 from .update_log import UpdateLog
 
 Batch = TypeVar("Batch")
@@ -124,12 +125,10 @@ class RowsToRead:
             try:
                 made = convert(
                     table,
-                    file=self.log.shown(batch.file),
-                    first_row=batch.first_row,
+                    origin=RowOrigin(self.log.shown(batch.file), batch.first_row, found.row_name),
                     batch_id=batch.batch_id,
                     time_unit=self.log.time_unit,
                     operations=self.log.operations,
-                    row_name=found.row_name,
                     **arguments,
                 )
                 break

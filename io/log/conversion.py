@@ -33,6 +33,7 @@ from .id_bounds import bounds_of
 from .name_columns import name_column
 from .operations import USUAL, Operations
 from .own_columns import own_columns
+from .row_origin import RowOrigin
 from .schema import OP_BYTES, cure_of_ids, is_id, time_unit_of
 from .whole_decimals import integers_of
 
@@ -50,12 +51,10 @@ def convert_table(
     make: Callable[..., Batch],
     *,
     meaning: RowMeaning,
-    file: str,
-    first_row: int,
+    origin: RowOrigin,
     batch_id: int,
     time_unit: str | None = None,
     operations: Operations = USUAL,
-    row_name: Callable[[int], str] | None = None,
 ) -> Batch:
     """Check rows of one file, under the canonical column names, and make a batch of them.
 
@@ -68,14 +67,12 @@ def convert_table(
         Makes the batch: ``UpdateBatch.of_rows``, or what takes the same.
     meaning, batch_id
         As in ``UpdateBatch.of_rows``.
-    file, first_row
-        Where the rows come from, for messages: file name, and position of the first row in it.
+    origin
+        Where the rows come from, for messages.
     time_unit
         What times are to count (`times.TimeUnit`); None: what they count in the file.
     operations
         Words of the column ``op``, where it is text.
-    row_name
-        How messages name a row of the table, where its rows are no run of one file.
 
     Raises
     ------
@@ -83,7 +80,7 @@ def convert_table(
         A column or a row breaks the log's contract; names file, row and cure. Where rows do, its
         cause is a `BadRowsError`, which knows all that break the same rule.
     """
-    columns = _Columns(table, file, first_row, row_name)
+    columns = _Columns(table, origin)
     try:
         op = columns.op(operations)
         src, _ = columns.ids("src", meaning.ids, nulls=False)
@@ -98,7 +95,7 @@ def convert_table(
             wanted = time_unit_named(time_unit)
             properties["ts"] = columns.times(properties["ts"], wanted, op, dst_valid)
         if meaning.has_values:
-            properties["values"] = own_columns(table, meaning, op, dst_valid, columns.row)
+            properties["values"] = own_columns(table, meaning, op, dst_valid, origin.row)
         return make(
             op,
             src,
@@ -107,14 +104,13 @@ def convert_table(
             dst_valid=dst_valid,
             **properties,
             batch_id=batch_id,
-            row_name=columns.row,
+            row_name=origin.row,
             bounds=bounds_of(table),
         )
     except BatchError as error:
         text = str(error)
         # A row is named with its file already; what concerns a whole column is not.
-        is_named = row_name is not None or text.startswith(f"{file}, ")
-        msg = text if is_named else f"{file}: {text}"
+        msg = text if origin.names(text) else f"{origin.file}: {text}"
         raise UpdateLogError(msg) from error
 
 
@@ -129,25 +125,11 @@ _PROPERTY_TYPES = {
 
 
 class _Columns:
-    """Columns of one table as NumPy arrays, and the origin of each row."""
+    """Columns of one table as NumPy arrays."""
 
-    def __init__(
-        self,
-        table: pa.Table,
-        file: str,
-        first_row: int,
-        row_name: Callable[[int], str] | None = None,
-    ) -> None:
+    def __init__(self, table: pa.Table, origin: RowOrigin) -> None:
         self._table = table
-        self._file = file
-        self._first_row = first_row
-        self._row_name = row_name
-
-    def row(self, offset: int) -> str:
-        """Name of a row in messages."""
-        if self._row_name is not None:
-            return self._row_name(offset)
-        return f"{self._file}, row {self._first_row + offset}"
+        self._file, self._origin = origin.file, origin
 
     def op(self, operations: Operations = USUAL) -> npt.NDArray[Any] | None:
         """Ops as 1 and -1, or other numbers of the log; None where the log has no such column."""
@@ -174,7 +156,7 @@ class _Columns:
             cure = f"{operations.described}, or name it in the setting op_insert or op_delete"
             raise BadRowsError(
                 kinds == 0,
-                self.row,
+                self._origin.row,
                 lambda at: f"op {column[at].as_py()!r} is unknown; use {cure}",
             )
         return kinds
@@ -189,7 +171,7 @@ class _Columns:
         if not nulls:
             self._refuse_nulls(name, column, "every row needs one; correct or leave out the row")
         if are_names(kind):
-            names = name_column(column, form, name, self.row)
+            names = name_column(column, form, name, self._origin.row)
             return names, names.valid
         if pa.types.is_decimal(column.type):
             wanted = pa.uint64() if form == "uint64" else pa.int64()
@@ -232,7 +214,7 @@ class _Columns:
                 cure = "but the graph's times are; round it, or start a new state"
                 raise BadRowsError(
                     counts,
-                    self.row,
+                    self._origin.row,
                     lambda at: f"ts {shown(values[at], given)} is no {wanted} within int64, {cure}",
                 )
         return converted
@@ -255,7 +237,7 @@ class _Columns:
 
     def _refuse_first(self, bad: Flags, what: str) -> None:
         if bad.any():
-            raise BadRowsError(bad, self.row, lambda _: what)
+            raise BadRowsError(bad, self._origin.row, lambda _: what)
 
 
 def _zeros_delete(ops: npt.NDArray[Any]) -> npt.NDArray[Any]:

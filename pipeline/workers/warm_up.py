@@ -38,6 +38,7 @@ from ...gpu_core.names.strings import Strings
 from ...gpu_core.properties.kinds import column_kinds
 from ...gpu_core.records import record_named
 from ...io.log.conversion import convert_table, table_to_batch
+from ...io.log.row_origin import RowOrigin
 from ...io.parquet.parquet_files import read_rows
 
 #: The graph begins in so little, and may grow to so much; a GPU's memory pool keeps what was taken.
@@ -104,7 +105,7 @@ def warm_conversion(
     """
     if on_gpu is not None and number is not None:
         compile_ahead(number, on_gpu=on_gpu)
-    arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
+    arguments: dict[str, Any] = {"meaning": meaning, "origin": RowOrigin(""), "batch_id": -1}
     makers: list[Callable[[pa.Table], Any]] = []
     if on_gpu is not False and not meaning.has_host_tables:
         makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]

@@ -11,6 +11,7 @@ from numba.core.dispatcher import Dispatcher
 
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.tasks import convert
 from graphtide.pipeline.workers.warm_up import warm_conversion, warm_graph
@@ -37,7 +38,7 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
         src, dst = (each.astype(kind) for each, kind in zip(ends, types, strict=True))
         rows = random.integers(0, 1_000, 3_000)
         table = pa.table({"op": op, "src": src[rows], "dst": dst[rows]})
-        convert(table, form, file="", first_row=0, batch_id=0, meaning=meaning)
+        convert(table, form, origin=RowOrigin(""), batch_id=0, meaning=meaning)
     return _compiled() - before
 
 

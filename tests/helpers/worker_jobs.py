@@ -53,7 +53,7 @@ def cut_when_read(path: Path) -> None:
     convert = tasks.convert
 
     def cut(table: Any, form: Form, **arguments: Any) -> Batch:
-        if Path(arguments["file"]).name == path.name:
+        if Path(arguments["origin"].file).name == path.name:
             os.truncate(path, 4)
         return convert(table, form, **arguments)
 

@@ -20,6 +20,7 @@ from graphtide.gpu_core.records import RECORDS
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import PlannedBatch
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
@@ -28,7 +29,7 @@ from graphtide.pipeline.graph_worker.ring import Ring, Ticket, write
 from graphtide.pipeline.tasks import convert, load_batch
 from same_batch import assert_same_batch
 
-PLACE = {"file": "part.parquet", "first_row": 100, "batch_id": 3}
+PLACE = {"origin": RowOrigin("part.parquet", 100), "batch_id": 3}
 
 
 def columns_of(rows: int, seed: int = 0) -> dict[str, np.ndarray]:

@@ -19,6 +19,7 @@ from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import UpdateLogError
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
 from graphtide.pipeline.graph_worker.actor import GraphActor
@@ -168,7 +169,7 @@ def test_a_graph_on_a_gpu_has_them() -> None:
     for number, rows in enumerate(frames):
         table = pa.Table.from_pandas(rows.rename(columns={"how": "channel"}), preserve_index=False)
         batch = convert(
-            table, Form(on_gpu=True), meaning=meaning, file="", first_row=0, batch_id=number
+            table, Form(on_gpu=True), meaning=meaning, origin=RowOrigin(""), batch_id=number
         )
         actor.apply(number, LoadedBatch(batch))
     copy = copied(actor, 2)

@@ -17,6 +17,7 @@ from graphtide.gpu_core.batch.raw_rows import raw_rows
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log import conversion
 from graphtide.io.log.id_bounds import with_bounds
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.schema import op_bytes
 from oracles import ModelGraph, Row, apply_batch, listed_edges
 
@@ -32,12 +33,12 @@ def convert(columns: dict[str, Any] | pa.Table, **changes: Any) -> UpdateBatch:
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     meaning = row_meaning(**{name: changes.pop(name, SETTINGS[name]) for name in SETTINGS})
     return conversion.table_to_batch(
-        table, meaning=meaning, file="part-7.parquet", first_row=1000, batch_id=3, **changes
+        table, meaning=meaning, origin=RowOrigin("part-7.parquet", 1000), batch_id=3, **changes
     )
 
 
 #: Of rows that are handed to another than `UpdateBatch`.
-PLACE: dict[str, Any] = {"meaning": row_meaning(), "file": "a", "first_row": 0, "batch_id": 3}
+PLACE: dict[str, Any] = {"meaning": row_meaning(), "origin": RowOrigin("a"), "batch_id": 3}
 
 OP_FORMS = {
     "int8": pa.int8(),
@@ -118,7 +119,7 @@ def test_chunks_offsets_and_nulls_change_nothing(
 def test_bytes_are_ops_where_they_lie() -> None:
     ops = np.array([1, -1, 1, -1], np.int8)
     column = op_bytes(ops)
-    read = conversion._Columns(pa.table({"op": column[1:]}), "log", 0).op()
+    read = conversion._Columns(pa.table({"op": column[1:]}), RowOrigin("log")).op()
     assert read is not None
     assert read.tolist() == [-1, 1, -1]
     assert np.shares_memory(read, ops)
@@ -141,7 +142,7 @@ def test_what_the_file_says_of_ids_is_said_to_who_makes_the_batch() -> None:
 
 def test_columns_are_views_of_one_chunk() -> None:
     array = pa.array(np.arange(100))
-    columns = conversion._Columns(pa.table({"src": array[10:]}), "log", 0)
+    columns = conversion._Columns(pa.table({"src": array[10:]}), RowOrigin("log"))
     values, valid = columns.ids("src", nulls=False)
     assert values[0] == 10
     assert valid is None

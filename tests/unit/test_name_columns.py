@@ -14,6 +14,7 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.plan import PlannedBatch
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 
 ROWS = 1000
@@ -33,7 +34,7 @@ def batch_of(log: UpdateLog, first_row: int, rows: int) -> tuple[pa.Table, Updat
     planned = PlannedBatch(0, file.name, first_row, rows)
     found, _ = RowsToRead(log, planned, file.fingerprint).read()
     batch = table_to_batch(
-        found.table, meaning=MEANING, file=file.name, first_row=first_row, batch_id=0
+        found.table, meaning=MEANING, origin=RowOrigin(file.name, first_row), batch_id=0
     )
     return found.table, batch
 

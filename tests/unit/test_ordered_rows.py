@@ -18,6 +18,7 @@ from graphtide.gpu_core.kind import RowMeaning
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.order.ordered_rows import row_order
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.schema import OP_BYTES
 from graphtide.io.log.update_log import UpdateLog
 from strategies import examples
@@ -183,8 +184,8 @@ def merged(log: UpdateLog, meaning: RowMeaning, batch_rows: int) -> dict[tuple[i
             read = ordered.read(log.for_rows(ordered.runs()), file.name)
             graph.apply(
                 table_to_batch(
-                    read.table, meaning=meaning, file=file.name, first_row=first, batch_id=-1,
-                    row_name=read.row_name, operations=log.operations,
+                    read.table, meaning=meaning, origin=RowOrigin(file.name, first, read.row_name),
+                    batch_id=-1, operations=log.operations,
                 )
             )  # fmt: skip
     edges = graph.edges()

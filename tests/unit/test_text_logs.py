@@ -14,6 +14,7 @@ from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.conversion import convert_table
 from graphtide.io.log.operations import USUAL, Operations
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.text_indexes import read_indexes, write_indexes
@@ -309,7 +310,7 @@ def test_operations_however_they_are_written(
     log = UpdateLog(str(tmp_path), operations=words)
     table = log.read(f"a.{form}", 0, 2)
     ops = convert_table(
-        table, lambda op, *_, **__: op, meaning=row_meaning(), file="a", first_row=0, batch_id=0,
+        table, lambda op, *_, **__: op, meaning=row_meaning(), origin=RowOrigin("a"), batch_id=0,
         operations=log.operations,
     )  # fmt: skip
     assert ops.tolist() == [1, -1]

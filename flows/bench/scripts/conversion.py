@@ -29,6 +29,7 @@ from graphtide import UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.row_origin import RowOrigin
 
 from .measuring import CopyBandwidth, interleaved, machine_line, numbers, parser, quartiles
 
@@ -117,7 +118,7 @@ def measures(name: str, rows: int, folder: Path) -> dict[str, Callable[[], Any]]
 
     def from_table(table: pa.Table) -> UpdateBatch:
         meaning = row_meaning(**settings)
-        return table_to_batch(table, meaning=meaning, file="log", first_row=0, batch_id=0)
+        return table_to_batch(table, meaning=meaning, origin=RowOrigin("log"), batch_id=0)
 
     batch = from_table(table)
     return {
