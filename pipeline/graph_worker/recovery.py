@@ -127,7 +127,7 @@ def _make_graph(
     if spec.arrays is not None:
         # Straight to the worker: as an argument it would pass through the scheduler.
         send = partial(client.scatter, workers=[roles.graph_address], direct=True, hash=False)
-        checkpoint = cluster.asked(partial(send, [spec.arrays]), [roles.graph_address])[0]
+        checkpoint = cluster.call(partial(send, [spec.arrays]), [roles.graph_address])[0]
     warm_ups = [
         client.submit(
             warm_conversion,
@@ -220,7 +220,7 @@ def _run_on(
 ) -> Mapping[str, Any]:
     """Results of a function on workers, by their addresses."""
     run = partial(cluster.client.run, function, *arguments, workers=list(addresses))
-    return cluster.asked(run, addresses)
+    return cluster.call(run, addresses)
 
 
 def _ring_address(

@@ -13,26 +13,26 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class BatchesPlanned:
-    """The log has more: so many batches are planned by now."""
+    """The log has grown: the number of batches planned now."""
 
     batches: int
 
 
 @dataclass(frozen=True)
 class LogFailed:
-    """New files of the log cannot be used; what is planned already can."""
+    """New files of the log cannot be used; planned batches can."""
 
     error: BaseException
 
 
 @dataclass(frozen=True)
 class StopRequested:
-    """The run is to end soon, and in order: with the batches that it has begun to apply."""
+    """The user asks the run to end with the batches that it has begun to apply."""
 
 
 @dataclass(frozen=True)
 class GraphStarted:
-    """A generation is there, with the batches before ``boundary`` in it."""
+    """A generation is running, with the batches before ``boundary`` applied."""
 
     generation: int
     boundary: int
@@ -40,7 +40,7 @@ class GraphStarted:
 
 @dataclass(frozen=True)
 class GraphLost:
-    """A generation is gone, with all it had in memory; ``reason`` is for the error at the end."""
+    """A generation is gone, with all it had in memory; ``reason`` is shown to the user."""
 
     generation: int
     reason: str
@@ -48,7 +48,7 @@ class GraphLost:
 
 @dataclass(frozen=True)
 class BatchLoaded:
-    """A load has ended, well or not: another may begin."""
+    """A load has ended, with or without an error: another may begin."""
 
     generation: int
     batch_id: int
@@ -73,7 +73,7 @@ class BatchFailed:
 
 @dataclass(frozen=True)
 class GraphFailed:
-    """A graph cannot be started, analyzed or copied, or it broke in a batch: not to be kept."""
+    """A graph cannot be started, analyzed or copied, or a batch left it broken: do not keep it."""
 
     generation: int
     error: BaseException
@@ -81,36 +81,36 @@ class GraphFailed:
 
 @dataclass(frozen=True)
 class Analyzed:
-    """Results of a boundary are computed, and at hand for WriteResults; may come out of order.
+    """Results of a boundary are here, for WriteResults.
 
-    Behind the GraphPinned of that boundary.
+    It comes after the GraphPinned of that boundary; those of several boundaries in any order.
     """
 
     generation: int
     boundary: int
-    #: Whether columns of them are to be written: arrays, which wait in memory for the disk.
+    #: Whether they have columns to be written: arrays, which stay in memory until then.
     has_columns: bool
 
 
 @dataclass(frozen=True)
 class GraphPinned:
-    """The graph of a boundary was kept as it was, and is at hand for Capture if it is to be copied.
+    """The graph of a boundary is pinned, and can be captured if a checkpoint is due.
 
-    If results are due, it is not told before these are computed.
+    If results are due, it is reported when these are computed.
     """
 
     generation: int
     boundary: int
     #: Whether as an epoch, beside which batches can be applied.
     is_epoch: bool
-    #: Graphs beside which there was no room for it, so that it waited for the oldest of them to be
-    #: released; None: there was room at once.
+    #: Number of pinned graphs beside which there was no memory for it, so that it waited until
+    #: the oldest was released; None: it did not wait.
     room: int | None = None
 
 
 @dataclass(frozen=True)
 class Captured:
-    """The graph of a boundary is copied, and at hand for WriteCheckpoint."""
+    """The copy of a pinned graph is here, for WriteCheckpoint."""
 
     generation: int
     boundary: int
@@ -118,12 +118,12 @@ class Captured:
 
 @dataclass(frozen=True)
 class Written:
-    """The oldest WriteResults or WriteCheckpoint that was not answered yet is on disk."""
+    """The oldest outstanding WriteResults or WriteCheckpoint is on disk."""
 
 
 @dataclass(frozen=True)
 class WriteFailed:
-    """Something could not be written; nothing that was asked for after it is written either."""
+    """A write failed; no later one is done either."""
 
     error: BaseException
 

@@ -23,13 +23,13 @@ class Load:
 
 @dataclass(frozen=True)
 class Pin:
-    """Keep the graph as it is when it stands at a boundary, and compute the results due there.
+    """Pin the graph at a boundary, and compute the results that are due there.
 
-    Answered by GraphPinned, and by Analyzed behind it if there are results; by neither where a
-    batch before the boundary cannot be applied. When all that it is kept for is there, it is
-    released.
+    Answered by GraphPinned, and then by Analyzed if there are results; by neither if a batch before
+    the boundary cannot be applied. The graph is released when the results are computed, and the
+    copy for the checkpoint is made.
 
-    The actor gets it as it is. No two that are equal are asked for at once.
+    This is also the request that the actor gets. No two equal ones are outstanding at once.
     """
 
     generation: int
@@ -39,7 +39,7 @@ class Pin:
     results: tuple[str, ...]
     #: Whether a checkpoint is due: the graph is copied when the results are there.
     checkpoint: bool
-    #: Whether batches follow, or may, so that an epoch is wanted, if there is room for one.
+    #: Whether batches follow, or may: then as an epoch, if there is memory for one.
     epoch: bool
 
 
@@ -49,7 +49,7 @@ class Apply:
 
     generation: int
     batch_id: int
-    #: Pin of the boundary before it that was asked for and not answered: it comes first.
+    #: Pin of the boundary before it, requested and not answered yet: it must be made first.
     behind: Pin | None = None
 
 
@@ -63,14 +63,14 @@ class Capture:
 
 @dataclass(frozen=True)
 class WriteResults:
-    """Write what Analyzed brought. Writes are done one by one, in the order of the instructions."""
+    """Write the results that Analyzed reported; writes are done in order of instructions."""
 
     boundary: int
 
 
 @dataclass(frozen=True)
 class WriteCheckpoint:
-    """Write the reports of the batches ``first … boundary - 1``, then what Captured brought."""
+    """Write the reports of the batches ``first … boundary - 1``, then the captured copy."""
 
     first: int
     boundary: int
@@ -78,14 +78,14 @@ class WriteCheckpoint:
 
 @dataclass(frozen=True)
 class Discard:
-    """Release everything that a generation has asked for."""
+    """Release all tasks of a generation."""
 
     generation: int
 
 
 @dataclass(frozen=True)
 class Finish:
-    """The run is over; ``error`` is what ended it before its end."""
+    """The run is over; ``error`` is what ended it early."""
 
     error: BaseException | None = None
 

@@ -11,57 +11,67 @@ reports what became of them::
     BatchesApplied  BatchFailed       Pin               keep the graph of a boundary for its results
     GraphPinned     GraphFailed       Capture           copy a pinned graph
     Analyzed        Captured          WriteResults, WriteCheckpoint
-    Written         WriteFailed       Discard           forget what a lost generation was asked for
+    Written         WriteFailed       Discard           release the tasks of a lost generation
                                       Finish            the run is over, with or without an error
 
 Batches are counted by *boundaries*: boundary ``b`` lies after the batches ``0 … b - 1``. A graph at
 boundary b is the graph of a log that ends there.
 
-Order is kept by the actor, which applies batches by number, not here. Here it is decided how far it
-may go: applies are held back at the next boundary where something is due between batches (a result,
-a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end.
+The actor keeps the order: it applies batches by number. Decided here is how far it may go. Applies
+are held back at the *barrier*, the next boundary where something is due between batches (a result,
+a checkpoint, a batch that cannot be applied, the end). Loads go on to the end of the window.
 
-At such a boundary the graph is *pinned*: an epoch (`gpu_core.epoch`) keeps it as it is, and batches
-go on. A question and its answer take longer than a batch, so none is waited for: a pin is asked for
-together with the last batch before it, and the batches behind it, which name it, at once. The graph
-worker makes it when the graph stands there, before it goes on. Epochs are read one after the other,
-in the order of their boundaries: results are computed from each, as the pin says, then it is copied
-for the checkpoint, whichever of them are due, and then it is released. There are at most
-``epochs`` of them, made or about to be. While there are so many, batches wait at the next boundary
-where something is due. They also wait while the graph itself is pinned, which it is at the end of
-the log, or if there is no room for any epoch; after that they are not asked for beyond the next
-pin before that is answered. Where there is room for fewer epochs than are allowed, the graph worker
-waits until one is released, and that is how many there are from then on.
+Pins
+----
+At the barrier the graph is *pinned*: an epoch (`gpu_core.epoch`) keeps it as it is, and batches go
+on beside it. A request and its answer take longer than a batch, so no answer is waited for: a pin
+is requested together with the last batch before it, and the batches behind it at once. The first of
+these names the pin, and the graph worker makes it before it applies that batch.
 
-Writes happen in the order in which they were asked for, which is that of the boundaries. So a
-checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
-it owes nothing for the past. Columns of results and copies of the graph are arrays in memory until
-they are written. So nothing is copied while `MOST_WRITES` of them wait for the disk, and no other
-graph is pinned while those that wait, and the pinned ones, are ``epochs`` more. Results of which
-only the values in the summary are kept may be any number.
+Epochs are read one after the other, in the order of their boundaries: the results that are due are
+computed, then the graph is copied if a checkpoint is due, then the epoch is released. There are at
+most ``epochs`` of them, made or requested. While there are so many, batches wait at the barrier.
 
-Two numbers bound the loads: the *window* those that are not applied, which is memory, and
-``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
-and all batches after them for their turn, while other workers have nothing to do.
+They also wait while the graph itself is pinned, which it is at the end of the log, and where there
+is no memory for any epoch; in the latter case batches behind the next pin are not requested either
+before that pin is answered. Where there is memory for fewer epochs than are allowed, the graph
+worker waits until one is released, and the run has no more than that from then on.
 
-A run that *follows* its log does not end there: when all that is planned is applied and kept, it
-waits for more, with the graph in memory, until it is asked to stop. Being up to date is the end of
-the log for it, again and again: there are results then, unless they are due by number, and a
-checkpoint.
+Writes
+------
+Files are written in the order of the boundaries. So when a checkpoint is on disk, the results due
+before it are, too, and a run that goes on from it need not write them again. Columns of results and
+copies of the graph are arrays in memory until they are written. So no copy is requested while
+`MOST_WRITES` of them wait for the disk, and no pin while pins and waiting writes together are
+``epochs + MOST_WRITES``. Results of which only the values in the summary are kept do not count.
 
-A *generation* is one life of the graph. When its worker dies, everything that it was asked for is
-discarded, and the next generation starts from the newest checkpoint once the writes in progress
-have ended. Events of an older generation are ignored.
+Loads
+-----
+Two numbers bound the loads: the *window* bounds batches that are loaded and not applied, which take
+memory; ``max_loads`` bounds loads that have not ended. More of them would queue at slow workers,
+and hold up all batches after them, while other workers are idle.
+
+Following a log
+---------------
+A run that *follows* its log does not end when all planned batches are applied and checkpointed: it
+waits for more, with the graph in memory, until it is asked to stop. Each time it is up to date it
+computes results, unless these are due by number, and writes a checkpoint.
+
+Generations
+-----------
+A *generation* is one life of the graph. When its worker dies, its tasks are discarded, and the next
+generation starts from the newest checkpoint once the writes in progress have ended. Events of an
+older generation are ignored.
 
 Invariants
 ----------
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
-* no more than ``max_loads`` loads are being performed
-* a Pin is asked for after all batches before its boundary, and before any behind it
-* at most one Capture is being performed, of the oldest pin
-* no more than ``epochs`` graphs are pinned, and ``epochs + MOST_WRITES`` writes of arrays wait
-* after Finish nothing is asked for
+* at most ``max_loads`` loads are in progress
+* a Pin is requested after all batches before its boundary, and before any behind it
+* at most one Capture is in progress, of the oldest pin
+* at most ``epochs`` graphs are pinned, and ``epochs + MOST_WRITES`` writes of arrays wait
+* after Finish there is no instruction
 
 Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
 where a graph is restored from (``recovery.py``).
@@ -108,9 +118,9 @@ from .instructions import (
 from .pin_queue import PinQueue
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
-#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``holding``: the graph itself
-#: is pinned, or about to be, and no more batches are asked for. ``ending``: all is done but the
-#: last writes. ``finished``.
+#: ``starting``: waits for GraphStarted. ``applying``: batches are applied. ``holding``: the graph
+#: itself is pinned, or about to be, and no batch is requested. ``ending``: only writes are left.
+#: ``finished``.
 State = Literal["idle", "down", "starting", "applying", "holding", "ending", "finished"]
 
 #: Writes of arrays that may wait for the disk, beyond which nothing is copied.
@@ -121,7 +131,7 @@ MOST_WRITES = 4
 class RunRules:
     """Limits of a run's concurrency, and when results and checkpoints are due."""
 
-    #: Batches that may be asked for beyond those applied, ``>= 1``.
+    #: Batches that may be requested beyond those applied, ``>= 1``.
     window: int
     #: Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
     max_loads: int | None = None
@@ -175,19 +185,19 @@ class Lifecycle:
         self.generation = -1
         #: Boundary up to which the graph of this generation has its batches.
         self.applied = checkpointed
-        #: Next batches to be asked for.
+        #: Next batches to be requested.
         self.load_next = checkpointed
         self.apply_next = checkpointed
         #: Batches that are being loaded.
         self.loading: set[int] = set()
         #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
         self.checkpointed = checkpointed
-        #: What is pinned or about to be, each until all that it is for is at hand.
+        #: Pins that are requested or made, each until its results and its copy are here.
         self.pins = PinQueue(rules.epochs)
         #: Boundary up to which all results that are due have been computed.
-        owes_results = results_missing and checkpointed == batches > 0
-        self.analyzed = checkpointed - 1 if owes_results else checkpointed
-        #: Writes asked for that are not on disk yet, the oldest first: whether each is of arrays.
+        lacks_results = results_missing and checkpointed == batches > 0
+        self.analyzed = checkpointed - 1 if lacks_results else checkpointed
+        #: Writes that are not on disk yet, the oldest first: whether each is of arrays.
         self._writes: deque[bool] = deque()
         self._follows = follows
         #: Boundary where the run was asked to stop; None: it was not.
@@ -202,7 +212,7 @@ class Lifecycle:
 
     @property
     def writing(self) -> int:
-        """Writes asked for that are not on disk yet."""
+        """Number of writes that are not on disk yet."""
         return len(self._writes)
 
     # -- what is due
@@ -232,14 +242,14 @@ class Lifecycle:
         if self._clock_boundary is not None:
             boundaries.append(self._clock_boundary)
         if self.rules.checkpoint_batches is not None:
-            boundaries.append(self._caught + self.rules.checkpoint_batches)
+            boundaries.append(self._newest_checkpoint + self.rules.checkpoint_batches)
         return min(boundaries)
 
     @property
     def held_by(self) -> Literal["analytics", "disk"] | None:
-        """Reason why batches wait, though workers may have time: results, or a checkpoint.
+        """What batches wait for: results, or a checkpoint (``disk``).
 
-        None: they flow, or there is no graph that they could wait for.
+        None: they do not wait, or there is no graph.
         """
         is_held = self._is_held
         if is_held and self.pins and not self._disk_is_behind:
@@ -250,18 +260,18 @@ class Lifecycle:
     @property
     def waits_for_pins(self) -> bool:
         """Whether batches wait until a pinned graph is released."""
-        # That the graph is pinned at the end may be heard of before its last batch is.
+        # The answer to the pin at the end may come before that to the last batch.
         if max(self.applied, self.pins.newest_boundary) >= self.end:
             return False
-        at_barrier = self.state == "applying" and self.applied == self.barrier
-        return self.state == "holding" or (at_barrier and not self._may_pin)
+        is_at_barrier = self.state == "applying" and self.applied == self.barrier
+        return self.state == "holding" or (is_at_barrier and not self._can_pin)
 
     @property
     def _is_held(self) -> bool:
         """Whether all batches are applied that may be before something is done at a boundary."""
         held = self.pins.held_boundary if self.state == "holding" else None
-        at_barrier = self.state == "applying" and self.applied == self.barrier
-        return at_barrier or (held is not None and self.applied >= held)
+        is_at_barrier = self.state == "applying" and self.applied == self.barrier
+        return is_at_barrier or (held is not None and self.applied >= held)
 
     @property
     def pinned(self) -> int:
@@ -274,26 +284,26 @@ class Lifecycle:
         return len(self.pins) + sum(self._writes) >= self.pins.most + MOST_WRITES
 
     @property
-    def _may_pin(self) -> bool:
+    def _can_pin(self) -> bool:
         """Whether there is room for another pinned graph, and for what is read of it."""
         return not self.pins.is_full and not self._disk_is_behind
 
     @property
-    def _caught(self) -> int:
-        """Boundary of the newest checkpoint that is captured, or will be."""
+    def _newest_checkpoint(self) -> int:
+        """Boundary of the newest checkpoint that is captured or requested."""
         pinned = self.pins.newest_checkpoint()
         return self.checkpointed if pinned is None else pinned
 
     @property
-    def _found(self) -> int:
-        """Boundary up to which all results that are due are computed, or will be."""
+    def _newest_analysis(self) -> int:
+        """Boundary up to which all results that are due are computed or requested."""
         pinned = self.pins.newest_results()
         return self.analyzed if pinned is None else max(pinned, self.analyzed)
 
     def _next_analysis(self) -> int:
-        """First boundary whose results are due and neither computed nor about to be."""
-        found, cadences = self._found, self.rules.analytics.values()
-        return min((self._next_result(each, found) for each in cadences), default=self.batches)
+        """First boundary whose results are due, and neither computed nor requested."""
+        done, cadences = self._newest_analysis, self.rules.analytics.values()
+        return min((self._next_result(each, done) for each in cadences), default=self.batches)
 
     def _next_result(self, every: int | None, done: int) -> int:
         """First boundary after ``done`` where a result of this cadence is due."""
@@ -303,8 +313,8 @@ class Lifecycle:
         return by_number if self._follows else min(self.batches, by_number)
 
     def _results_due(self, boundary: int) -> tuple[str, ...]:
-        """Names of the results that are due at a boundary, and not about to be computed."""
-        if boundary <= self._found:
+        """Names of the results that are due at a boundary, and not requested yet."""
+        if boundary <= self._newest_analysis:
             return ()
         return tuple(
             name
@@ -314,15 +324,15 @@ class Lifecycle:
 
     def _checkpoint_due(self, boundary: int) -> bool:
         every = self.rules.checkpoint_batches
-        return boundary > self._caught and (
+        return boundary > self._newest_checkpoint and (
             boundary in (self.end, self._clock_boundary)
-            or (every is not None and boundary == self._caught + every)
+            or (every is not None and boundary == self._newest_checkpoint + every)
         )
 
     # -- the one mutator
 
     def handle(self, event: Event, now: float) -> list[Instruction]:
-        """Take in an event at time ``now`` (seconds of any steady clock); say what to do."""
+        """Process an event at time ``now`` (seconds of a steady clock); returns what to do."""
         if self.state == "finished":
             return []
         instructions: list[Instruction] = []
@@ -333,7 +343,7 @@ class Lifecycle:
             case Written():
                 self._writes.popleft()
             case WriteFailed():
-                # Nothing is asked for any more: a later checkpoint would say that this was written.
+                # No later write either: a later checkpoint would say that this one was done.
                 self.state = "finished"
                 return [Finish(self._error or event.error)]
             case ClockTicked():
@@ -354,7 +364,7 @@ class Lifecycle:
                 self.loading.clear()
                 self.state = "applying"
             case GraphLost():
-                instructions += self._lose(event)
+                instructions += self._lose_graph(event)
             case BatchLoaded():
                 self.loading.discard(event.batch_id)
             case BatchesApplied():
@@ -366,7 +376,7 @@ class Lifecycle:
                     self._error = event.error
                     self.pins.missed(event.batch_id)
             case GraphFailed():
-                # No checkpoint: it would say that results are there that are not, or keep a wreck.
+                # No checkpoint: it would claim missing results, or keep a broken graph.
                 self._error = event.error
                 self.state = "ending"
             case GraphPinned():
@@ -383,21 +393,21 @@ class Lifecycle:
             self.state = "applying" if self.pins.held_boundary is None else "holding"
         return instructions + self._proceed(now)
 
-    def _write_results(self, at_hand: list[Analyzed]) -> list[Instruction]:
+    def _write_results(self, results: list[Analyzed]) -> list[Instruction]:
         instructions: list[Instruction] = []
-        for each in at_hand:
+        for each in results:
             self.analyzed = each.boundary
             self._writes.append(each.has_columns)
             instructions.append(WriteResults(each.boundary))
         return instructions
 
-    def _lose(self, event: GraphLost) -> list[Instruction]:
+    def _lose_graph(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
         if self.rules.repeats_results:
             self.analyzed = min(self.analyzed, self.checkpointed)
         self._clock_boundary = None
-        self.pins.forget()
+        self.pins.clear()
         self.state = "down"
         if self._lost_in_a_row > self.rules.graph_restarts:
             msg = (
@@ -427,13 +437,13 @@ class Lifecycle:
         if sum(self._writes) < MOST_WRITES and (capture := self.pins.capture()):
             instructions.append(capture)
         if self.state == "applying":
-            self._look_at_the_clock(now)
+            self._check_clock(now)
         while self.state == "applying":
             while self.apply_next < min(self.barrier, self.load_next):
                 behind = self.pins.unanswered(self.apply_next)
                 instructions.append(Apply(self.generation, self.apply_next, behind))
                 self.apply_next += 1
-            more = self._between_batches(now) if self.apply_next >= self.barrier else []
+            more = self._at_barrier(now) if self.apply_next >= self.barrier else []
             if not more:
                 break
             instructions += more
@@ -449,34 +459,34 @@ class Lifecycle:
             self.load_next += 1
         return instructions
 
-    def _look_at_the_clock(self, now: float) -> None:
+    def _check_clock(self, now: float) -> None:
         if self.rules.checkpoint_seconds is None or self._clock_boundary is not None:
             return
         is_time = now - self._last_checkpoint_seconds >= self.rules.checkpoint_seconds
-        if is_time and self.apply_next > self._caught:
-            # Where results are computed, it would have to wait for them.
+        if is_time and self.apply_next > self._newest_checkpoint:
+            # A pin was requested there already, for results: the next boundary.
             is_pinned = self.pins.unanswered(self.apply_next) is not None
             self._clock_boundary = self.apply_next + int(is_pinned)
 
-    def _between_batches(self, now: float) -> list[Instruction]:
-        """All before a boundary is asked for, and something is due there."""
+    def _at_barrier(self, now: float) -> list[Instruction]:
+        """All batches before the barrier are requested: perform what is due there."""
         boundary = self.barrier
         results, checkpoint = self._results_due(boundary), self._checkpoint_due(boundary)
         if not (results or checkpoint):
-            # The end waits until all is at hand that was pinned for.
+            # The run ends when nothing is pinned any more.
             goes_on = self._follows and self._failed_batch is None
             if self.pins or self.applied < boundary or goes_on:
                 return []
             self.state = "ending"
             return self._proceed(now)
-        if not self._may_pin or self.pins.unanswered(boundary):
+        if not self._can_pin or self.pins.unanswered(boundary):
             return []
         if checkpoint:
             self._clock_boundary = None
             self._last_checkpoint_seconds = now
         follow = boundary < self.end or self._follows
         pin = Pin(self.generation, boundary, results, checkpoint, epoch=follow)
-        self.pins.ask(pin)
+        self.pins.request(pin)
         if not follow:
             self.state = "holding"
         return [pin]

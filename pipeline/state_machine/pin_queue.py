@@ -1,12 +1,11 @@
-"""Pinned graphs in the order in which they are read, and the purpose of each.
+"""Queue of the pins that a generation was asked for, as the client knows it.
 
-Batches go on beside an epoch, but each takes memory, so there is a most of them. They are asked for
-ahead, as many as there may be, together with the results that are due of each, so that the graph
-worker need not wait for a question between pinning a graph and reading it. It pins and reads them
-in the order of their boundaries: results are computed, then the graph is copied if a checkpoint is
-due, which is asked for when the results are here, and then it is released. Answers may overtake
-one another on their way here, those without columns those with some. A graph whose answer is here
-takes no room any more, even where one before it is waited for.
+Each epoch takes memory, so their number is limited. They are requested ahead, up to that number,
+together with the results that are due of each; so the graph worker need not wait for a request
+between pinning a graph and reading it. It pins and reads them in the order of their boundaries:
+results are computed, then the graph is copied if a checkpoint is due (which is requested when the
+results are here), then it is released. Answers may overtake one another: those with columns take
+longer. A graph whose answer is here counts no longer, even if an older one is waited for.
 
 Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 """
@@ -28,18 +27,18 @@ class PinQueue:
     """
 
     def __init__(self, most: int) -> None:
-        self._asked_most = most
-        #: As far as there is room for them.
+        self._configured_most = most
+        #: The same, or fewer where there is no memory for so many.
         self.most = most
         self._pins: deque[Pin] = deque()
-        #: How many of them, from the oldest on, are known to be made.
+        #: How many of them, from the oldest on, are known to be made by the graph worker.
         self.made = 0
-        #: Whether the newest that is known to be made is the graph itself: there was no room for an
-        #: epoch, and may be none for the next one.
-        self._has_no_room = False
-        #: Results by boundary that are here, but not those of an older one.
+        #: Whether the newest that is known to be made is the graph itself: there was no memory for
+        #: an epoch, and may be none for the next one.
+        self._lacks_memory = False
+        #: Results by boundary that are here before those of an older pin.
         self._answers: dict[int, Analyzed] = {}
-        #: Newest boundary whose results are at hand; -1: none of this generation are.
+        #: Newest boundary whose results were handed on; -1: none of this generation were.
         self._analyzed = -1
         #: Whether the oldest is being copied.
         self._is_capturing = False
@@ -53,13 +52,13 @@ class PinQueue:
         return len(self._pins) - self._released >= self.most
 
     def kept(self, applied: int) -> int:
-        """Graphs that are pinned, where one has got to the boundary ``applied``."""
+        """Number of pinned graphs, if the graph has all batches before ``applied``."""
         made = sum(pin.boundary <= applied for pin in self._pins)
         return max(made, self.made) - self._released
 
     @property
     def _released(self) -> int:
-        """Pins whose results overtook those of an older one: their graphs are released already."""
+        """Number of pins whose results are here before older ones: their graphs are released."""
         return sum(pin.boundary in self._answers and not pin.checkpoint for pin in self._pins)
 
     @property
@@ -72,12 +71,12 @@ class PinQueue:
 
     @property
     def held_boundary(self) -> int | None:
-        """Where the graph itself is pinned, or may be, so that batches wait; None: nowhere."""
-        held = (pin.boundary for pin in self._pins if not pin.epoch or self._has_no_room)
+        """Boundary where the graph itself is pinned, or may be, so that batches wait, or None."""
+        held = (pin.boundary for pin in self._pins if not pin.epoch or self._lacks_memory)
         return next(held, None)
 
     def unanswered(self, boundary: int) -> Pin | None:
-        """The pin of a boundary that is not known to be made, if there is one."""
+        """The pin of a boundary that was requested and is not known to be made, if any."""
         unmade = islice(self._pins, self.made, None)
         return next((pin for pin in unmade if pin.boundary == boundary), None)
 
@@ -94,51 +93,51 @@ class PinQueue:
         """Boundary of the newest that is pinned for results; None: there is none."""
         return max((pin.boundary for pin in self._pins if pin.results), default=None)
 
-    # -- what happens to them
+    # -- changes
 
-    def ask(self, pin: Pin) -> None:
-        """A graph is to be pinned."""
+    def request(self, pin: Pin) -> None:
+        """A pin is requested."""
         assert not self.is_full, "too many graphs are pinned"
         self._pins.append(pin)
 
     def pinned(self, answer: GraphPinned) -> None:
-        """A graph is pinned, and so are all that were asked for before it."""
+        """A pin is made, and so are all that were requested before it."""
         for number in range(self.made, len(self._pins)):
             if self._pins[number].boundary == answer.boundary:
                 self.made = number + 1
                 break
-        self._has_no_room = not answer.is_epoch
+        self._lacks_memory = not answer.is_epoch
         if answer.room is not None:
             self.most = max(answer.room, 1)
 
     def missed(self, batch_id: int) -> None:
-        """The graph never stands behind this batch, which cannot be applied."""
+        """A batch cannot be applied: pins behind it are never made."""
         while len(self._pins) > self.made and self._pins[-1].boundary > batch_id:
             self._pins.pop()
 
     def _release_oldest(self) -> None:
-        """All that the oldest is for is at hand."""
+        """The results and the copy of the oldest pin are here: its graph is released."""
         self._pins.popleft()
         self.made -= 1
 
     def analyzed(self, answer: Analyzed) -> list[Analyzed]:
-        """Results are here; gives those that are at hand by that, in the order of boundaries."""
+        """Results are here; returns those that can be written now, in the order of boundaries."""
         self._answers[answer.boundary] = answer
-        return self._at_hand()
+        return self._next_results()
 
-    def _at_hand(self) -> list[Analyzed]:
-        """Take results that are here in their order, up to those of a graph that is copied next."""
-        at_hand = []
+    def _next_results(self) -> list[Analyzed]:
+        """Take results in the order of boundaries, up to a pin that must be copied first."""
+        ready = []
         while self.waits_for_results and self._pins[0].boundary in self._answers:
             pin = self._pins[0]
             self._analyzed = pin.boundary
-            at_hand.append(self._answers.pop(pin.boundary))
+            ready.append(self._answers.pop(pin.boundary))
             if not pin.checkpoint:
                 self._release_oldest()
-        return at_hand
+        return ready
 
     def capture(self) -> Capture | None:
-        """The copy that can be asked for now; None: there is none."""
+        """The copy that can be requested now, if any."""
         if self._is_capturing or not self.made:
             return None
         pin = self._pins[0]
@@ -148,14 +147,14 @@ class PinQueue:
         return Capture(pin.generation, pin.boundary)
 
     def captured(self) -> list[Analyzed]:
-        """The copy of the oldest is at hand; gives what `analyzed` does."""
+        """The copy of the oldest pin is here; returns results as `analyzed` does."""
         self._is_capturing = False
         self._release_oldest()
-        return self._at_hand()
+        return self._next_results()
 
-    def forget(self) -> None:
-        """The generation is lost; another may have room again."""
+    def clear(self) -> None:
+        """The generation is lost; the next one may have memory again."""
         self._pins.clear()
         self._answers.clear()
-        self._is_capturing = self._has_no_room = False
-        self.most, self.made, self._analyzed = self._asked_most, 0, -1
+        self._is_capturing = self._lacks_memory = False
+        self.most, self.made, self._analyzed = self._configured_most, 0, -1

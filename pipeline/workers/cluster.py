@@ -125,17 +125,17 @@ class Cluster:
         """Whether the scheduler knows workers of all these addresses."""
         return self._workers().keys() >= set(addresses)
 
-    def asked(
+    def call(
         self,
-        ask: Callable[[], Made],
+        function: Callable[[], Made],
         addresses: Collection[str] = (),
         seconds: float = float("inf"),
     ) -> Made:
-        """Result of a call of the client, which by itself may wait without an end.
+        """Call a method of the client in a thread, and give up where Dask would wait for ever.
 
         Parameters
         ----------
-        ask
+        function
             Calls the client.
         addresses
             Workers that must be there meanwhile. Those that are stopped are ended by others.
@@ -153,7 +153,7 @@ class Cluster:
         """
         self._require_scheduler()
         deadline = time.monotonic() + seconds
-        answer = in_thread("graphtide-ask", ask)
+        answer = in_thread("graphtide-ask", function)
         while not concurrent.futures.wait([answer], timeout=LOOK_SECONDS).done:
             if not self.are_there(addresses):
                 msg = f"no worker is at {' or '.join(addresses)} any more"
@@ -228,7 +228,7 @@ class Cluster:
         try:
             # A function of Python's own: a worker without graphtide could not unpickle ours.
             run = partial(self.client.run, metadata.version, "graphtide", on_error="return")
-            return dict(self.asked(run, seconds=_SAY_SECONDS))
+            return dict(self.call(run, seconds=_SAY_SECONDS))
         except TimeoutError:
             msg = (
                 f"a worker of the cluster at {self.address} has not said which graphtide it has, "

@@ -72,8 +72,8 @@ def test_a_scheduler_that_is_stopped_is_told(
         asked: list[Callable[[], object]] = [
             cluster.roles,
             cluster.versions,
-            lambda: cluster.asked(partial(client.run, os.getpid), workers),
-            lambda: cluster.asked(partial(client.scatter, [1], direct=True), workers),
+            lambda: cluster.call(partial(client.run, os.getpid), workers),
+            lambda: cluster.call(partial(client.scatter, [1], direct=True), workers),
         ]
         for ask in asked:
             with pytest.raises(ClusterError, match=rf"scheduler at {address} has been silent for"):
