@@ -1,4 +1,4 @@
-"""The log as settings have it read."""
+"""Makes the `UpdateLog` that settings describe."""
 
 from collections.abc import Mapping
 from typing import Any

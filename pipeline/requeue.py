@@ -1,4 +1,4 @@
-"""Takes rows and files that were left out into the log again, once they are corrected.
+"""Returns quarantined rows and files to the log, once they are corrected.
 
 To correct rows, edit ``STATE/quarantine/batch=<id>.parquet`` in place: change them, or remove
 what is not wanted. Each such file, each batch that could not be read, and each file that was left

@@ -72,7 +72,7 @@ class TimeWindow:
     def slide(
         self, graph: DynamicGraph, report: BatchReport, times: TimeRange | None
     ) -> BatchReport:
-        """Have edges leave after a batch, and say so in the report.
+        """Delete the edges that left the window with a batch, and add their counts to the report.
 
         Parameters
         ----------

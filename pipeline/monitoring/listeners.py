@@ -1,8 +1,8 @@
-"""Whether a plugin that a run has brought to a scheduler can show there what it hears.
+"""Whether a scheduler plugin of a run can display what it receives: it reports that to the run.
 
-It cannot where there is no dashboard, or no ``prometheus_client``. The plugin writes that into the
-scheduler's metadata, for the run to read: an error when it starts would say it as well, but Dask
-logs each with its traceback, on a console that may be that of others.
+It cannot if the scheduler has no dashboard, or no ``prometheus_client``. The plugin writes that
+into the scheduler's metadata, where the run reads it. An error at its start would tell the run
+too, but Dask logs each with a traceback, maybe on another user's console.
 """
 
 from distributed import Client, Scheduler

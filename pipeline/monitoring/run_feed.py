@@ -1,9 +1,10 @@
-"""Feed of a run to the scheduler, for dashboard and Prometheus, twice a second, by Dask's events.
+"""Feed of a run to the scheduler, for dashboard and Prometheus: Dask events, twice a second.
 
-Who listens is put there with the first word (`dashboard_plugin.py`, `prometheus.py`), and stays
-when the run has ended.
-Nothing here holds a run up, or ends one: messages go out in the thread of the client, one at a
-time, and where the scheduler has no dashboard, no graphtide or no time for them, there is no page.
+The plugins that receive it are installed with the first event (`dashboard_plugin.py`,
+`prometheus.py`), and stay when the run has ended.
+
+Nothing here delays a run, or ends one: events are sent in the thread of the client, one at a time.
+If the scheduler has no dashboard, no graphtide or no time for them, there is no page.
 """
 
 import asyncio

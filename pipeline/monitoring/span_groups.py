@@ -1,4 +1,4 @@
-"""Spans of runs on the scheduler, kept as small in the thousandth hour as in the first.
+"""Bounds the memory that Dask's spans of a run take on the scheduler.
 
 Dask deletes a task group that has no task any more, and makes another one of its name for the next
 task; but the span that both belong to (``distributed/spans.py``) holds each of them, and a record

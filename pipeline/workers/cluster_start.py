@@ -1,9 +1,9 @@
-"""Start workers of this machine, and give up where that cannot come to an end any more.
+"""Start of the workers of this machine, which is given up if it can never complete.
 
-Dask waits without any bound for workers that start. Where the process that they are forked from
-dies meanwhile, or it or one of them is stopped (SIGSTOP), Dask does not notice. So they are started
-by a thread, and this one looks at these processes until it is done. Workers that are stopped are
-killed meanwhile, as later (``stopped_workers.py``), and their start fails.
+Dask waits for starting workers without a time limit, and does not notice if the process that they
+are forked from dies, or if it or a worker is stopped (SIGSTOP). So a thread starts them while the
+caller watches these processes. Stopped workers are killed meanwhile, as later
+(``stopped_workers.py``), and their start fails.
 """
 
 import concurrent.futures

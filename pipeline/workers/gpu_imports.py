@@ -1,4 +1,4 @@
-"""Imports what the graph on a GPU needs, beside the start of its worker: a preload of Dask.
+"""Dask preload of the graph worker: imports what a graph on a GPU needs while the worker starts.
 
 The worker makes a CUDA context as it starts, which takes longer, and not Python's lock.
 """

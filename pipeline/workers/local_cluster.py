@@ -1,10 +1,10 @@
-"""A Dask cluster of this machine, for one run: its scheduler, its workers, and what they are given.
+"""A Dask cluster on this machine for one run: its scheduler, its workers and their options.
 
 The graph worker is a ``dask_cuda.CUDAWorker`` where the graph lives on a GPU, else a plain Nanny of
 the same shape as those of the CPU workers.
 
 Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
-end with this process even where it is killed (their Nannies watch it).
+end with this process even if it is killed (their Nannies watch it).
 
 Not here: how a worker's process starts (``forking/``), how it is started again
 (``lost_workers.py``) and ended (``own_cluster.py``), and what it does (``roles.py``).

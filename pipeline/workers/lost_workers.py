@@ -1,4 +1,4 @@
-"""Starts workers of this machine again where Dask has given them up.
+"""Restarts workers of this machine that Dask has given up.
 
 A Nanny starts its worker again when that dies. But it closes itself, for good, where such a start
 fails: the process that workers are forked from died or was killed meanwhile, the machine had no

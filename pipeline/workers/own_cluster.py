@@ -1,14 +1,14 @@
-"""A Dask cluster of this machine whose close comes to an end, with all processes of its workers.
+"""A Dask cluster on this machine that always closes, and ends all processes of its workers.
 
-Dask closes a Nanny that starts its worker only once that is there. Where a worker died while it was
-started, and the next one was started at once, Dask before 2026.8 may take what the second says of
-itself out of its queue for the first, and throw it away. That worker is there, and works, but its
-Nanny waits for it for ever, and closing the cluster waits for the Nanny. So do starts of a
-cluster that fail, as Dask closes what it has started by then.
+Dask closes a Nanny that is starting its worker only when that has started. If a worker died during
+its start, and the next one was started at once, Dask before 2026.8 may read the message of the
+second from its queue on behalf of the first, and drop it. That worker runs, but its Nanny waits for
+the message for ever, and closing the cluster waits for the Nanny. A failed start of a cluster waits
+likewise, since Dask closes what it has started by then.
 
-So while a cluster is being closed, workers that their Nannies take for starting are killed: they
-have nothing to finish. Whatever else may hold it up, or break it off, is given up in the end, and
-the processes of all workers are killed.
+So while a cluster is being closed, workers that their Nannies believe to be starting are killed:
+they have nothing to finish. Whatever else delays the close, or makes it fail, is given up after a
+time limit, and the processes of all workers are killed.
 
 Not here: workers that are stopped (``stopped_workers.py``), or that are not started again
 (``lost_workers.py``).

@@ -1,9 +1,9 @@
-"""Whether a Dask scheduler answers at an address, found out before anything is asked of it.
+"""Check that a Dask scheduler answers at an address, before a client connects to it.
 
 Dask tries an address that refuses connections again and again, up to its time limit, and waits
-without any limit for the first words of whatever has taken its connection: a scheduler that is
-stopped, a server of another kind. What such a server says, it takes for the length of a message.
-So one connection is tried here, each step of it within a time of its own.
+without a limit for the first bytes of whatever accepts its connection, such as a stopped scheduler
+or a server of another kind, whose bytes it reads as the length of a message. So one connection is
+tried here, with a time limit for each step.
 """
 
 import asyncio

@@ -1,12 +1,12 @@
-"""A steady clock for Dask's messages and heartbeats: changes of the time of day do not reach it.
+"""A steady clock for Dask's messages and heartbeats, which ignores changes of the system time.
 
-Dask plans by the time of day when a stream may send again, and Tornado when a heartbeat is due.
-Where that is set back by an hour, both may wait for an hour, and the run with them. Here they are
-given a clock that begins as the time of day and then counts what has passed, suspended or not. So
-what they had planned before goes on to hold.
+Dask schedules messages of a stream by the system time, and Tornado heartbeats. If that is set back
+by an hour, both may wait for an hour, and the run with them. So they get a clock that starts with
+the system time and then counts the seconds that pass, also while the machine is suspended. What
+they have scheduled before remains valid.
 
-It is never taken away again: what was planned by it may be due later than all clusters are closed.
-Other times of Dask's, such as those of its events, are the time of day as before.
+The clock stays in place: something may be scheduled by it for after all clusters are closed. Other
+times of Dask, such as those of its events, are the system time as before.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""Whether the workers of others have the graphtide that this process has.
+"""Check that the workers of a user's cluster have the same graphtide as this process.
 
 Not here: how they are asked (``cluster.py``).
 """

@@ -1,12 +1,11 @@
-"""No traceback of a child whose parent ended, or gave it up, while it was being started.
+"""Suppresses tracebacks of child processes whose parent ended, or gave up, during their start.
 
-Imported by the fork server; children inherit it. A child unpickles what it is to do, which names
+Imported by the fork server; children inherit it. A child unpickles its task, which refers to
 semaphores of its parent. If the parent ends meanwhile, or gives up that start, the semaphores are
-gone, or nothing comes. Python would print that as a traceback, after the last words of a command
-that was told to end. All other errors are printed as they are.
+gone, or no data comes. Python would print a traceback for that, after the last output of a command
+that was stopped. All other errors are printed as usual.
 
-Not here: children that have begun with what they are to do; the system ends them
-(``ends_with_parent.py``).
+Not here: children that have started; the system ends them (``ends_with_parent.py``).
 """
 
 import sys

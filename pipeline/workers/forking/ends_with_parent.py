@@ -1,8 +1,8 @@
-"""Has this process, and those that it forks, killed by the system when its parent dies.
+"""Makes the system kill this process, and those that it forks, when its parent dies.
 
-Imported by the fork server, before anything else. A pipe would show the server that its parent is
-gone, but only once no worker has the pipe's other end, and a worker that is stopped (SIGSTOP) keeps
-it for ever. The system kills a process that is stopped, too.
+Imported by the fork server, before anything else. A pipe would tell the server that its parent is
+gone, but only when no worker holds the other end, and a stopped worker (SIGSTOP) holds it for ever.
+The system kills stopped processes, too.
 
 """
 

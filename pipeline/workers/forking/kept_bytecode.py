@@ -1,12 +1,12 @@
-"""Python's compiled modules are kept, in a folder of our own, where they would be kept nowhere.
+"""A cache of compiled Python modules, for environments where Python would write none.
 
 Containers often set ``PYTHONDONTWRITEBYTECODE``, and hold packages that were installed without
-compiled modules. Each command would then compile Dask, Numba and Arrow anew, and so would the
-process that its workers are forked from: 4 s of a core each. Like Numba's kernels, and beside them,
-what was compiled is kept then in the user's cache folder: neither the checkout nor the environment
-gets files that its user did not want there.
+compiled modules. Each command would then compile Dask, Numba and Arrow again, and so would the
+process that its workers are forked from: 4 s of a core each. So modules are cached in the user's
+cache folder, beside Numba's kernels: neither the checkout nor the environment gets files that its
+user did not want there.
 
-For processes of graphtide's own, the command and the one that workers are forked from; a program
+Only for graphtide's own processes, the command and the one that workers are forked from; a program
 that calls graphtide decides for itself.
 """
 

@@ -1,4 +1,4 @@
-"""Keep libraries from importing large ones that graphtide makes no use of.
+"""Keeps libraries from importing large libraries that graphtide does not use.
 
 With its first array Arrow looks for pandas, and imports it where it is installed: 0.2 s of a core,
 in every process. Numba does so with SciPy, when it meets its first kernel, for functions of linear
