@@ -33,7 +33,7 @@ from ..io.state.result_changes import (
 )
 from ..io.state.results import Result, read_reports
 from ..pipeline.replay import PastGraphs
-from ..pipeline.run_files import RunSummary
+from ..pipeline.run_summary import RunSummary
 from .printing.progress import ProgressLine
 from .printing.summary import FATES, failure_text, result_summary, run_lines
 

@@ -21,8 +21,9 @@ from .monitoring.progress import WAITING_FOR_A_LOG, Progress, initial_progress
 from .monitoring.run_feed import run_feed
 from .monitoring.worker_metrics import graph_metrics
 from .opening import open_files
-from .run_files import RunFiles, RunSummary
+from .run_files import RunFiles
 from .run_loop import RunLoop
+from .run_summary import RunSummary
 from .state_machine.lifecycle import Lifecycle, RunRules
 from .workers.cluster import open_cluster
 

@@ -6,16 +6,16 @@ Not here: how any of them is read or written (``io/``), and when (``lifecycle.py
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
-from ..gpu_core.errors import StateError, UpdateLogError
+from ..gpu_core.errors import UpdateLogError
 from ..gpu_core.printable import counted
-from ..gpu_core.report import BatchReport, BatchSource, totals
+from ..gpu_core.report import BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.log_order import unordered_note
@@ -26,75 +26,17 @@ from ..io.log.update_log import LogListing, UpdateLog
 from ..io.parquet.parquet_files import groups_of_run
 from ..io.state import results
 from ..io.state.checkpoint import Checkpoint, write_checkpoint
-from ..io.state.directory import (
-    StateDirectory,
-)
+from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import Quarantine
 from ..io.state.read_record import ReadRecord
-from ..io.state.results import Failures
 from ..io.state.text_indexes import write_indexes
 from .analyses import Analysis
 from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.pinned import Arrays, Copy
 from .run_results import RunResults
+from .run_summary import RunSummary
 from .time_window import TimeWindow
 from .workers.leftovers import Leftovers
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """Summary of a run."""
-
-    #: Folder of the state, and the first batch that this run was to apply.
-    folder: Path
-    first: int
-    batches_applied: int
-    rows: int
-    #: What became of those rows, see `gpu_core.report.totals`.
-    totals: Counter[str]
-    #: Names of the workers that read them, one each.
-    readers: list[str]
-    #: Last batch that is applied; -1 where there is none.
-    watermark: int
-    num_vertices: int
-    num_edges: int
-    #: Of the graph at the watermark; None where there is no checkpoint.
-    state_hash: str | None
-    #: Files with the newest results.
-    results: list[Path]
-    #: Folder of the newest checkpoint.
-    checkpoint: Path | None
-    #: From the first batch asked for to the last thing written; the cluster's start is not in it.
-    seconds: float
-    #: From the first batch asked for to the last one applied, without what a run that follows its
-    #: log has waited for files: what the log took to go in.
-    ingest_seconds: float
-    nothing_to_do: bool
-    #: Times that batches waited for results and copies of earlier ones, and for how long in all.
-    waits: int
-    wait_seconds: float
-    #: Name of a result -> how often it failed, of those that did. All else was kept.
-    failures: Mapping[str, Failures]
-    #: Names of the planned files, in the order in which they are applied.
-    files: list[str]
-    #: Sentences for the user: columns that are not kept, and the like.
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def reports(self) -> list[BatchReport]:
-        """Of the batches that this run applied, in order; read from the state, which keeps them.
-
-        Raises
-        ------
-        StateError
-            They are not there any more.
-        """
-        reports = results.read_reports(StateDirectory(self.folder), self.first)
-        of_run = [report for report in reports if report.batch_id <= self.watermark]
-        if len(of_run) != self.batches_applied:
-            msg = f"the reports of the run are not in {self.folder} any more; restore the state"
-            raise StateError(msg)
-        return of_run
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from .generate import empty_folder, write_log
 from .run import stopped_cleanly
 
 if TYPE_CHECKING:
-    from ...pipeline.run_files import RunSummary
+    from ...pipeline.run_summary import RunSummary
 
 ROWS = 300_000
 FILES = 4

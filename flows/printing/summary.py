@@ -14,7 +14,7 @@ from ...io.state.results import Failures, Result, read_result, result_facts
 from .text import TIED, command, duration, line, rate
 
 if TYPE_CHECKING:
-    from ...pipeline.run_files import RunSummary
+    from ...pipeline.run_summary import RunSummary
 
 #: Fates of a row, in the order of their frequency in most logs, and what each means.
 FATES = (

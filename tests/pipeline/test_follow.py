@@ -19,7 +19,7 @@ from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow, LogWatch
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.run_files import RunSummary
+from graphtide.pipeline.run_summary import RunSummary
 from small_log import BATCH_ROWS, ROWS, expected_hash, write_file
 
 BATCHES_A_FILE = ROWS // BATCH_ROWS

@@ -27,7 +27,8 @@ from graphtide.pipeline.graph_worker.pinned import Arrays, Copy
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.run_files import RunFiles, RunSummary
+from graphtide.pipeline.run_files import RunFiles
+from graphtide.pipeline.run_summary import RunSummary
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
 from small_log import (

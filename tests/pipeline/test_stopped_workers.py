@@ -15,7 +15,7 @@ from graphtide import ClusterError
 from graphtide.config.settings import load_settings
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.run_files import RunSummary
+from graphtide.pipeline.run_summary import RunSummary
 from graphtide.pipeline.workers import cluster as clusters
 from graphtide.pipeline.workers import stopped_workers
 from graphtide.pipeline.workers.cluster import open_cluster

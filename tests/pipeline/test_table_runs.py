@@ -18,7 +18,7 @@ from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import LogWatch
 from graphtide.pipeline.replay import PastGraphs
 from graphtide.pipeline.requeue import requeue
-from graphtide.pipeline.run_files import RunSummary
+from graphtide.pipeline.run_summary import RunSummary
 from graphtide.pipeline.verify import verify_state
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake writes the tables")

@@ -24,7 +24,7 @@ import psutil
 from ....gpu_core.report import STAGES, BatchReport
 from ....pipeline.monitoring.busy import busiest, busy_shares, core_seconds
 from ....pipeline.monitoring.progress import Progress
-from ....pipeline.run_files import RunSummary
+from ....pipeline.run_summary import RunSummary
 
 
 @dataclass(frozen=True)
