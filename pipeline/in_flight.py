@@ -28,7 +28,8 @@ from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import RowsToRead
 from . import tasks
 from .answers import Answer, Answers
-from .graph_worker.handover import Form, RingSlot
+from .batch_form import BatchForm
+from .graph_worker.handover import RingSlot
 from .graph_worker.recovery import Generation
 from .state_machine.instructions import Pin
 
@@ -96,7 +97,7 @@ class TasksInFlight:
         rows: Sequence[RowsToRead],
         meaning: RowMeaning,
         slots: Sequence[RingSlot | None],
-        form: Form,
+        form: BatchForm,
     ) -> list[Future]:
         """Have CPU workers read and convert batches, in this order; as `tasks.load_batch`."""
         with dask.annotate(**self._annotation):

@@ -18,27 +18,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from distributed import Worker, get_worker, secede
 
-from ..gpu_core.batch.numbered_batch import NumberedBatch
-from ..gpu_core.batch.packed_batch import pack, packed_rows
-from ..gpu_core.batch.raw_rows import raw_rows
-from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
-from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes, batch_source
-from ..io.log.conversion import convert_table
+from .batch_form import HOST_FORM, BatchForm, convert
 from .graph_worker.actor import GraphActor
 from .graph_worker.actor_holder import ActorHolder
 from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.batches import LoadedBatch
 from .graph_worker.graph_status import GraphStatus, GraphStoppedError, forget_frames
-from .graph_worker.handover import AS_ON_HOST, Form, RingSlot, hand_over
+from .graph_worker.handover import RingSlot, hand_over
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
-from .graph_worker.ring import Batch, RingAddress, is_reachable
+from .graph_worker.ring import RingAddress, is_reachable
 from .state_machine.instructions import Pin
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
@@ -51,7 +45,7 @@ class GraphGoneError(GraphtideError):
 
 
 def load_batch(
-    rows: RowsToRead, meaning: RowMeaning, slot: RingSlot | None = None, form: Form = AS_ON_HOST
+    rows: RowsToRead, meaning: RowMeaning, slot: RingSlot | None = None, form: BatchForm = HOST_FORM
 ) -> LoadedBatch:
     """Read the rows of a batch and convert them; leave the batch in its slot, if it has one."""
     start = time.perf_counter()
@@ -69,24 +63,6 @@ def load_batch(
     source = batch_source(rows.planned, found.table, rows.log.time_unit)
     left_out = unread or bad
     return LoadedBatch(payload, found.sums, source, seconds, _worker_name(), left_out, times.seen)
-
-
-def convert(
-    table: pa.Table, form: Form, times: InsertTimes | None = None, **arguments: Any
-) -> Batch:
-    """Convert a table to the form that the graph gets, and record its times in ``times``.
-
-    Other arguments: `convert_table`.
-    """
-    times = times or InsertTimes()
-    meaning: RowMeaning = arguments["meaning"]
-    if are_names(meaning.ids) and not form.on_gpu:
-        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
-    if not form.on_gpu or meaning.has_host_tables:
-        return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
-    make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
-    made: Batch = convert_table(table, times.of(make), **arguments)
-    return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
 
 
 def apply_batch(

@@ -7,7 +7,7 @@ is long gone. Three rules make each batch's effect be there exactly once, in ord
 * a batch that was applied already, or waits already, is ignored;
 * an actor is one *generation*, with a key of its own, and tasks find it by that key: a task of
   another generation finds nothing (`tasks.local_actor`), and a batch in another's memory is refused
-  (`handover.Inbox`).
+  (`inbox.Inbox`).
 
 The window of the client bounds the buffer: no batch is sent that is further from the next one.
 
@@ -27,8 +27,8 @@ Dask starts no more tasks at once than a worker has threads, and a batch that wa
 of the actor. So before `apply` waits it calls ``give_way``, which lets Dask start another thread
 for methods of the actor; batches that arrive there are left to the thread that waits.
 
-Not here: how a batch gets here (``handover.py``), when anything is done (``lifecycle.py``), and how
-pinned graphs are read (``pinned_reads.py``).
+Not here: how a batch gets here (``handover.py``, ``inbox.py``), when anything is done
+(``lifecycle.py``), and how pinned graphs are read (``pinned_reads.py``).
 """
 
 import time
@@ -53,7 +53,7 @@ from .actor_arguments import ActorArguments
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
 from .graph_status import GraphStatus, Memory, pickled_error
-from .handover import Inbox
+from .inbox import Inbox
 from .pin_requests import PinRequests
 from .pinned import (
     Arrays,

@@ -22,6 +22,7 @@ import dask
 from distributed import Client, Future, KilledWorker, fire_and_forget
 
 from ...gpu_core.errors import ClusterError, GraphtideError
+from ..batch_form import BatchForm
 from ..tasks import (
     GraphGoneError,
     can_open_ring,
@@ -37,7 +38,7 @@ from ..workers.warm_up import warm_conversion
 from .actor_holder import ActorHolder
 from .generation_spec import GenerationSpec
 from .graph_status import GraphStatus
-from .handover import Form, RingSlots
+from .handover import RingSlots
 from .ring import RingAddress
 
 
@@ -58,7 +59,7 @@ class Generation:
     #: Where CPU workers put its batches.
     slots: RingSlots
     #: What they make of its rows.
-    form: Form
+    form: BatchForm
     #: As it was when it was made, with the batches of the checkpoint.
     initial_status: GraphStatus
 
@@ -106,7 +107,7 @@ def start_generation(
             on_gpu = engine == "cuda"
             # What CPU workers are to make of rows depends on where the graph came to lie.
             arguments = spec.arguments
-            form = Form(on_gpu, arguments.is_dense, arguments.raw and on_gpu)
+            form = BatchForm(on_gpu, arguments.is_dense, arguments.raw and on_gpu)
             return Generation(number, actor_key, future, roles, RingSlots(address), form, status)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"

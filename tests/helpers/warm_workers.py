@@ -12,8 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.io.log.row_origin import RowOrigin
-from graphtide.pipeline.graph_worker.handover import Form
-from graphtide.pipeline.tasks import convert
+from graphtide.pipeline.batch_form import BatchForm, convert
 from graphtide.pipeline.workers.warm_up import warm_conversion, warm_graph
 
 
@@ -30,7 +29,7 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     before = _compiled()
     assert before, "a warm worker has no kernels: the test tests nothing"
     random = np.random.default_rng(1)
-    form = Form(on_gpu=True, dense=is_dense, raw=raw)
+    form = BatchForm(on_gpu=True, dense=is_dense, raw=raw)
     # Of which some edges come often, close and far apart.
     for largest in (40, 2**31 - 1):
         op = random.choice(np.array([1, 1, -1], np.int8), 3_000)

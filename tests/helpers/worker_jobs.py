@@ -15,9 +15,9 @@ from distributed import Worker
 from graphtide.gpu_core.epoch import Epoch
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.pipeline import tasks
+from graphtide.pipeline.batch_form import BatchForm
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_holder import ActorHolder
-from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.graph_worker.ring import Batch
 from waiting import wait_until
 
@@ -52,7 +52,7 @@ def cut_when_read(path: Path) -> None:
     """Have a file of the log cut behind its first bytes when this worker has read it."""
     convert = tasks.convert
 
-    def cut(table: Any, form: Form, **arguments: Any) -> Batch:
+    def cut(table: Any, form: BatchForm, **arguments: Any) -> Batch:
         if Path(arguments["origin"].file).name == path.name:
             os.truncate(path, 4)
         return convert(table, form, **arguments)

@@ -23,12 +23,12 @@ from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.handover import (
-    Inbox,
     RingSize,
     RingSlots,
     hand_over,
     ring_size,
 )
+from graphtide.pipeline.graph_worker.inbox import Inbox
 from graphtide.pipeline.graph_worker.ring import Ring, RingAddress, Ticket, write
 from same_batch import assert_same_batch
 

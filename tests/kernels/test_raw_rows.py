@@ -22,11 +22,12 @@ from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.pipeline.batch_form import BatchForm, convert
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
-from graphtide.pipeline.graph_worker.handover import Form, RingSize, RingSlots
+from graphtide.pipeline.graph_worker.handover import RingSize, RingSlots
 from graphtide.pipeline.graph_worker.ring import Ring, Ticket, write
-from graphtide.pipeline.tasks import convert, load_batch
+from graphtide.pipeline.tasks import load_batch
 from same_batch import assert_same_batch
 
 PLACE = {"origin": RowOrigin("part.parquet", 100), "batch_id": 3}
@@ -201,7 +202,7 @@ def table_of(rows: int = 6, **changes: Any) -> pa.Table:
 def test_bad_rows_are_told_in_the_same_words(table: pa.Table, kind: dict[str, Any]) -> None:
     arguments = {"meaning": row_meaning(**kind, records="weighted"), **PLACE}
     found = []
-    for form in (Form(True, True, raw=False), Form(True, True, raw=True)):
+    for form in (BatchForm(True, True, raw=False), BatchForm(True, True, raw=True)):
         with pytest.raises(GraphtideError) as error:
             convert(table, form, **arguments)
         found.append((type(error.value), str(error.value)))
@@ -211,7 +212,7 @@ def test_bad_rows_are_told_in_the_same_words(table: pa.Table, kind: dict[str, An
 def test_a_loop_that_is_dropped_may_have_any_id() -> None:
     table = table_of(src=np.array([1, 2**40] * 3), dst=np.array([2, 2**40] * 3))
     for is_raw in (False, True):
-        made = convert(table, Form(True, True, is_raw), meaning=row_meaning(), **PLACE)
+        made = convert(table, BatchForm(True, True, is_raw), meaning=row_meaning(), **PLACE)
         assert isinstance(made, PackedBatch)
         assert made.facts["dropped"] == 3
 
@@ -258,9 +259,9 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
     log, meaning = UpdateLog(str(tmp_path), {}, records), row_meaning(**batches)
     copies = []
     for form, engine in (
-        (Form(), "host"),
-        (Form(True, graph["ids"] == "dense", raw=False), "cuda"),
-        (Form(True, graph["ids"] == "dense", raw=True), "cuda"),
+        (BatchForm(), "host"),
+        (BatchForm(True, graph["ids"] == "dense", raw=False), "cuda"),
+        (BatchForm(True, graph["ids"] == "dense", raw=True), "cuda"),
     ):
         actor = GraphActor(
             ActorArguments({**graph, "engine": engine}, ring=RingSize(4, 1 << 16), raw=form.raw)

@@ -28,7 +28,7 @@ from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import tasks
 from graphtide.pipeline.answers import explain
-from graphtide.pipeline.graph_worker import handover
+from graphtide.pipeline.graph_worker import handover, inbox
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.actor_holder import ActorHolder
@@ -36,12 +36,12 @@ from graphtide.pipeline.graph_worker.batch_results import ResultRequest
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.graph_status import GraphStatus, GraphStoppedError
 from graphtide.pipeline.graph_worker.handover import (
-    Inbox,
     RingSize,
     RingSlots,
     hand_over,
     ring_size,
 )
+from graphtide.pipeline.graph_worker.inbox import Inbox
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
@@ -106,11 +106,11 @@ def test_the_lowest_free_slot_is_taken_and_none_where_there_is_none() -> None:
 
 
 def test_a_ring_is_bounded_by_the_memory_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handover, "memory_bytes", lambda: 9 * SIZE.slot_bytes)
+    monkeypatch.setattr(inbox, "memory_bytes", lambda: 9 * SIZE.slot_bytes)
     address = Inbox(SIZE, 0).address
     assert isinstance(address, RingAddress)
     assert address.slots == 2
-    monkeypatch.setattr(handover, "memory_bytes", lambda: 3 * SIZE.slot_bytes)
+    monkeypatch.setattr(inbox, "memory_bytes", lambda: 3 * SIZE.slot_bytes)
     assert "more than a quarter of its memory; lower batch_rows" in str(Inbox(SIZE, 0).address)
 
 
@@ -267,7 +267,7 @@ def test_a_worker_that_cannot_use_the_ring_hands_over_by_dask(
 def test_a_ring_of_fewer_slots_than_the_window_is_used_as_far_as_it_goes(
     tmp_path: Path, settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handover, "memory_bytes", lambda: 4 * 8192)
+    monkeypatch.setattr(inbox, "memory_bytes", lambda: 4 * 8192)
     routes = run_in(tmp_path, settings(window=6))
     assert routes["ring"] >= 1
     assert sum(routes.values()) == 20
@@ -277,7 +277,7 @@ def test_a_ring_of_fewer_slots_than_the_window_is_used_as_far_as_it_goes(
     ("module", "name", "broken", "message"),
     [
         (tasks, "is_reachable", lambda _address: False, "all workers on one machine.*cannot open"),
-        (handover, "memory_bytes", lambda: 0, "memory that worker .* shares.*lower batch_rows"),
+        (inbox, "memory_bytes", lambda: 0, "memory that worker .* shares.*lower batch_rows"),
     ],
     ids=["another-machine", "no-memory"],
 )

@@ -22,13 +22,12 @@ from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
+from graphtide.pipeline.batch_form import BatchForm, convert
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.tasks import convert
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
@@ -169,7 +168,7 @@ def test_a_graph_on_a_gpu_has_them() -> None:
     for number, rows in enumerate(frames):
         table = pa.Table.from_pandas(rows.rename(columns={"how": "channel"}), preserve_index=False)
         batch = convert(
-            table, Form(on_gpu=True), meaning=meaning, origin=RowOrigin(""), batch_id=number
+            table, BatchForm(on_gpu=True), meaning=meaning, origin=RowOrigin(""), batch_id=number
         )
         actor.apply(number, LoadedBatch(batch))
     copy = copied(actor, 2)

@@ -1,0 +1,54 @@
+"""The form in which CPU workers convert batches: which one the graph takes, and the conversion.
+
+``docs/architecture.md`` has the forms in a table; their modules are in ``gpu_core/batch/``.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from ..gpu_core.batch.numbered_batch import NumberedBatch
+from ..gpu_core.batch.packed_batch import pack, packed_rows
+from ..gpu_core.batch.raw_rows import raw_rows
+from ..gpu_core.batch.update_batch import UpdateBatch
+from ..gpu_core.id_kinds import are_names
+from ..gpu_core.kind import RowMeaning
+from ..io.log.batch_times import InsertTimes
+from ..io.log.conversion import convert_table
+from .graph_worker.ring import Batch
+
+
+@dataclass(frozen=True)
+class BatchForm:
+    """What decides the form, besides the kind of ids and properties."""
+
+    #: Whether the graph is on a GPU: batches are packed for it then.
+    on_gpu: bool = False
+    #: Whether its ids are vertex indices.
+    dense: bool = False
+    #: Whether the GPU computes the net effect of rows; CPU workers only check them.
+    raw: bool = False
+
+
+#: For a graph in host memory.
+HOST_FORM = BatchForm()
+
+
+def convert(
+    table: pa.Table, form: BatchForm, times: InsertTimes | None = None, **arguments: Any
+) -> Batch:
+    """Convert a table to the form that the graph gets, and record its times in ``times``.
+
+    Other arguments: `convert_table`.
+    """
+    times = times or InsertTimes()
+    meaning: RowMeaning = arguments["meaning"]
+    if are_names(meaning.ids) and not form.on_gpu:
+        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
+    if not form.on_gpu or meaning.has_host_tables:
+        return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
+    make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
+    made: Batch = convert_table(table, times.of(make), **arguments)
+    return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
