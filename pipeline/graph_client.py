@@ -118,7 +118,7 @@ class GraphClient:
         slots = self.generation.slots
         loads = self._tasks.load(
             batches,
-            [self._files.rows_of(batch_id) for batch_id in batches],
+            [self._files.log.rows_of(batch_id) for batch_id in batches],
             self._meaning,
             [slots.take(batch_id) for batch_id in batches],
             self.generation.form,
@@ -201,7 +201,7 @@ class GraphClient:
             return on_answer(number, answer.result())
         if isinstance(error, GraphStoppedError):
             return self._stopped(error.status)
-        file = self._files.shown(number) if kind == "apply" else ""
+        file = self._files.log.shown(number) if kind == "apply" else ""
         error = explain(error, self._tasks.key("load", number), file)
         if isinstance(error, GraphLostError):
             return events.GraphLost(generation, self._exit_reasons.newest_or(str(error)))

@@ -121,9 +121,9 @@ def _run(
     follow: Follow | None,
 ) -> RunSummary:
     first = files.checkpointed
-    files.follows = follow is not None and follow.waits
+    files.log.follows = follow is not None and follow.waits
     results_missing = files.results_missing()
-    if first == files.batches and not results_missing and not files.follows:
+    if first == files.log.batches and not results_missing and not files.log.follows:
         return files.summary(first, nothing_to_do=True)
     on_progress(initial_progress(files))
     with ExitStack() as stack:
@@ -143,10 +143,10 @@ def _run(
         )
         machine = Lifecycle(
             rules,
-            batches=files.batches,
+            batches=files.log.batches,
             checkpointed=first,
             results_missing=results_missing,
-            follows=files.follows,
+            follows=files.log.follows,
         )
         about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
         feed = stack.enter_context(run_feed(cluster, about))

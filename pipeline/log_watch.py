@@ -16,7 +16,7 @@ have been quiet if they were written that long ago (`opening.py`).
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
-Not here: planning (``run_files.py``), and where files are found (``io/log/log_paths.py``).
+Not here: planning (``run_log.py``), and where files are found (``io/log/log_paths.py``).
 """
 
 import os

@@ -34,7 +34,8 @@ from ..io.state.text_indexes import read_indexes, write_indexes
 from .analyses import analyses_of
 from .log_of_settings import log_of_settings
 from .log_watch import was_written_now
-from .run_files import PlannedLog, RunFiles
+from .run_files import RunFiles
+from .run_log import PlannedLog
 from .time_window import TimeWindow
 from .workers.leftovers import remove_left_behind
 

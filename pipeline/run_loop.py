@@ -76,8 +76,8 @@ class RunLoop:
         self._settings = settings
         self._on_progress = on_progress
         self._follow = follow
-        log = replace(files.log, time_unit=files.listing.time_unit)
-        self._watch = LogWatch(log, files.names(), self._found, self._log_failed)
+        log = replace(files.log.update_log, time_unit=files.log.listing.time_unit)
+        self._watch = LogWatch(log, files.log.names(), self._found, self._log_failed)
         #: What has ended. Filled by many threads.
         self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         #: The current generation; None: there is no graph.
@@ -135,7 +135,7 @@ class RunLoop:
 
     def _plan_more(self, listing: LogListing) -> Event:
         try:
-            return events.BatchesPlanned(self._files.extend(listing))
+            return events.BatchesPlanned(self._files.log.extend(listing))
         except UpdateLogError as error:
             return events.LogFailed(error)
 
@@ -277,7 +277,7 @@ class RunLoop:
         self._stage = stage
         graph = self._current
         boundary = graph.boundary if graph else self._machine.applied
-        rows = self._files.rows_before(boundary) - self._files.rows_before(self._first)
+        rows = self._files.log.rows_before(boundary) - self._files.log.rows_before(self._first)
         elapsed = self._busy_seconds
         size = graph.status if graph else GraphStatus(boundary, *self._files.newest_size())
         self._limits.look(size)
@@ -289,8 +289,8 @@ class RunLoop:
                 rows_per_second=rows / elapsed if elapsed > 0 else 0.0,
                 num_vertices=size.num_vertices,
                 num_edges=size.num_edges,
-                rows_total=self._files.rows_before(self._files.batches)
-                - self._files.rows_before(self._first),
+                rows_total=self._files.log.rows_before(self._files.log.batches)
+                - self._files.log.rows_before(self._first),
                 stage=stage,
                 dashboard=self._cluster.dashboard,
                 limits=self._limits.now,

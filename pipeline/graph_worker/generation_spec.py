@@ -41,7 +41,7 @@ def newest_spec(
         {
             **graph.graph_arguments(),
             "expected_edges": files.most_edges(),
-            "time_unit": files.log.time_unit,
+            "time_unit": files.log.update_log.time_unit,
         },
         boundary,
         ring=_ring_size(files, settings, boundary, window, max_loads),
@@ -55,24 +55,24 @@ def newest_spec(
         arguments,
         meaning=graph.row_meaning(),
         arrays=arrays,
-        batch_rows=files.largest_batch(boundary),
+        batch_rows=files.log.largest_batch(boundary),
         must_have_ring=settings.handover == "ring",
         # Workers of a cluster of the user's may have a GPU where this machine has none.
         on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
-        id_types=files.listing.id_types,
+        id_types=files.log.listing.id_types,
     )
 
 
 def _ring_size(
     files: RunFiles, settings: RunSettings, boundary: int, window: int, max_loads: int | None
 ) -> RingSize | None:
-    rows = files.largest_batch(boundary)
+    rows = files.log.largest_batch(boundary)
     if settings.handover == "dask" or rows == 0:
         return None
-    if not files.follows:
-        window = min(window, files.batches - boundary)
+    if not files.log.follows:
+        window = min(window, files.log.batches - boundary)
     graph, raw = settings.graph, is_raw(settings)
-    is_narrow = graph.ids == "dense" or (raw and files.listing.has_narrow_ids)
+    is_narrow = graph.ids == "dense" or (raw and files.log.listing.has_narrow_ids)
     id_bytes = 4 if is_narrow else 8
     return ring_size(
         window, max_loads or window, rows, graph.row_meaning(), id_bytes=id_bytes, raw=raw

@@ -81,8 +81,8 @@ class LimitWatch:
         """
         assert status.memory is not None
         files, need = self._files, self._need
-        rows = files.rows_before(files.batches)
-        before = files.rows_before(status.boundary)
+        rows = files.log.rows_before(files.log.batches)
+        before = files.log.rows_before(status.boundary)
         likely, most = sizes_to_come(before, rows - before, status.num_vertices, status.num_edges)
         self._trends = {
             each: _Trend(rows // _LOOKS_A_LOG + 1) for each in ("arena", "memory", "disk")
@@ -116,11 +116,11 @@ class LimitWatch:
         if settings.keep_checkpoints is not None:
             return settings.keep_checkpoints + 1
         every = settings.checkpoint_batches
-        return 3 if every is None else -(-files.batches // every) + 1
+        return 3 if every is None else -(-files.log.batches // every) + 1
 
     def _results(self, boundary: int) -> int:
         """Bytes of all results to come, for each vertex of the graph."""
-        settings, left = self._settings, self._files.batches - boundary
+        settings, left = self._settings, self._files.log.batches - boundary
         whole = settings.columns_every or 1
         # Changes are taken for what they are at most: half of the rows.
         share = 0 if settings.changes_beyond is None else 0.5
@@ -142,14 +142,14 @@ class LimitWatch:
             "memory": max(self._host_bytes - status.memory.host_free_bytes, 0),
             "disk": max(self._disk_bytes - _free_disk(self._files), 0),
         }
-        rows = self._files.rows_before(status.boundary)
+        rows = self._files.log.rows_before(status.boundary)
         self.now = tuple(self._looked(each, rows, used[each.resource]) for each in self.now)
 
     def _looked(self, limit: Limit, rows: int, used: int) -> Limit:
         trend = self._trends[limit.resource]
         trend.look(rows, used)
         full = trend.rows_until(limit.most_bytes)
-        batch = None if full is None else self._files.batch_of_row(full)
+        batch = None if full is None else self._files.log.batch_of_row(full)
         return replace(limit, used_bytes=used, full_at_batch=batch)
 
 

@@ -66,10 +66,10 @@ def initial_progress(files: RunFiles) -> Progress:
     num_vertices, num_edges = files.newest_size()
     return Progress(
         batches_done=first,
-        batches_total=files.batches,
+        batches_total=files.log.batches,
         batches_checkpointed=first,
         rows_done=0,
-        rows_total=files.rows_before(files.batches) - files.rows_before(first),
+        rows_total=files.log.rows_before(files.log.batches) - files.log.rows_before(first),
         rows_per_second=0.0,
         num_vertices=num_vertices,
         num_edges=num_edges,

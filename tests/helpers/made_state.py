@@ -73,7 +73,10 @@ def apply_log(
     batch_rows = settings.batch_rows or 1 << 20
     with open_files(str(log), str(state), settings, batch_rows) as files:
         first, arrays = files.newest_graph()
-        arguments = {**settings.graph.graph_arguments(), "time_unit": files.log.time_unit}
+        arguments = {
+            **settings.graph.graph_arguments(),
+            "time_unit": files.log.update_log.time_unit,
+        }
         graph = (
             DynamicGraph(**arguments)
             if arrays is None
@@ -83,8 +86,8 @@ def apply_log(
             graph.maintain(name, **settings.parameters.get(name, {}))
         batches: list[AppliedBatch] = []
         window = files.newest_window()
-        for batch_id in range(first, files.batches):
-            loaded = load_batch(files.rows_of(batch_id), settings.graph.row_meaning())
+        for batch_id in range(first, files.log.batches):
+            loaded = load_batch(files.log.rows_of(batch_id), settings.graph.row_meaning())
             report = window.slide(graph, graph.apply(loaded.payload), loaded.times)
             report = report._replace(batch_id=batch_id)
             if loaded.left_out is not None:
@@ -92,7 +95,7 @@ def apply_log(
                 report = report._replace(rows=report.rows + quarantined, quarantined=quarantined)
             batches.append(AppliedBatch(report, "here", loaded.sums, loaded.left_out))
             spoil(batch_id, graph)
-            if (batch_id + 1) % every == 0 or batch_id + 1 == files.batches:
+            if (batch_id + 1) % every == 0 or batch_id + 1 == files.log.batches:
                 copied = graph.checkpoint_arrays()
                 copy = Copy(
                     copied, batches, graph.state_hash(),

@@ -54,10 +54,10 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
         for batch_id in range(2):
             files.write_checkpoint(batch_id, copy_of(batch_id, graph), arrays)
         # A run that follows a log may see millions of files.
-        assert {name for name, _ in files._read.files} == {"0000.parquet"}
-        last = files.batches - 1
+        assert {name for name, _ in files.log._read.files} == {"0000.parquet"}
+        last = files.log.batches - 1
         files.write_checkpoint(last, copy_of(last, graph), arrays)
-        assert {name for name, _ in files._read.files} == {"0001.parquet"}
+        assert {name for name, _ in files.log._read.files} == {"0001.parquet"}
     assert written_results(StateDirectory(state)) == {0: ["pagerank"], 1: ["pagerank"]}
     newest = newest_checkpoint(StateDirectory(state))
     assert newest is not None
@@ -91,13 +91,13 @@ def test_text_that_grew_is_not_kept_by_a_batch_of_rows_of_another_file(tmp_path:
     graph = DynamicGraph(engine="host")
     settings = load_settings({"order_by": "ts", "order_within": 20})
     with open_files(str(log), str(state.path), settings, BATCH_ROWS) as files:
-        assert files.planned(0)[0].file == "0.csv"
+        assert files.log.planned(0)[0].file == "0.csv"
         with (log / "1.csv").open("a") as file:
             file.write("7,8,40\n")
         with pytest.raises(UpdateLogError, match=r"1\.csv has 25 bytes, but had 18 when it was p"):
             files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays())
     with open_files(str(log), str(state.path), settings, BATCH_ROWS) as files:
-        assert files.rows_before(files.batches) == 4
+        assert files.log.rows_before(files.log.batches) == 4
 
 
 def test_a_run_that_follows_leaves_text_that_is_being_written_for_later(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_run_that_follows_leaves_text_that_is_being_written_for_later(tmp_path
 
     def opened() -> list[str]:
         with open_files(str(log), str(state), load_settings({}), BATCH_ROWS, follows=True) as files:
-            return sorted(files.names())
+            return sorted(files.log.names())
 
     def write(number: int, seconds_ago: float) -> None:
         (log / f"{number}.csv").write_text("src,dst\n1,2\n")
@@ -147,11 +147,11 @@ def test_nothing_is_written_into_a_state_that_has_come_to_the_place_of_the_locke
             files.result_requests(["pagerank"], 1)["pagerank"], graph.pagerank()
         )
         write_file(log, 1)
-        added = replace(files.log, planned=frozenset(files.names())).listing()
+        added = replace(files.log.update_log, planned=frozenset(files.log.names())).listing()
         for write in (
             lambda: files.write_results(0, BatchResults({"pagerank": found}, None, 0.5)),
             lambda: files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays()),
-            lambda: files.extend(added),
+            lambda: files.log.extend(added),
         ):
             with pytest.raises(StateError, match="was moved, emptied or replaced"):
                 write()
