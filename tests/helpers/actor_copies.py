@@ -23,14 +23,14 @@ def one_edge(batch_id: int, src: int = 1) -> UpdateBatch:
     return UpdateBatch.from_rows(None, np.array([src]), np.array([batch_id + 100]))
 
 
-def asked_pin(boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> Pin:
+def pin_request(boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> Pin:
     """What the actor is asked for; whatever results are due, they are computed apart from it."""
     return Pin(0, boundary, ("any",) if results else (), checkpoint, epoch)
 
 
 def pin(actor: GraphActor, boundary: int, **purpose: bool) -> PinnedAs:
     """Pin the graph of a boundary; returns as what."""
-    return actor.pin(asked_pin(boundary, **purpose)).kept
+    return actor.pin(pin_request(boundary, **purpose)).kept
 
 
 def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:

@@ -56,7 +56,7 @@ class World:
         self.writes: list[WriteResults | WriteCheckpoint] = []
         self.starting: StartGraph | None = None
         #: Pins that are not made, the oldest first, and by batch the one that it comes behind.
-        self.asked_pins: list[Pin] = []
+        self.requested_pins: list[Pin] = []
         self.behind: dict[int, Pin | None] = {}
         #: Answers of those that are made, and graphs beside which there was no room for one.
         self.made: list[GraphPinned] = []
@@ -83,7 +83,7 @@ class World:
         assert self.finish is None or isinstance(event, Written), "an event after the end"
         if isinstance(event, BatchFailed):  # the graph never stands behind it
             self.has_failed = True
-            self.asked_pins = [p for p in self.asked_pins if p.boundary <= event.batch_id]
+            self.requested_pins = [p for p in self.requested_pins if p.boundary <= event.batch_id]
         for instruction in self.lifecycle.handle(event, self.now):
             self._perform(instruction)
         self._check()
@@ -114,11 +114,11 @@ class World:
                 is_first = max(self.waiting, default=-1) < boundary or self.has_failed
                 assert is_first, "a batch behind it is to be applied already"
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
-                number = len(self.pinned) + len(self.asked_pins)
+                number = len(self.pinned) + len(self.requested_pins)
                 assert number < self.epochs, "too many graphs are pinned"
                 if instruction.results:
                     self.due[boundary] = instruction.results
-                self.asked_pins.append(instruction)
+                self.requested_pins.append(instruction)
             case Capture(_, boundary):
                 assert self.copying is None, "two copies are made at once"
                 assert self.pinned[0].boundary == boundary, "read out of order"
@@ -134,7 +134,7 @@ class World:
             case Discard():
                 self._forget()
                 self.starting = self.late = self.held = self.room = self.copying = None
-                self.computing, self.pinned, self.asked_pins, self.made = [], [], [], []
+                self.computing, self.pinned, self.requested_pins, self.made = [], [], [], []
             case Finish():
                 self.finish = instruction
 
@@ -144,7 +144,7 @@ class World:
     @property
     def asked(self) -> StartGraph | Pin | None:
         """What is to be done with the graph next."""
-        return self.starting or (self.asked_pins[0] if self.asked_pins else None)
+        return self.starting or (self.requested_pins[0] if self.requested_pins else None)
 
     @property
     def reading(self) -> Pin | Capture | None:
@@ -190,11 +190,11 @@ class World:
         while applied in self.waiting & self.loaded and count > 0:
             # What comes behind a pin has it made first.
             behind = self.behind[applied]
-            if behind in self.asked_pins and not self._make(behind):
+            if behind in self.requested_pins and not self._make(behind):
                 break
             if self.held in self.pinned:
                 break
-            unmade = [pin.boundary for pin in self.asked_pins]
+            unmade = [pin.boundary for pin in self.requested_pins]
             assert applied not in unmade, "a batch overtakes a pin"
             self.waiting.discard(applied)
             if applied in self.bad:
@@ -212,7 +212,7 @@ class World:
         if pin.epoch and not self.has_room and self.pinned:
             self.room = len(self.pinned)
             return False
-        self.asked_pins.remove(pin)
+        self.requested_pins.remove(pin)
         self.pinned.append(pin)
         self.most_pinned = max(self.most_pinned, len(self.pinned))
         is_epoch = pin.epoch and self.has_room
@@ -230,8 +230,8 @@ class World:
             self.graph = list(range(self.disk))
             self.tell(GraphStarted(starting.generation, self.disk))
             return
-        if self.asked_pins and self.asked_pins[0].boundary == len(self.graph):
-            self._make(self.asked_pins[0])
+        if self.requested_pins and self.requested_pins[0].boundary == len(self.graph):
+            self._make(self.requested_pins[0])
         if self.made:
             made = self.made.pop(-1 if is_late else 0)
             self.tell(BatchesApplied(made.generation, made.boundary))

@@ -8,11 +8,11 @@ import pytest
 
 from actor_copies import (
     analyzed,
-    asked_pin,
     batch_ids,
     copied,
     one_edge,
     pin,
+    pin_request,
     results_of,
 )
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
@@ -165,7 +165,9 @@ def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
 def test_a_batch_does_not_overtake_the_pin_that_it_comes_behind() -> None:
     """Neither where it is there first, nor where another thread asks for the pin at once."""
     actor = GraphActor(ActorArguments({}))
-    asked = [asked_pin(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)]
+    asked = [
+        pin_request(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
+    ]
     actor.apply(1, LoadedBatch(one_edge(1)), asked[0])
     actor.apply(2, LoadedBatch(one_edge(2)), asked[1])
     assert actor.apply(0, LoadedBatch(one_edge(0))).boundary == 3
@@ -191,7 +193,7 @@ class Crowded:
         monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
         #: Of the boundaries behind batch 0 and behind batch 1.
         self.asked = [
-            asked_pin(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
+            pin_request(boundary, results=True, checkpoint=False, epoch=True) for boundary in (1, 2)
         ]
 
     def applied(self, pool: ThreadPoolExecutor) -> Future[GraphStatus]:
@@ -270,7 +272,7 @@ def test_a_pin_that_fails_is_told_to_its_asker_and_no_batch_goes_past_it(
         raise CorruptImageError(msg)
 
     monkeypatch.setattr(DynamicGraph, "pin", pin_graph)
-    asked = asked_pin(1, results=True, checkpoint=False, epoch=True)
+    asked = pin_request(1, results=True, checkpoint=False, epoch=True)
     with ThreadPoolExecutor(1) as pool:
         applied = pool.submit(actor.apply, 1, LoadedBatch(one_edge(1)), asked)
         with pytest.raises(CorruptImageError, match="a page is in two runs"):

@@ -149,7 +149,7 @@ def test_a_checkpoint_by_time_is_due_after_what_is_asked_for() -> None:
     here.tell(ClockTicked())
     here.apply_ready(1)
     assert here.waiting == {2, 3, 4}
-    assert [here.behind[4]] == here.asked_pins, "it would come before the checkpoint"
+    assert [here.behind[4]] == here.requested_pins, "it would come before the checkpoint"
     here.run()
     assert here.checkpoints == [4, 10]
 

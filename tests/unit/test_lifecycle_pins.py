@@ -23,7 +23,7 @@ def test_batches_behind_a_pin_are_asked_for_with_it() -> None:
     here = world(10, analytics_every=2, window=9, epochs=3)
     here.tell(RunStarted())
     here.answer()
-    assert [pin.boundary for pin in here.asked_pins] == [2, 4, 6]
+    assert [pin.boundary for pin in here.requested_pins] == [2, 4, 6]
     assert here.waiting == set(range(8))
     named = {batch: pin.boundary for batch, pin in here.behind.items() if pin}
     assert named == {2: 2, 4: 4, 6: 6}
@@ -49,7 +49,9 @@ def test_a_graph_takes_no_room_once_its_results_are_here_before_older_ones() -> 
     assert late == GraphPinned(0, 1, is_epoch=True)
     here.read()
     assert here.results == [], "results are out of order"
-    assert [pin.boundary for pin in here.asked_pins] == [3], "one has room beside that which waits"
+    assert [pin.boundary for pin in here.requested_pins] == [3], (
+        "one has room beside that which waits"
+    )
     assert here.lifecycle.pinned <= 2, "more are shown than may be kept"
     here.late = late
     here.run()
