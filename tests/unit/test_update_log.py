@@ -15,6 +15,7 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.id_bounds import bounds_of
 from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.replay import PastGraphs
@@ -152,7 +153,7 @@ def test_words_of_ops_are_read_as_numbers_of_the_dictionary_of_each_row_group(fo
     pq.write_table(table, folder / "a.parquet", row_group_size=3)
     found = UpdateLog(str(folder)).read_checked("a.parquet", 1, 5, dictionaries=True)
     assert pa.types.is_dictionary(found.table["op"].type)
-    place = {"meaning": row_meaning(self_loops="keep"), "file": "a", "first_row": 1, "batch_id": 0}
+    place = {"meaning": row_meaning(self_loops="keep"), "origin": RowOrigin("a", 1), "batch_id": 0}
     batch = table_to_batch(found.table, **place)
     assert batch.put_indices.tolist() == [1, 2, 4]
     assert batch.delete_indices.tolist() == [3, 5]
