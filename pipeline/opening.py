@@ -5,8 +5,8 @@ Nothing of the state is changed before log and settings are known to fit it.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
@@ -31,6 +31,7 @@ from ..io.state.quarantine import LeftOutFile, Quarantine
 from ..io.state.read_record import ReadRecord
 from ..io.state.result_changes import drop_changes_from
 from ..io.state.text_indexes import read_indexes, write_indexes
+from ..io.text.text_files import TextIndex
 from .analyses import analyses_of
 from .log_of_settings import log_of_settings
 from .log_watch import was_written_now
@@ -63,61 +64,109 @@ def open_files(
     _refuse_state_in_log(directory, address)
     with directory.lock():
         remove_left_behind(directory.path)
-        kept = directory.settings() if directory.exists() else None
-        quarantines = _quarantines(settings, kept)
-        quarantine = Quarantine(directory)
-        left_out = quarantine.files() if kept else []
-        before = directory.read_plan() if kept else BatchPlan()
-        indexes = read_indexes(directory)
-        planned_files = [file.name for file in before.files]
-        update_log = replace(
-            log_of_settings(address, settings.graph, settings.columns, settings.reading()),
-            time_unit=kept.time_unit if kept else None,
-            indexes=indexes,
-            left_out=frozenset(each.name for each in left_out),
-            planned=frozenset(planned_files),
+        kept = _Kept.of(directory)
+        quarantines = _quarantines(settings, kept.settings)
+        update_log, listing = _list_log(
+            kept, address, settings, quarantines=quarantines, follows=follows
         )
-        applied = before.up_to(max(directory.checkpoint_ids(), default=-1) + 1)
-        paths = _paths_before_growth(update_log, applied) if follows else None
-        update_log, listing = _listed(update_log, planned_files if quarantines else None, paths)
-        found = listing.files
-        moved = kept is not None and kept.log_address != address
         notes = [f"left out: {reason}" for reason in listing.left_out.values()]
         notes += [hidden_note(key) for key in sorted(listing.hidden)]
         newest = newest_checkpoint(directory, notes)
         if newest is not None:
-            newest.check_plan(before)
+            newest.check_plan(kept.plan)
         boundary = 0 if newest is None else newest.boundary
         wanted = (
             settings.graph.identity(), address, settings.columns, listing.time_unit,
             settings.reading() | ({BAD_ROWS: QUARANTINE} if quarantines else {}),
         )  # fmt: skip
-        if moved and not _holds(found, before):
+        moved_from = kept.moved_from(address)
+        if moved_from is not None and not _holds(listing.files, kept.plan):
             # Another log altogether: opening the state says so.
             directory.create_or_open(*wanted)
-        order = _row_order(update_log, listing, before, settings)
-        plan = _planned(
-            boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
-        )
+        order = _row_order(update_log, listing, kept.plan, settings)
+        is_sorted = order is not None and order.within > 0
+        plan = _planned(boundary, kept.plan, listing.files, batch_rows, is_sorted=is_sorted)
         # What may be refused comes before the first change of the state.
         TimeWindow.of(settings.graph.time_window, listing.time_unit)
-        read = ReadRecord.of_state(directory, boundary - 1) if kept else ReadRecord()
+        read = ReadRecord.of_state(directory, boundary - 1) if kept.settings else ReadRecord()
         directory.create_or_open(
-            *wanted, is_moved_log=moved, may_add_words=not quarantine.path.exists()
+            *wanted,
+            is_moved_log=moved_from is not None,
+            may_add_words=not Quarantine(directory).path.exists(),
         )
-        quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
-        directory.write_plan(plan)
-        write_indexes(directory, listing.indexes, indexes)
-        _drop_from(boundary, directory, quarantine)
+        _write_plan(kept, listing, plan, boundary)
         planned = PlannedLog(
             update_log, listing, plan, order, quarantines=quarantines, batch_rows=batch_rows
         )
         files = RunFiles(directory, planned, settings, newest, analytics, read)
         files.notes += notes
         files.notes += files.results.computed_otherwise()
-        if kept is not None and moved:
-            files.notes.append(_address_note(kept.log_address, address))
+        if moved_from is not None:
+            files.notes.append(_address_note(moved_from, address))
         yield files
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a state keeps of earlier runs."""
+
+    directory: StateDirectory
+    #: None: there is no state yet.
+    settings: StateSettings | None
+    #: Files of the log that are left out.
+    left_out: list[LeftOutFile]
+    plan: BatchPlan
+    #: Row indexes of text files.
+    indexes: dict[str, TextIndex]
+
+    @classmethod
+    def of(cls, directory: StateDirectory) -> Self:
+        """Read it."""
+        settings = directory.settings() if directory.exists() else None
+        left_out = Quarantine(directory).files() if settings else []
+        plan = directory.read_plan() if settings else BatchPlan()
+        return cls(directory, settings, left_out, plan, read_indexes(directory))
+
+    def moved_from(self, address: Address) -> Address | None:
+        """Address that the log had, if it is another one now."""
+        if self.settings is None or self.settings.log_address == address:
+            return None
+        return self.settings.log_address
+
+
+def _list_log(
+    kept: _Kept, address: Address, settings: RunSettings, *, quarantines: bool, follows: bool
+) -> tuple[UpdateLog, LogListing]:
+    """List the files of a log; returns it with the time unit and indexes that were found."""
+    planned = [file.name for file in kept.plan.files]
+    log = replace(
+        log_of_settings(address, settings.graph, settings.columns, settings.reading()),
+        time_unit=kept.settings.time_unit if kept.settings else None,
+        indexes=kept.indexes,
+        left_out=frozenset(each.name for each in kept.left_out),
+        planned=frozenset(planned),
+    )
+    paths = None
+    if follows:
+        newest = max(kept.directory.checkpoint_ids(), default=-1)
+        paths = _paths_before_growth(log, kept.plan.up_to(newest + 1))
+    listing = log.listing(planned if quarantines else None, paths)
+    log.check_properties(listing)
+    return replace(log, time_unit=listing.time_unit, indexes=listing.indexes), listing
+
+
+def _write_plan(kept: _Kept, listing: LogListing, plan: BatchPlan, boundary: int) -> None:
+    """Write what is planned, and drop what a run before left of batches beyond a boundary."""
+    directory, quarantine = kept.directory, Quarantine(kept.directory)
+    left_out = [LeftOutFile(*each) for each in listing.left_out.items()]
+    quarantine.write_files(kept.left_out + left_out)
+    directory.write_plan(plan)
+    write_indexes(directory, listing.indexes, kept.indexes)
+    # It may have been killed just here.
+    directory.drop_from(boundary)
+    drop_summary_from(directory, boundary)
+    drop_changes_from(directory, boundary)
+    quarantine.drop_from(boundary)
 
 
 def _address_note(was: Address, now: Address) -> str:
@@ -180,27 +229,6 @@ def _paths_before_growth(log: UpdateLog, applied: BatchPlan) -> list[LogPath]:
         msg = f"{paths[first].shown} was written to just now, and may not be whole; wait for that"
         raise EmptyLogError(msg)
     return kept
-
-
-def _listed(
-    log: UpdateLog, planned: list[str] | None, paths: list[LogPath] | None
-) -> tuple[UpdateLog, LogListing]:
-    """List a log; gives it with the time unit and indexes that were found, and the listing.
-
-    ``planned``: where wrong files are left out, those that are planned already. ``paths``: the
-    files that are looked into; None: all.
-    """
-    listing = log.listing(planned, paths)
-    log.check_properties(listing)
-    return replace(log, time_unit=listing.time_unit, indexes=listing.indexes), listing
-
-
-def _drop_from(boundary: int, directory: StateDirectory, quarantine: Quarantine) -> None:
-    """Drop what a run before, or one that was killed just here, left of later batches."""
-    directory.drop_from(boundary)
-    drop_summary_from(directory, boundary)
-    drop_changes_from(directory, boundary)
-    quarantine.drop_from(boundary)
 
 
 def _row_order(

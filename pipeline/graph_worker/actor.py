@@ -314,7 +314,7 @@ class GraphActor:
         self._host_free_bytes = free_memory_bytes()
 
     def _status_between_batches(self) -> GraphStatus | None:
-        """Status of the graph; None: a batch is being applied, whose reply will have it.
+        """Status of the graph; None while a batch is applied, whose reply has it.
 
         For threads other than that of the batches; after the last batch nothing else reads it.
         """

@@ -37,7 +37,7 @@ class Copy:
     state_hash: str | None
     num_vertices: int
     num_edges: int
-    #: Route of the hand-over -> batches that came by it, likewise.
+    #: Route of the hand-over -> batches that came by it, since the copy before or the start.
     routes: dict[str, int]
     #: What the manifest keeps of the window (`TimeWindow.kept`); None: there is none.
     window: dict[str, int | None] | None = None

@@ -50,7 +50,7 @@ def _failures_of(name: str, failed: dict[str, str]) -> Iterator[None]:
 
 
 class PinnedReads:
-    """Reads pinned graphs, and keeps the memory of what is shared until the client has it.
+    """Reads pinned graphs, and keeps shared memory until the client has opened it.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class PinnedReads:
 
     def __init__(self, graphs: PinnedQueue) -> None:
         self._graphs = graphs
-        #: Boundary -> the copy of it, until the client has it.
+        #: Boundary -> shared memory of the copy, until the client has opened it.
         self._copied: dict[int, SharedArrays] = {}
-        #: Boundary -> results whose columns are shared, and that memory, likewise.
+        #: Boundary -> results whose columns are shared, and that memory, until it was opened.
         self._found: dict[int, tuple[BatchResults, list[SharedArrays]]] = {}
         #: Held while columns come to the host: results of one boundary at a time wait for that.
         self._fetching = Lock()

@@ -31,7 +31,7 @@ class Progress:
     dashboard: str | None = None
     #: How arena, memory and disk stand; nothing before there is a graph.
     limits: tuple[Limit, ...] = ()
-    #: What those see who watch; None before the loop of the run has begun.
+    #: For dashboard, Prometheus and ``graphtide status``; None before the loop has begun.
     picture: Picture | None = None
 
     @property
