@@ -175,7 +175,7 @@ class _Columns:
             return names, names.valid
         if pa.types.is_decimal(column.type):
             wanted = pa.uint64() if form == "uint64" else pa.int64()
-            column = integers_of(column, wanted, name, self.row)
+            column = integers_of(column, wanted, name, self._origin.row)
         return _values(column), _valid(column)
 
     def property(
