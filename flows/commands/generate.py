@@ -187,7 +187,8 @@ def _write_stream(
         if given:
             msg = f"--stream sliding-window deletes the oldest by turns: leave --{given[0]} out"
             raise SettingsError(msg.replace("_", "-"))
-        window = max(rows // 4, 1) if window is None else window
+        # A window that is never full has all rows insert.
+        window = max(rows // 4, 1) if window is None else min(window, max(rows, 1))
         plain.update(dict.fromkeys(_SHARES, 0.0))
     elif stream == "sweep":
         if vertices is None:
@@ -197,10 +198,11 @@ def _write_stream(
     chosen = {name: plain.pop(name) for name in _SHARES}
     shares = {name: _SHARES[name] if share is None else share for name, share in chosen.items()}
     mix = UpdateMix(**shares, window=window)
-    inserts = int(rows * (1 - sum(shares.values()))) if window is None else (rows + window) // 2
-    if most_edges is not None and inserts > most_edges:
+    # A row that inserts has the edge of its own number, except in a window.
+    needed = rows if window is None else (rows + window) // 2
+    if most_edges is not None and needed > most_edges:
         msg = (
-            f"{counted(rows, 'row')} insert {counted(inserts, 'edge')}, but the graph has "
+            f"{counted(rows, 'row')} need {counted(needed, 'edge')}, but the graph has "
             f"{most_edges:,}; lower --rows, or raise --vertices or --degree"
         )
         raise SettingsError(msg)

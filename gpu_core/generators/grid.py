@@ -32,7 +32,7 @@ def width_of(num_vertices: int, width: int | None = None) -> int:
     if width is None:
         return isqrt(num_vertices - 1) + 1
     if not 1 <= width <= num_vertices:
-        msg = f"width={width} is not a line of {num_vertices} vertices; it must be from 1 on"
+        msg = f"width={width} is not a line of a grid; it must be from 1 to {num_vertices}"
         raise SettingsError(msg)
     return width
 

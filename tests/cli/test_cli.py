@@ -138,8 +138,10 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("run log --state s --set pagerank.alpha=[", ["pagerank.alpha", "YAML"]),
         ("run log --state s --config none.yaml", ["none.yaml"]),
         ("generate uniform out --rows 3 --files 4", ["3 rows", "4 files"]),
-        ("generate grid out --vertices 400 --rows 5000", ["insert 4,000 edges", "has 760"]),
-        ("generate erdos-renyi out --vertices 5 --rows 100", ["insert 80 edges", "has 10"]),
+        ("generate grid out --vertices 400 --rows 5000", ["need 5,000 edges", "has 760"]),
+        ("generate erdos-renyi out --vertices 5 --rows 11", ["need 11 edges", "has 10"]),
+        ("generate barabasi-albert out --vertices 9 --degree 1 --rows 10", ["has 9;"]),
+        ("generate watts-strogatz out --vertices 9 --degree 2 --rows 10", ["has 9;"]),
         ("generate barabasi-albert out --vertices 9 --rows 999", ["--rows", "--vertices"]),
         ("generate uniform out --deletes 0.7 --repeats 0.3", ["--deletes 0.7"]),
         ("generate rmat out --scale 40", ["--scale 40"]),
@@ -370,6 +372,16 @@ def test_a_log_of_a_window_leaves_its_edges(tmp_path: Path) -> None:
     edges = graph.edges()
     assert sorted(zip(edges.src.tolist(), edges.dst.tolist(), strict=True)) == sorted(there)
     assert graph.num_edges == 31
+
+
+def test_a_window_of_more_edges_than_rows_is_never_full(tmp_path: Path) -> None:
+    size = ("--vertices", 40, "--rows", 60, "--files", 1)
+    for window in (60, 2**70):
+        stream = ("--stream", "sliding-window", "--window", window)
+        done = graphtide_here("generate", "erdos-renyi", window, *size, *stream, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (ops_of(pq.read_table(tmp_path / str(window))) == 1).all()
+    assert contents(tmp_path / "60") == contents(tmp_path / str(2**70))
 
 
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:

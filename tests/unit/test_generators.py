@@ -395,7 +395,7 @@ def test_a_sweep_goes_through_the_vertices() -> None:
     [
         (lambda: erdos_renyi_edges(numbers(0, 1), 1), "num_vertices=1 make no pairs"),
         (lambda: grid_edges(numbers(0, 1), 1), "num_vertices=1 make no grid"),
-        (lambda: grid_edges(numbers(0, 1), 9, 10), "width=10 is not a line of 9 vertices"),
+        (lambda: grid_edges(numbers(0, 1), 9, 10), "width=10 .* from 1 to 9"),
         (lambda: geometric_edges(numbers(0, 1), 0), "num_vertices=0 make no pairs"),
         (lambda: geometric_edges(numbers(0, 1), 9, 0.0), "degree=0.0 is not above 0"),
         (lambda: geometric_edges(numbers(0, 1), 9, 1e-9), "no two of 9 points are that near"),
