@@ -18,11 +18,12 @@ second task, but return the answer of the first, until the client has released t
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
 import dask
-from distributed import Client, Future, fire_and_forget, span
+from distributed import Client, Future, span
 
 from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import RowsToRead
@@ -32,6 +33,7 @@ from .batch_form import BatchForm
 from .graph_worker.handover import RingSlot
 from .graph_worker.recovery import Generation
 from .state_machine.instructions import Pin
+from .workers.forgotten import run_and_forget
 
 #: Keyword arguments of ``dask.annotate``.
 Annotation = Mapping[str, Any]
@@ -166,7 +168,7 @@ class TasksInFlight:
 
     def submit_and_forget(self, kind: str, number: int, task: Callable[..., Any]) -> None:
         """Run a task of a number on the actor's thread, without waiting for its answer."""
-        fire_and_forget(self.submit(kind, number, task, number))
+        run_and_forget(self._client, partial(self.submit, kind, number, task, number))
         self.drop(kind, number)
 
     def fetch(self, kind: str, number: int, ended: Callable[[Answer], None]) -> None:

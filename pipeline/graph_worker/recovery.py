@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 import dask
-from distributed import Client, Future, KilledWorker, fire_and_forget
+from distributed import Client, Future, KilledWorker
 
 from ...gpu_core.errors import ClusterError, GraphtideError
 from ..batch_form import BatchForm
@@ -33,6 +33,7 @@ from ..tasks import (
     ring_of_graph,
 )
 from ..workers.cluster import LOOK_SECONDS, Cluster
+from ..workers.forgotten import run_and_forget
 from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
 from .actor_holder import ActorHolder
@@ -75,15 +76,17 @@ class Generation:
         """
         if not self.is_alive or client.status != "running":
             return
+        run_and_forget(client, partial(self._closing, client))
+
+    def _closing(self, client: Client) -> Future:
         with dask.annotate(executor="actor"):
-            closing = client.submit(
+            return client.submit(
                 close_graph,
                 self.actor_key,
                 self.future,
                 key=f"close-{self.actor_key}",
                 **self.roles.graph_pin,
             )
-        fire_and_forget(closing)
 
 
 def start_generation(
