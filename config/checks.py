@@ -23,6 +23,12 @@ _KINDS = {
     "string": "text",
 }
 
+#: What is added to the refusal of a type, by key: flags of the commands have other names and words.
+_OF_FLAGS = {
+    "analytics": "; [] computes none",
+    "window": "; after which time edges leave, as by the flag --window, is the setting time_window",
+}
+
 
 def check_settings(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Refuse settings that the schema, or their combination, does not allow.
@@ -187,7 +193,8 @@ def _explain(error: Any) -> str:
             hint += f", nor named in analytics, as {unknown}=pagerank would"
         return f"setting {where}{unknown} is unknown{hint}; there are {', '.join(allowed)}"
     found = "null" if error.instance is None else repr(error.instance)
-    return f"setting {key}: {found} is not allowed; {_allowed(error)}"
+    hint = _OF_FLAGS.get(key, "") if error.validator == "type" else ""
+    return f"setting {key}: {found} is not allowed; {_allowed(error)}{hint}"
 
 
 def _allowed(error: Any) -> str:

@@ -326,6 +326,7 @@ def run(
     **settings
         Settings by name, as ``graphtide settings`` prints them: ``records="weighted"``,
         ``analytics_every=10``, ``scheduler="tcp://…"``; parameters of an analytic as a mapping.
+        What the flag ``--window`` sets is called ``time_window``.
 
     Returns
     -------

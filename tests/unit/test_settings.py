@@ -298,6 +298,8 @@ def test_checkpoints_by_time_or_by_batches(
         ({"pagerank": {"alpha": 1.0}}, "setting pagerank.alpha: 1.0 .* use less than 1"),
         ({"pagerank": {"tol": 0}}, "setting pagerank.tol: 0 .* use more than 0"),
         ({"pagerank": 3}, "pagerank: 3 is not allowed; use a mapping, such as {name: value}"),
+        ({"analytics": "none"}, r"analytics: 'none' is not .* \[a, b\]; \[\] computes none"),
+        ({"window": "7d"}, "window: '7d' is not .* or null; .* is the setting time_window"),
         ({"op_insert": "c,u"}, r"op_insert: 'c,u' is not allowed; use a list, such as \[a, b\]"),
         ({"arena_bytes": "a lot"}, "setting arena_bytes: 'a lot' is not allowed; use a number of"),
         ({"arena_bytes": 0}, "setting arena_bytes: 0 is not allowed"),
