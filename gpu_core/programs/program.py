@@ -205,7 +205,8 @@ class Program:
             found = self.message.type(given)
         except (TypeError, ValueError, OverflowError):
             found = None
-        if found is None or not (found == given or given != given):
+        # Of a list NumPy makes an array.
+        if np.ndim(found) or found is None or not (found == given or given != given):
             msg = f"{name}={given!r} is no {self.message}"
             raise SettingsError(msg)
         return found

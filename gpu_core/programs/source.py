@@ -7,7 +7,7 @@ import linecache
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any, NoReturn
 
 from ..errors import SettingsError
@@ -37,6 +37,10 @@ class Source:
         code = getattr(function, "__code__", None)
         if not isinstance(code, CodeType):
             msg = f"{role}={function!r} is no plain Python function; write it by def or lambda"
+            raise SettingsError(msg)
+        if isinstance(function, MethodType):
+            msg = f"{role}={function.__qualname__} is a method, which is given an object besides; "
+            msg += "write it outside of the class, or as a staticmethod"
             raise SettingsError(msg)
         self._path = code.co_filename
         # A file that was edited, and loaded again, is to be read again.

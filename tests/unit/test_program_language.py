@@ -165,6 +165,31 @@ def test_what_is_no_function_of_a_program() -> None:
         Program(edge, "sum", vertex, all_vertices="no")
     with pytest.raises(SettingsError, match=r"identity=0\.5 is no int64"):
         Program(edge_of_ints, "sum", vertex, value="int64", identity=0.5)
+    for identity in ([1.0], [1.0, 2.0], "1"):
+        with pytest.raises(SettingsError, match=f"identity={re.escape(repr(identity))} is no"):
+            Program(edge, "min", vertex, identity=identity)
+
+
+class Pipes:
+    """Functions in a class."""
+
+    def edge(self, source_value, weight):
+        return source_value
+
+    def of_one(self, source_value):
+        return source_value
+
+    @staticmethod
+    def alone(source_value, weight):
+        return source_value
+
+
+def test_a_method_is_no_function_of_a_program() -> None:
+    """Its object would be taken for the first value."""
+    for method in (Pipes().edge, Pipes().of_one):
+        with pytest.raises(SettingsError, match=r"edge=Pipes\.\w+ is a method"):
+            Program(method, "min", vertex)
+    assert Program(Pipes.alone, "min", vertex).value == np.float64
 
 
 def test_a_combine_that_depends_on_the_order_is_refused() -> None:
