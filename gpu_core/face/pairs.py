@@ -77,6 +77,8 @@ def given_pairs(pairs: Any) -> tuple[Ids, Ids]:
         from ... import pairs_of_frame  # which knows Arrow
 
         return pairs_of_frame(pairs)
+    if not isinstance(pairs, np.ndarray) and getattr(pairs, "ndim", None) == 2:
+        pairs = np.asarray(pairs)  # of another library, such as a tensor
     if isinstance(pairs, np.ndarray):
         if pairs.ndim == 2 and pairs.shape[1] == 2:
             return pairs[:, 0], pairs[:, 1]

@@ -92,6 +92,20 @@ def test_pairs_of_names(engine: str) -> None:
         assert row == ("ann", "bob", 1 / 3)
 
 
+class Tensor:
+    """An array of another library, whose rows are no pairs of Python's."""
+
+    ndim = 2
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return np.array([[1, 2], [2, 3]])
+
+
+def test_pairs_of_a_tensor() -> None:
+    graph = DynamicGraph.from_edges([1, 2, 3], [2, 3, 1], directed=False, engine="host")
+    assert graph.common_neighbors(Tensor()).common_neighbors.tolist() == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("pairs", "error", "message"),
     [
