@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .choices import one_of
 from .engine import BatchFeed, Engine
 from .engines import make_engine
 from .epoch import Epoch
@@ -33,7 +34,6 @@ from .face.arguments import (
     checked_time_unit,
     count_of,
     is_frame,
-    one_of,
 )
 from .face.graph_changes import ChangingGraph
 from .face.graph_copies import settings_of_copy

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
+from .choices import choice_shown, is_among
 from .engine import LeftToEpochs
 from .errors import (
     ArenaFullError,
@@ -85,9 +86,9 @@ def maintained_by(engine: Engine, name: str) -> Maintained:
     SettingsError
         Nothing is.
     """
-    if name not in engine.maintained:
+    if not is_among(name, engine.maintained):
         what = ", ".join(engine.maintained) or "nothing"
-        msg = f"{name!r} is not maintained; the graph maintains {what}"
+        msg = f"{choice_shown(name)} is not maintained; the graph maintains {what}"
         raise SettingsError(msg)
     return engine.maintained[name]
 

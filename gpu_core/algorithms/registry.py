@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
+from ..choices import choice_shown, is_among
 from ..errors import SettingsError
 from .analytic import Analytic
 from .shared.modules import modules_below
@@ -32,7 +33,7 @@ def kept_arrays() -> dict[str, dict[str, str]]:
 
 def analytic_named(name: str) -> Analytic:
     """Return the analytic of this name; `SettingsError` where there is none."""
-    if name not in ANALYTICS:
-        msg = f"analytic {name!r} is unknown; there are {', '.join(ANALYTICS)}"
+    if not is_among(name, ANALYTICS):
+        msg = f"analytic {choice_shown(name)} is unknown; there are {', '.join(ANALYTICS)}"
         raise SettingsError(msg)
     return ANALYTICS[name]

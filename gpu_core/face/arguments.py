@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..algorithms.shared.masked import refuse_masked
 from ..batch.rows import check_on_repeat, check_self_loops
 from ..batch.update_batch import UpdateBatch
+from ..choices import one_of
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import FIRST_BATCH, ArenaSizes, GraphKind, RowMeaning
@@ -27,13 +28,6 @@ from ..times import INTEGERS, TimeUnit, is_zone, time_unit_named, times_of
 Id = int | str | UUID
 Ids = npt.ArrayLike | Sequence[Id]
 Int64s = npt.NDArray[np.int64]
-
-
-def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of those allowed."""
-    if value not in allowed:
-        msg = f"{name}={value!r} is unknown; use one of {', '.join(allowed)}"
-        raise SettingsError(msg)
 
 
 def yes_or_no(name: str, value: bool) -> bool:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
 from ..programs.vertex_state import Origin, VertexState
-from .arguments import Id, Ids, one_of
+from .arguments import Id, Ids
 from .graph_products import GraphProducts
 
 

@@ -12,6 +12,7 @@ from ..algorithms.centrality import pagerank as _pagerank
 from ..algorithms.centrality import personalized_pagerank as _personalized
 from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.vertex_vectors import VertexValues
+from ..choices import check_weight
 from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..table import Table
@@ -66,9 +67,7 @@ class GraphProducts(GraphPaths):
         >>> graph.spmv({1: 1}, transpose=True).value
         array([0. , 0.5, 2. ])
         """
-        if weight not in (None, "weight"):
-            msg = f"weight={weight!r} is unknown; use 'weight' or None"
-            raise SettingsError(msg)
+        check_weight(weight)
         is_transposed = yes_or_no("transpose", transpose)
         weighted = weight is not None and self._kind.record.has_weight
         with self._computing():

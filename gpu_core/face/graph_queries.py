@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from ..choices import check_weight, one_of
 from ..engine import Reader
 from ..errors import (
     BatchError,
@@ -28,7 +29,7 @@ from ..printable import name_shown
 from ..records import TIME_PROPERTIES
 from ..table import TableRows, VertexTable
 from ..times import TimeUnit
-from .arguments import Id, Ids, one_of
+from .arguments import Id, Ids
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -307,14 +308,12 @@ class GraphQueries:
 
     def _degree(self, vertices: Id | Ids | None, weight: str | None, direction: str) -> Any:
         many = None if vertices is None else listed(vertices)
+        check_weight(weight)
         if weight is None:
             answer: npt.NDArray[Any] = self._degrees(many, direction)
-        elif weight == "weight":
+        else:
             self._need_weights("degree(weight='weight')")
             answer = self._strengths(many, direction)
-        else:
-            msg = f"weight={weight!r} is unknown; use 'weight' or None"
-            raise SettingsError(msg)
         return answer[0].item() if many is not None and is_one(vertices) else answer
 
     def _strengths(self, vertices: Ids | None, direction: str) -> npt.NDArray[np.float64]:

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from ..algorithms.sampling import neighbor_sampling as _sampling
 from ..algorithms.sampling import random_walks as _walks
+from ..choices import check_weight, one_of
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
 from ..times import INTEGERS, TimeUnit, first_at_or_after
-from .arguments import Id, Ids, count_of, one_of, yes_or_no
+from .arguments import Id, Ids, count_of, yes_or_no
 from .graph_frontiers import GraphFrontiers
 from .samples import NeighborSample, WalksResult
 
@@ -159,6 +160,7 @@ class GraphSamples(GraphFrontiers):
         """
         weighted = self._is_weighted(weight)
         one_of("direction", direction, ("in", "out"))
+        one_of("time", time, TIME_PROPERTIES)
         if direction == "in":
             self._need_reverse("sample_neighbors(direction='in')")
         hops, is_replaced = _fanouts(fanouts), yes_or_no("replace", replace)
@@ -188,11 +190,9 @@ class GraphSamples(GraphFrontiers):
         return indices
 
     def _is_weighted(self, weight: str | None) -> bool:
+        check_weight(weight)
         if weight is None:
             return False
-        if weight != "weight":
-            msg = f"weight={weight!r} is unknown; use 'weight' or None"
-            raise SettingsError(msg)
         self._need_weights("weight='weight'")
         return True
 

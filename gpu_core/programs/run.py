@@ -35,6 +35,7 @@ from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
 from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.sources import ids_of, source_indices
+from ..choices import check_weight, one_of
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted
 from ..table import VertexTable
@@ -176,12 +177,8 @@ def run_program(
 
 def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
     max_supersteps, tolerance, direction, weight, vertex_order, remap = options
-    if direction not in DIRECTIONS:
-        msg = f"direction={direction!r} is unknown; use one of {', '.join(DIRECTIONS)}"
-        raise SettingsError(msg)
-    if weight not in (None, "weight"):
-        msg = f"weight={weight!r} is unknown; use 'weight' or None"
-        raise SettingsError(msg)
+    one_of("direction", direction, DIRECTIONS)
+    check_weight(weight)
     is_share = isinstance(tolerance, Real) and tolerance >= 0
     if tolerance is not None and not (program.all_vertices and is_share):
         why = "is not a number >= 0" if program.all_vertices else "is for programs of all vertices"
@@ -195,9 +192,7 @@ def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
             why = "its combine has no identity="
         msg = f"direction='push', but the program is pulled, as {why}; use 'auto' or 'pull'"
         raise SettingsError(msg)
-    if vertex_order not in VERTEX_ORDERS:
-        msg = f"vertex_order={vertex_order!r} is unknown; use one of {', '.join(VERTEX_ORDERS)}"
-        raise SettingsError(msg)
+    one_of("vertex_order", vertex_order, VERTEX_ORDERS)
     # Without in-rows a pull takes a transposed copy of all edges: only on request.
     has_both = reader.kind.has_reverse or program.along != "out"
     return Task(

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...gpu_core.choices import choice_shown, is_among
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
@@ -235,13 +236,14 @@ def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.spa
     sparse = _library("scipy.sparse", "scipy")
     csr = graph.to_csr()
     n = csr.vertices.size
-    if weight is not None and weight in csr.properties:
+    if weight is not None and is_among(weight, csr.properties):
         data = csr.properties[weight]
-    elif weight in (None, "weight"):
+    elif is_among(weight, (None, "weight")):
         data = np.ones(csr.indices.size, dtype=np.float64)
     else:
         kept = ", ".join(csr.properties) or "none"
-        msg = f"weight={weight!r} is no property of {graph.records} records; they have {kept}"
+        msg = f"weight={choice_shown(weight)} is no property of {graph.records} records; "
+        msg += f"they have {kept}"
         raise SettingsError(msg)
     return sparse.csr_array((data, csr.indices, csr.indptr), shape=(n, n))
 

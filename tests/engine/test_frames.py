@@ -1,6 +1,7 @@
 """Frames and arrays that go into a graph, and what is said of those that cannot."""
 
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,34 @@ def test_arguments_that_are_none_are_refused_by_their_names():
     assert len(str(refused.value)) < 200
     with pytest.raises(TypeError, match="a column by its name, not for slice"):
         graph.pagerank()[1:3]
+
+
+@host_only
+def test_an_array_or_a_list_is_no_name_of_a_choice() -> None:
+    """Weights of edges in the place of their name, and several analytics at once."""
+    graph = DynamicGraph(records="weighted")
+    graph.insert_edges([1, 3], [2, 1], weight=[5, 7])
+    for weights in (np.array([5.0, 7.0]), [5.0, 7.0], pd.Series([5.0, 7.0]), np.array([])):
+        calls = [
+            partial(graph.pagerank, weight=weights),
+            partial(graph.katz_centrality, weight=weights),
+            partial(graph.sssp, 1, weight=weights),
+            partial(graph.degree, weight=weights),
+            partial(graph.spmv, [1, 1, 1], weight=weights),
+            partial(graph.random_walks, [1], 2, weight=weights),
+            partial(graph.to_scipy, weight=weights),
+        ]
+        for call in calls:
+            with pytest.raises(SettingsError, match=r"weight=[^\n]+ is (unknown; use|no property)"):
+                call()
+        with pytest.raises(SettingsError, match=r"directed=[^\n]+ is unknown; use one of"):
+            graph.clustering(directed=weights)
+    for names in (["pagerank"], np.array(["pagerank"])):
+        for refused in (graph.compute, graph.maintain):
+            with pytest.raises(SettingsError, match=r"analytic [^\n]+ is unknown; there are"):
+                refused(names)
+        with pytest.raises(SettingsError, match="is not maintained"):
+            graph.unmaintain(names)
 
 
 @host_only

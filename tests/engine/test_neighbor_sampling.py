@@ -221,6 +221,7 @@ def test_samples_are_tables_and_tensors(engine: str) -> None:
         ({"direction": "both"}, SettingsError, "direction='both' is unknown; use one of in, out"),
         ({"direction": "in"}, SettingsError, "needs the reverse adjacency"),
         ({"time": "ts", "before": 1}, SettingsError, "time='ts' is unknown"),
+        ({"time": 5}, SettingsError, "time=5 is unknown; use one of first, last"),
         ({"before": [1]}, SettingsError, "before has 1 times; give one, or with disjoint=True"),
         ({"before": [1, 2], "disjoint": True}, SettingsError, "for each of the 1 vertices"),
         ({"before": "soon"}, BatchError, "'soon' is no time"),

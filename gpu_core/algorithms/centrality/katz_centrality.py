@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...choices import check_weight
 from ...errors import ConvergenceError, SettingsError
 from ...printable import counted, printable
 from ...table import largest
@@ -164,9 +165,7 @@ def _check_settings(
     if not 0 < tol < math.inf:
         msg = f"tol={tol} is not a tolerance; it must be > 0"
         raise SettingsError(msg)
-    if weight not in (None, "weight"):
-        msg = f"weight={weight!r} is unknown; use 'weight' or None"
-        raise SettingsError(msg)
+    check_weight(weight)
     if weight is not None and not reader.kind.record.has_weight:
         msg = (
             "weight='weight' asks for weights, but the graph's records are simple; use weight=None"

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...choices import check_weight
 from ...errors import ConvergenceError, SettingsError
 from ...printable import counted, printable
 from ...table import VertexTable, largest
@@ -324,11 +325,9 @@ def check_settings(alpha: float, max_iter: int, tol: float) -> None:
 
 def is_weighted(reader: Reader, weight: str | None) -> bool:
     """Whether shares are by weight; weights that are not there are refused."""
+    check_weight(weight)
     if weight is None:
         return False
-    if weight != "weight":
-        msg = f"weight={weight!r} is unknown; use 'weight' or None"
-        raise SettingsError(msg)
     if not reader.kind.record.has_weight:
         msg = (
             "weight='weight' asks for weights, but the graph's records are simple; use weight=None"

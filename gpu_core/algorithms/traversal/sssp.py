@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...choices import check_weight
 from ...errors import SettingsError
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
@@ -90,9 +91,7 @@ def sssp(
     SettingsError
         ``source`` is no id, ``weight`` is unknown, or a weight is negative.
     """
-    if weight not in (None, "weight"):
-        msg = f"weight={weight!r} is unknown; use 'weight' or None"
-        raise SettingsError(msg)
+    check_weight(weight)
     if np.size(source) > 1:
         msg = f"source has {np.size(source)} ids; give one: bfs() takes several"
         raise SettingsError(msg)

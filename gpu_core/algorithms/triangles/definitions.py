@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ...errors import SettingsError
+from ...choices import one_of
 
 #: The first is the default.
 DIRECTED: Final = ("networkx", "ldbc")
@@ -16,6 +16,4 @@ def check_definition(directed: str) -> None:
     SettingsError
         It is none of `DIRECTED`.
     """
-    if directed not in DIRECTED:
-        msg = f"directed={directed!r} is unknown; use one of {', '.join(DIRECTED)}"
-        raise SettingsError(msg)
+    one_of("directed", directed, DIRECTED)

@@ -1,0 +1,33 @@
+"""Arguments that are one of a few names, such as ``weight`` and ``direction``.
+
+An array is none, though it compares item by item; nor is a list, which no mapping has.
+"""
+
+import reprlib
+from collections.abc import Collection
+
+from .errors import SettingsError
+
+
+def is_among(value: object, names: Collection[str | None]) -> bool:
+    """Whether a value is one of some names."""
+    return (value is None or isinstance(value, str)) and value in names
+
+
+def choice_shown(value: object) -> str:
+    """A value that is no name, in one line."""
+    return repr(value) if isinstance(value, str) else " ".join(reprlib.repr(value).split())
+
+
+def one_of(name: str, value: object, allowed: Collection[str]) -> None:
+    """Refuse a value that is not one of those allowed."""
+    if not is_among(value, allowed):
+        msg = f"{name}={choice_shown(value)} is unknown; use one of {', '.join(allowed)}"
+        raise SettingsError(msg)
+
+
+def check_weight(weight: object) -> None:
+    """Refuse what says neither that edges count by their weights nor that they count alike."""
+    if not is_among(weight, (None, "weight")):
+        msg = f"weight={choice_shown(weight)} is unknown; use 'weight' or None"
+        raise SettingsError(msg)
