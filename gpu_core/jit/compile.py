@@ -31,6 +31,7 @@ import numba
 
 from .shared_cache import share_compiled
 from .trusted_folder import trusted_folder
+from .unpickled import keep_unpickled
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
 _FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
@@ -46,6 +47,8 @@ _FILES = (
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+keep_unpickled()
 
 
 _CORE = Path(__file__).parent.parent
