@@ -13,7 +13,7 @@ for each other's ranges.
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -80,15 +80,26 @@ def for_ranges(
     return run_all([partial(kernel, low, high, *arguments) for low, high in ranges])
 
 
+def _errors_of(others: Sequence[Future[Any]]) -> list[BaseException | None]:
+    """Wait for calls, and for all of them where Ctrl-C comes: none goes on behind its caller."""
+    try:
+        return [other.exception() for other in others]
+    except BaseException:
+        wait(others)
+        raise
+
+
 def run_all(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run the calls side by side, the first one in this thread; results in order."""
     if len(calls) < 2:
         return [call() for call in calls]
-    others = [_threads().submit(call) for call in calls[1:]]
+    others: list[Future[Any]] = []
     try:
+        for call in calls[1:]:
+            others.append(_threads().submit(call))
         first = calls[0]()
     finally:
-        errors = [other.exception() for other in others]
+        errors = _errors_of(others)
     failed = next((error for error in errors if error is not None), None)
     if failed is None:
         return [first, *(other.result() for other in others)]

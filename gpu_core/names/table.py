@@ -71,8 +71,18 @@ class _Shard:
     def __init__(self) -> None:
         self.slots = np.zeros(_LEAST_SLOTS, np.uint32)
         self.heap = np.zeros(8, np.uint64)
-        self.words = _UNUSED_WORDS
-        self.count = 0
+        #: Words of the heap in use, and names in them: both at once, as Ctrl-C may come in between.
+        self.fill = _UNUSED_WORDS, 0
+        #: Whether slots may name what is beyond `fill`, as a call that enters names was cut off.
+        self.is_cut_off = False
+
+    @property
+    def words(self) -> int:
+        return self.fill[0]
+
+    @property
+    def count(self) -> int:
+        return self.fill[1]
 
     @property
     def nbytes(self) -> int:
@@ -83,9 +93,22 @@ class _Shard:
         lengths = np.diff(strings.starts)[which]
         words = int((2 + (lengths + 7) // 8).sum())
         self._make_room(which.size, words)
-        data = strings.data
-        self.words = enter(keys, strings.starts, data, which, self.slots, self.heap, self.words)
-        self.count += which.size
+        data, count = strings.data, self.count + which.size
+        self.is_cut_off = True
+        words = enter(keys, strings.starts, data, which, self.slots, self.heap, self.words)
+        self.fill = words, count
+        self.is_cut_off = False
+
+    def mend(self) -> None:
+        """Forget names that a call which was cut off has entered, but not accounted for."""
+        if self.is_cut_off:
+            self.slots = self._slots_of(self.slots.size)
+            self.is_cut_off = False
+
+    def _slots_of(self, size: int) -> npt.NDArray[np.uint32]:
+        slots = np.zeros(size, np.uint32)
+        enter_again(self.heap, self.words, slots)
+        return slots
 
     def _make_room(self, names: int, words: int) -> None:
         needed = self.words + words
@@ -100,8 +123,7 @@ class _Shard:
         while slots < 2 * (self.count + names):
             slots *= 2
         if slots > self.slots.size:
-            self.slots = np.zeros(slots, np.uint32)
-            enter_again(self.heap, self.words, self.slots)
+            self.slots = self._slots_of(slots)
 
 
 class Names:
@@ -264,9 +286,11 @@ class Names:
 
     def _runs(self, keys: Int64s) -> list[tuple[_Shard, int, int]]:
         """Shards that hold keys, which are in the order of their shards, and where those are."""
+        for shard in self._shards:
+            shard.mend()
         if keys.size == 1:
-            shard = int(_ranks(keys)[0] >> np.uint64(64 - _SHARD_BITS))
-            return [(self._shards[shard], 0, 1)]
+            only = int(_ranks(keys)[0] >> np.uint64(64 - _SHARD_BITS))
+            return [(self._shards[only], 0, 1)]
         # The smallest key of each shard but the first.
         borders = np.arange(1 - _SHARDS // 2, _SHARDS // 2, dtype=np.int64) << (64 - _SHARD_BITS)
         ends = [0, *np.searchsorted(keys, borders).tolist(), keys.size]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.errors import BatchError, CorruptImageError
-from graphtide.gpu_core.names import distinct
+from graphtide.gpu_core.names import distinct, table
 from graphtide.gpu_core.names.distinct import NameColumn, number_names
 from graphtide.gpu_core.names.hashing import NO_KEY, keys_of
 from graphtide.gpu_core.names.strings import Strings
@@ -184,3 +184,36 @@ def test_names_of_a_batch_outlive_the_batches_after_it() -> None:
     number_names(column(second), column(second))
     number_names(column(second * 9), column(first))
     assert pickle.dumps(batch) == before
+
+
+@pytest.mark.parametrize("step", ["enter", "enter_again"])
+def test_names_of_a_call_that_was_cut_off_are_as_if_it_had_not_been(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes when they are written, but not accounted for; or when there is more room."""
+
+    def batch(prefix: str) -> distinct.BatchNames:
+        ends = [[b"%s%d" % (each, at) for at in range(200)] for each in (prefix.encode(), b"x")]
+        return number_names(*map(column, ends)).names
+
+    names = Names()
+    names.take(batch("a"))
+    whole = getattr(table, step)
+
+    def cut_off(*given: object) -> None:
+        if step == "enter":
+            whole(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(table, step, cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            names.take(batch("b"))
+    for prefix in ("c", "b", "a"):
+        entered = batch(prefix)
+        names.take(entered)
+        for again in (names, Names.of(names.arrays())):
+            keys = again.keys(entered.strings)
+            assert keys.tolist() == entered.keys.tolist()
+            assert again.strings(keys).tolist() == entered.strings.tolist()
+    assert len(names) == len(names.arrays()["name_keys"]) == 800

@@ -2,8 +2,10 @@
 
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 
 import pytest
@@ -113,3 +115,23 @@ def test_two_callers_have_a_thread_for_each_of_their_ranges(
     finally:
         end.set()
         analytic.join()
+
+
+def test_no_call_goes_on_behind_an_interrupted_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes while the others are waited for: they work on memory of the caller's."""
+    ended: list[int] = []
+    wait_for, interrupts = Future.exception, [KeyboardInterrupt]
+
+    def interrupted(self: Future[object], timeout: float | None = None) -> BaseException | None:
+        if interrupts:
+            raise interrupts.pop()
+        return wait_for(self, timeout)
+
+    def slow() -> None:
+        time.sleep(0.3)
+        ended.append(1)
+
+    monkeypatch.setattr(Future, "exception", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        parallel.run_all([lambda: None, slow])
+    assert ended == [1]
