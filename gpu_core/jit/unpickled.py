@@ -15,5 +15,8 @@ def keep_unpickled() -> None:
     """Have Numba find in C what it has unpickled.
 
     To be called before compiled code returns for the first time: Numba looks its function up once.
+    It is no public one; where a Numba has none of this name, nothing is changed.
     """
-    serialize._numba_unpickle = cache(serialize._numba_unpickle)
+    unpickle = getattr(serialize, "_numba_unpickle", None)
+    if unpickle is not None:
+        serialize._numba_unpickle = cache(unpickle)
