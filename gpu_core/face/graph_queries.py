@@ -24,7 +24,7 @@ from ..errors import (
 )
 from ..image.fields import NONE
 from ..kind import GraphKind
-from ..names.user_ids import UserIds, is_one, listed, nth
+from ..names.user_ids import UserIds, is_one, listed, nth, unwrapped
 from ..printable import name_shown
 from ..records import TIME_PROPERTIES
 from ..table import TableRows, VertexTable
@@ -67,8 +67,10 @@ class GraphQueries:
     def __contains__(self, item: object) -> bool:
         """Return whether an id is a vertex, or a pair of ids an edge."""
         if isinstance(item, tuple):
-            return len(item) == 2 and all(map(self._ids.is_id, item)) and self.has_edge(*item)
-        return self._ids.is_id(item) and bool(self.has_vertices([cast(Id, item)])[0])
+            pair = [unwrapped(each) for each in item]
+            return len(pair) == 2 and all(map(self._ids.is_id, pair)) and self.has_edge(*pair)
+        vertex = unwrapped(item)
+        return self._ids.is_id(vertex) and bool(self.has_vertices([cast(Id, vertex)])[0])
 
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of all results: numbers increase."""

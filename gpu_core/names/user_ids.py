@@ -362,6 +362,11 @@ def is_one(value: object) -> bool:
     return isinstance(value, str | uuid.UUID) or np.ndim(value) == 0  # type: ignore[arg-type]
 
 
+def unwrapped(value: Any) -> Any:
+    """The one value of an array, or a tensor, without dimensions; others as they are."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
 def listed(value: Any) -> Any:
     """One id as an array of one; arrays as they are."""
     return [value] if is_one(value) else value

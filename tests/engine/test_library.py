@@ -354,3 +354,19 @@ def test_tiny_graphs_take_little_memory(monkeypatch):
     before = psutil.Process().memory_info().rss
     kept += [tiny() for _ in range(50)]
     assert psutil.Process().memory_info().rss - before < 20e6
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_vertex_is_there_whether_its_id_is_a_number_or_an_array_without_dimensions() -> None:
+    graph = DynamicGraph.from_edges([1, 2], [2, 3])
+    one, two, nine = np.array(1), np.int32(2), np.array(9)
+    assert one in graph
+    assert (one, two) in graph
+    assert nine not in graph
+    assert (one, nine) not in graph
+    # No ids: no graph has them.
+    assert np.array(1.5) not in graph
+    assert np.array([1]) not in graph
+    named = DynamicGraph.from_edges(["a"], ["b"], ids="string")
+    assert np.array("a") in named
+    assert np.array(1) not in named
