@@ -124,7 +124,11 @@ def _lines(
     wrong = [file.wrong_number for file in files if file.wrong_number is not None]
     if wrong:
         more = f" (and so in {counted(len(wrong) - 1, 'other file')})" if wrong[1:] else ""
-        yield line("note", f"{wrong[0]}{more}")
+        # A line with too many fields is wrong whatever is read of it.
+        columns = {name for file in files for name, _ in file.columns}
+        is_of_column = any(f": {name} is " in wrong[0] for name in columns)
+        whom = "; this concerns only runs that read the column" if is_of_column else ""
+        yield line("note", f"{wrong[0]}{more}{whom}")
     operations: dict[str, int] = {}
     for file in files:
         for name, rows in file.operations.items():

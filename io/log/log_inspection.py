@@ -54,7 +54,8 @@ class FileFacts:
     links: tuple[str, ...] = ()
     #: Columns in its path that are not taken, as it has columns of their names.
     hidden_partitions: tuple[str, ...] = ()
-    #: What is no number in the first rows of its columns of floats, as a run would say; None: none.
+    #: What is no number in the first rows of its columns of floats, as a run that reads the column
+    #: would say; None: nothing.
     wrong_number: str | None = None
 
 

@@ -150,11 +150,19 @@ def test_decimal_commas_are_named_before_a_run_meets_them(tmp_path: Path) -> Non
         "log/2.csv, line 3: weight is '0,5', which is no number in a log; write a point, or use "
         "graphtide import"
     )
-    assert f"note {note} (and so in 1 other file) rows" in " ".join(done.stdout.split())
+    only = "; this concerns only runs that read the column"
+    assert f"note {note} (and so in 1 other file){only} rows" in " ".join(done.stdout.split())
     files = json.loads(graphtide_here("inspect", "log", "--json", cwd=tmp_path).stdout)["files"]
     assert [each["wrong_number"] and each["wrong_number"][-6:] for each in files] == [
         None, "import", "import"
     ]  # fmt: skip
+
+
+def test_a_line_that_no_run_can_read_is_named_whatever_runs_read(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("src,dst,comment\n1,2,0.5\n2,3,1.5\n3,4,5,6\n")
+    shown = " ".join(graphtide_here("inspect", "log.csv", cwd=tmp_path).stdout.split())
+    assert "line 4 has 4 of the 3 fields" in shown
+    assert "only runs that read" not in shown
 
 
 @pytest.mark.parametrize(
