@@ -5,7 +5,7 @@ thread, which has to take each page first: 64 MB take 20 ms. To page-lock memory
 31 ms, while no thread of the process gets anything else to the GPU. So two page-locked blocks are
 kept: while one is filled, threads copy the other to where it belongs, 4 ms in all.
 
-Not here: what is smaller than `LEAST_BYTES` (``device.py``).
+Not here: what is smaller than `LEAST_BYTES` (``arrays.py``).
 """
 
 import threading
