@@ -136,7 +136,7 @@ class RunResults:
         having = (each for each in ids if name in results.result_files(self._state, each))
         return list(islice(having, most))
 
-    # -- what is asked for
+    # -- requests to the graph worker
 
     def requests(
         self, names: Iterable[str], boundary: int, *, is_end: bool

@@ -127,8 +127,8 @@ def _lines(
         # A line with too many fields is wrong whatever is read of it.
         columns = {name for file in files for name, _ in file.columns}
         is_of_column = any(f": {name} is " in wrong[0] for name in columns)
-        whom = "; this concerns only runs that read the column" if is_of_column else ""
-        yield line("note", f"{wrong[0]}{more}{whom}")
+        scope = "; this concerns only runs that read the column" if is_of_column else ""
+        yield line("note", f"{wrong[0]}{more}{scope}")
     operations: dict[str, int] = {}
     for file in files:
         for name, rows in file.operations.items():

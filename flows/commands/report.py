@@ -422,4 +422,4 @@ def _written(path: Path) -> str:
     try:
         return _when(path.stat().st_mtime)
     except FileNotFoundError:
-        return "gone: a run has let go of it"
+        return "gone: a run has removed it"

@@ -6,7 +6,7 @@ and others take them as they are. Rows and neighbors are vertex *indices*, as th
 
 A view holds for one state of the graph. The next mutating call may move any row, so each access
 asks first whether there was one (`StaleViewError`). Arrays that were taken out of a view before are
-the caller's to let go.
+the caller's to release.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ class AdjacencyView:
 
     Entry ``j`` of row ``v`` is ``words[begins[v] + j * step]``, for ``j < degrees[v]``; the entries
     of a row increase. Nothing of it is to be written, which NumPy refuses, and CuPy and tensors do
-    not: it is the graph itself. A view keeps the memory that it shows; let go of it before the
-    graph grows.
+    not: it is the graph itself. A view keeps the memory that it shows; release it before the graph
+    grows.
     """
 
     def __init__(

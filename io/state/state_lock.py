@@ -92,7 +92,7 @@ def _write_name(descriptor: int, folder: Path) -> None:
 
 
 def release_lock(descriptor: int) -> None:
-    """Take the name out of the file, and let go of the lock."""
+    """Take the name out of the file, and release the lock."""
     os.truncate(descriptor, 0)
     os.close(descriptor)
 

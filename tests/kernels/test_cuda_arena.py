@@ -331,7 +331,7 @@ def test_memory_adds_up_as_on_the_host(device: Any) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("share", "is_given_back"), [(1 / 128, False), (1 / 32, True)])
 def test_memory_of_large_images_is_given_back(share: float, is_given_back: bool) -> None:
-    """Where little was let go, what the pool holds for others stays: to ask again takes long."""
+    """Where little was released, what the pool holds for others stays: to ask again takes long."""
     device = open_device()
     pool = device.xp.get_default_memory_pool()
     pool.free_all_blocks()

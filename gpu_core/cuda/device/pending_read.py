@@ -59,6 +59,6 @@ def done_when_broken_off(device: Device) -> Iterator[None]:
 
 
 def _wait_for(written: Any, *used: object) -> None:
-    """Wait for an event after work that uses memory, which is let go with this call."""
+    """Wait for an event after work that uses memory, which is released with this call."""
     with suppress(Exception):  # a device that broke writes no more
         written.synchronize()

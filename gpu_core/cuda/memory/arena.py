@@ -130,7 +130,7 @@ class DeviceArena(BaseArena):
         Raises
         ------
         ArenaFullError
-            The device has no room for it. The arena is of no more use: what it held was let go.
+            The device has no room for it. The arena is of no more use: its memory was released.
         """
         header = image[:HEADER_WORDS].view(np.int64).copy()
         pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
