@@ -200,7 +200,7 @@ class Status:
             self.damage.append(f"{path} is missing{more}; {self._cure(batch_id)}")
         self._look_at_changes(batch_id for batch_id in changes if batch_id < self.boundary)
         read_summary(self.state, self.damage)
-        for path in missing_summaries(self.state):
+        for path in missing_summaries(self.state, self.boundary):
             self.damage.append(f"{path} is missing; it is not needed to go on")
         left = CHECKED_BYTES
         alike: dict[str, list[_Alike]] = {}

@@ -108,23 +108,34 @@ def amend_summary(
             )
 
 
-def missing_summaries(state: StateDirectory) -> list[Path]:
-    """Files that were written and are not there, in the order of their batches.
+def missing_summaries(state: StateDirectory, boundary: int) -> list[Path]:
+    """Files of batches before a boundary that were written and are not there, in their order.
 
-    One that a run has just rewritten in another group, before it does so with the reports, is none.
+    Reports are written before the summary, and both before the checkpoint. So batches beyond the
+    newest checkpoint may have reports alone, of a run that goes on or was killed; and where a run
+    has just written reports in another group, files of the groups before have their summary.
     """
     folder = summary_folder(state)
     written = [
         (first, last, folder / path.name)
         for first, last, path in state.report_files()
-        if (read_facts(path) or {}).get("has_summary")
+        if first < boundary and (read_facts(path) or {}).get("has_summary")
     ]
     there = _files(state)
+    names = {path.name for _, _, path in there}
     return [
         path
         for first, last, path in written
-        if not any(begins <= first and last <= ends for begins, ends, _ in there)
+        if path.name not in names and not _have(there, first, last)
     ]
+
+
+def _have(files: Sequence[tuple[int, int, Path]], first: int, last: int) -> bool:
+    """Whether ordered files have all batches from ``first`` to ``last``."""
+    for begins, ends, _ in files:
+        if begins <= first <= ends:
+            first = ends + 1
+    return first > last
 
 
 def read_summary(state: StateDirectory, notes: list[str] | None = None) -> TableRows:

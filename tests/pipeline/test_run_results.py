@@ -341,7 +341,7 @@ def test_files_that_a_run_writes_in_another_group_meanwhile_are_not_missing(
     state = StateDirectory(tmp_path / "state")
     reports = read_reports(state)
     assert len(state.report_files()) > 1
-    # The summary comes first.
+    # Also if the summary comes first.
     found = {row["batch"]: {} for row in graphtide.read_summary(state.path).to_arrow().to_pylist()}
     batch_summary.write_summary(state, reports, found, {})
     assert Status(state).damage == []
@@ -355,6 +355,27 @@ def test_files_that_a_run_writes_in_another_group_meanwhile_are_not_missing(
     assert read_reports(state, notes=[]) == reports
     assert len(state.report_files()) == 1
     assert Status(state).damage == []
+
+
+def test_reports_without_their_summary_are_those_of_a_run_that_writes_it_next(
+    changes, tmp_path
+) -> None:
+    shutil.copytree(changes, tmp_path / "state")
+    state = StateDirectory(tmp_path / "state")
+    *_, (first, _, newest) = state.report_files()
+    summary = batch_summary.summary_folder(state) / newest.name
+    shutil.rmtree(state.checkpoint(state.checkpoint_ids()[-1]))
+    summary.rename(tmp_path / newest.name)
+    # The checkpoint of these batches is written after both.
+    assert Status(state).boundary == first
+    assert Status(state).damage == []
+    (tmp_path / newest.name).rename(summary)
+    # In another group the reports come first, too.
+    write_reports(state, read_reports(state), has_summary=True)
+    assert len(state.report_files()) == 1
+    assert Status(state).damage == []
+    summary.with_name(min(each.name for each in summary.parent.iterdir())).unlink()
+    assert "is missing" in Status(state).damage[0]
 
 
 def test_a_result_that_failed_and_came_as_changes_has_not_failed(changes, tmp_path) -> None:
