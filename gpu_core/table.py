@@ -218,11 +218,16 @@ class TableRows(Table):
 
 
 def largest(values: Column, k: int) -> npt.NDArray[np.int64]:
-    """int64: positions of the ``k`` largest values, equal ones in order; not finite ones last."""
+    """int64: positions of the ``k`` largest values, equal ones in order.
+
+    Infinite ones come after all numbers, and what is no number after these.
+    """
     if values.dtype.kind == "f" and not (is_finite := np.isfinite(values)).all():
         numbers = np.flatnonzero(is_finite)
         found = numbers[largest(values[numbers], k)]
-        return np.concatenate([found, np.flatnonzero(~is_finite)])[:k]
+        others = np.flatnonzero(~is_finite)
+        order = np.argsort(np.isnan(values[others]), kind="stable")
+        return np.concatenate([found, others[order]])[:k]
     among = _likely_largest(values, k)
     # From the back, so that equal values come in their order once it is turned round.
     order = np.argsort(values[among][::-1], kind="stable")[::-1]

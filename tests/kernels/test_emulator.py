@@ -16,7 +16,8 @@ def test_it_has_the_face_of_the_real_device() -> None:
     def face(owner: type) -> dict[str, list[str]]:
         return {
             name: list(inspect.signature(member).parameters)
-            for name, member in vars(owner).items()
+            for base in owner.__mro__[:-1]
+            for name, member in vars(base).items()
             if not name.startswith("_") and callable(member)
         }
 
