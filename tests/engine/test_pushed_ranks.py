@@ -10,7 +10,7 @@ import pytest
 
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.maintained.pushing import PushTrials
+from graphtide.gpu_core.algorithms.maintained.pushing import MeanField, PushTrials
 from graphtide.gpu_core.algorithms.shared.rank_steps import Ranks
 from graphtide.gpu_core.cuda.analytics.maintained import pushed_ranks
 from graphtide.gpu_core.generators.rmat import rmat_edges
@@ -79,7 +79,7 @@ def test_pushed_ranks_are_within_their_bound(ids: str, outcomes: list[bool]) -> 
         apart = np.abs(found.pagerank - exact_ranks(graph)).sum()
         assert apart <= found.error_bound <= 1.001 * TOL / 0.15
         assert found.pagerank.sum() == pytest.approx(1, abs=1e-12)
-    assert outcomes.count(True) >= 8
+    assert outcomes == [True] * 16
 
 
 @pytest.mark.parametrize("reverse", [True, False])
@@ -111,7 +111,7 @@ def test_a_restart_goes_on_to_the_same_bits(outcomes: list[bool]) -> None:
         assert (found.iterations, found.residual) == (expected.iterations, expected.residual)
         assert outcomes in ([], [True, True], [False, False])
         assert kept_ranks(graph).ranks.push_trials == kept_ranks(other).ranks.push_trials, batch
-    assert kept_ranks(graph).ranks.push_trials.is_further
+    assert kept_ranks(graph).ranks.push_trials.is_near
 
 
 def test_epochs_push_as_the_graph_would() -> None:
@@ -145,29 +145,68 @@ def test_graphs_of_several_threads_push_at_the_same_time() -> None:
         assert list(threads.map(ranks, seeds)) == expected
 
 
-def test_where_changes_spread_pushes_are_tried_less_and_less_often(outcomes: list[bool]) -> None:
-    src, dst = rmat_edges(np.arange(40_000, dtype=np.uint64), 11, seed=4)
-    graph = DynamicGraph.from_edges(src, dst, directed=False)
-    graph.maintain("pagerank", tol=TOL)
-    tried = []
-    for batch in range(34):
-        graph.insert_edges([3 + batch], [1500 - batch])
-        graph.pagerank(tol=TOL)
+@pytest.mark.parametrize(("directed", "tol"), [(False, 1e-5), (True, 3e-5)])
+def test_where_changes_spread_rounds_are_pulled(
+    directed: bool, tol: float, outcomes: list[bool]
+) -> None:
+    src, dst = rmat_edges(np.arange(24_000, dtype=np.uint64), 11, seed=4)
+    graph = DynamicGraph.from_edges(src, dst, directed=directed)
+    graph.maintain("pagerank", tol=tol)
+    graph.pagerank(tol=tol)
+    has_hubs, pulls = kept_ranks(graph).ranks.hubs > 0, 0
+    for batch in range(16):
+        graph.insert_edges(dst[batch : batch + 1], src[batch + 40 : batch + 41])
+        if batch % 3 == 1:
+            graph.delete_edges(src[batch : batch + 1], dst[batch : batch + 1])
+        found = graph.pagerank(tol=tol)
+        apart = np.abs(found.pagerank - exact_ranks(graph)).sum()
+        assert apart <= found.error_bound <= 1.001 * tol / 0.15
+        pulls += kept_ranks(graph).ranks.pulls
+    assert outcomes == [True] * len(outcomes)
+    assert len(outcomes) >= 14
+    assert has_hubs
+    assert pulls > 5
+
+
+def test_where_graphs_mix_slowly_pushes_are_tried_less_and_less_often(outcomes: list[bool]) -> None:
+    count = 8_000
+    graph = DynamicGraph.from_edges(np.arange(count), np.arange(1, count + 1), directed=False)
+    graph.maintain("pagerank", tol=1e-9)
+    graph.pagerank(tol=1e-9)
+    tried, draw = [], np.random.default_rng(3)
+    for batch in range(28):
+        graph.insert_edges(draw.integers(0, count, 4), draw.integers(0, count, 4))
+        graph.pagerank(tol=1e-9)
         if outcomes:
             assert outcomes == [False]
             tried.append(batch)
             outcomes.clear()
-    assert [late - early for early, late in pairwise(tried)] == [10, 18]
+    assert [late - early for early, late in pairwise(tried)] == [9, 17]
+
+
+def test_earlier_degrees_make_a_start(outcomes: list[bool]) -> None:
+    """Where neighbors are a fair draw, ranks go by degrees: a round less, or more than one."""
+    draw = np.random.default_rng(8)
+    graph = DynamicGraph(directed=False, ids="dense")
+    graph.insert_edges(*draw.integers(0, 4000, (2, 32_000)))
+    graph.maintain("pagerank", tol=1e-7)
+    graph.pagerank(tol=1e-7)
+    field = kept_ranks(graph).ranks.push_trials.field
+    # An isolated vertex has no more than what jumps and dangling vertices bring.
+    graph.insert_vertices([4000])
+    ranks = graph.pagerank(tol=1e-12).pagerank
+    assert field.isolated == pytest.approx(ranks[-1], rel=1e-3)
+    assert field.edge == pytest.approx((1 - 4000 * field.isolated) / field.entries, rel=1e-3)
 
 
 def test_large_batches_are_not_pushed(outcomes: list[bool]) -> None:
     graph, draw = ring(), np.random.default_rng(1)
     graph.maintain("pagerank", tol=TOL)
     for _ in range(12):
-        graph.insert_edges(*draw.integers(0, 6000, (2, 400)))
+        graph.insert_edges(*draw.integers(0, 6000, (2, 2000)))
         assert graph.pagerank(tol=TOL).residual <= TOL
-        assert not kept_ranks(graph).ranks.push_trials.is_tried
-    assert not outcomes
+    assert True not in outcomes
+    assert len(outcomes) <= 2
 
 
 def test_pushes_end_whatever_is_left(outcomes: list[bool]) -> None:
@@ -185,18 +224,20 @@ def test_pushes_end_whatever_is_left(outcomes: list[bool]) -> None:
 
 
 def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
-    known = PushTrials(is_near=True, is_further=False, wait=3, pause=64)
+    known = PushTrials(True, wait=3, pause=64, field=MeanField(0.25, 1e-9, 1 << 40))
     assert PushTrials.of_numbers(known.numbers) == known
 
 
-def test_a_checkpoint_of_an_older_graphtide_knows_nothing_of_pushes() -> None:
+@pytest.mark.parametrize("known", [0, 4])
+def test_a_checkpoint_of_an_older_graphtide_knows_nothing_of_pushes(known: int) -> None:
     graph = ring()
     graph.maintain("pagerank", tol=TOL)
     for _ in changes(graph, np.random.default_rng(5), 3):
         graph.pagerank(tol=TOL)
     arrays = graph.checkpoint_arrays()
     numbers = arrays["rank_numbers"]
-    arrays["rank_numbers"] = np.concatenate([numbers[:7], numbers[-1:]])
+    arrays["rank_numbers"] = np.concatenate([numbers[:7], [1, 1, 0, 8][:known], numbers[-1:]])
     other = DynamicGraph.from_checkpoint_arrays(arrays, directed=False)
     assert kept_ranks(other).ranks.push_trials == PushTrials()
-    assert other.pagerank(tol=TOL).pagerank.tobytes() == graph.pagerank(tol=TOL).pagerank.tobytes()
+    found = other.pagerank(tol=TOL)
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= TOL / 0.15

@@ -1,11 +1,10 @@
 """When ranks that are maintained by steps are brought up to date by pushes instead, as on a GPU.
 
-Pushes (`maintained_pagerank.py`) change few vertices where changes spread slowly and what earlier
-batches have left lies below what is pushed. So they follow steps that went *further*, to an eighth
-of the tolerance, and each batch may add a quarter; once that is used up, steps go further again.
-Whether changes spread slowly is found by trial: where pushes are given up, 8 batches go by until
-steps go further for the next trial, then 16, and so on up to 128. After batches that change much,
-steps are made as if there were no pushes: a batch is taken to be as large as the one before.
+Pushes (`maintained_pagerank.py`) change few vertices where changes spread slowly. Where they spread
+fast, an engine makes a few steps for all vertices among its rounds, which is still less than to
+begin with steps. So pushes are tried after small batches; a batch is taken to be as large as the
+one before. Where they are given up, 8 batches go by until the next trial, then 16, and so on up to
+128.
 
 All of that is known of the ranks that a batch begins with (`PushTrials`), so what is found depends
 on the batches alone.
@@ -13,19 +12,33 @@ on the batches alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
 
 from ...rows import Adjacencies, Array
 from .pagerank_residuals import Totals
 
-#: Part of the tolerance that steps go to before pushes, and that each batch may add.
-FURTHER: Final = 1 / 8
-_LEAVE: Final = 1 / 4
-_USED_UP: Final = 15 / 16
 #: L1 residual of the first step, beyond which a batch has changed much.
-_NEAR: Final = 3e-4
+NEAR: Final = 3e-4
+#: Part of the tolerance that rounding may take.
+MOST_ROUNDING: Final = 1 / 16
+#: Residuals that are not pushed: up to so many times the mean of what may be left.
+LEAST: Final = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128
+#: Numbers of a checkpoint.
+_NUMBERS: Final = 6
+
+
+class MeanField(NamedTuple):
+    """What degrees say of ranks; see `host/analytics/centrality/pagerank_start.py`."""
+
+    #: Rank of a vertex without edges, and what each edge adds to it; 0: degrees say nothing.
+    isolated: float = 0.0
+    edge: float = 0.0
+    #: Entries of the graph that the ranks are of.
+    entries: int = 0
 
 
 class PushTrials(NamedTuple):
@@ -33,46 +46,54 @@ class PushTrials(NamedTuple):
 
     #: Whether the ranks before were near.
     is_near: bool = False
-    #: Whether steps went further since pushes were last given up.
-    is_further: bool = False
     #: Batches until pushes are tried again, and how many that will be when they are given up.
     wait: int = 0
     pause: int = _FIRST_PAUSE
+    field: MeanField = MeanField()
 
     @classmethod
-    def of_numbers(cls, numbers: Iterable[int]) -> PushTrials:
-        """As `numbers` had it."""
-        is_near, is_further, *others = numbers
-        return cls(bool(is_near), bool(is_further), *others)
+    def of_numbers(cls, numbers: Sequence[int]) -> PushTrials:
+        """As `numbers` had it; what an older graphtide wrote is no more than a start."""
+        if len(numbers) != _NUMBERS:
+            return cls()
+        is_near, wait, pause, entries, *reals = numbers
+        isolated, edge = np.array(reals, np.int64).view(np.float64).tolist()
+        return cls(bool(is_near), wait, pause, MeanField(isolated, edge, entries))
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """For a checkpoint."""
-        return tuple(map(int, self))
+        isolated, edge, entries = self.field
+        reals = np.array([isolated, edge]).view(np.int64).tolist()
+        return int(self.is_near), self.wait, self.pause, entries, *reals
 
     @property
     def is_tried(self) -> bool:
-        """Whether a batch may be followed by pushes now or, after steps that go further, soon."""
+        """Whether the next batch is followed by pushes."""
         return self.is_near and self.wait == 0
 
-    def may_push(self, residual: float, tol: float) -> bool:
-        """Whether the next batch may be, ``residual`` being that of the ranks."""
-        return self.is_tried and self.is_further and residual <= _USED_UP * tol
-
-    def allowed(self, residual: float, tol: float) -> float:
-        """What pushes may leave as a residual."""
-        return min(tol, residual + _LEAVE * tol)
-
-    def after_steps(self, first_residual: float, *, is_further: bool, gave_up: bool) -> PushTrials:
+    def after_steps(self, first_residual: float, field: MeanField, *, gave_up: bool) -> PushTrials:
         """Go on after steps, whose first one had that residual."""
-        is_near = first_residual <= _NEAR
-        if gave_up:
-            return PushTrials(is_near, False, self.pause, min(2 * self.pause, _LONGEST_PAUSE))
-        return PushTrials(is_near, is_further, max(self.wait - 1, 0), self.pause)
+        is_near = first_residual <= NEAR
+        if gave_up and is_near:
+            pause = min(2 * self.pause, _LONGEST_PAUSE)
+            return PushTrials(is_near, self.pause, pause, field)
+        return PushTrials(is_near, max(self.wait - 1, 0), self.pause, field)
 
-    def after_pushes(self) -> PushTrials:
-        """Go on after pushes that sufficed."""
-        return PushTrials(True, True)
+    def after_pushes(self, entries: int) -> PushTrials:
+        """Go on after pushes that sufficed, of a graph with so many entries."""
+        isolated, edge, before = self.field
+        edge *= before / max(entries, 1)
+        return PushTrials(is_near=True, field=MeanField(isolated, edge, entries))
+
+
+class PushedRanks(NamedTuple):
+    """Ranks that pushes have found."""
+
+    #: By vertex index, as the engine keeps them; they can be waited for (``wait``).
+    ranks: Any
+    rounds: int
+    totals: Totals
 
 
 class PushTwin(Protocol):
@@ -86,10 +107,10 @@ class PushTwin(Protocol):
 
     def push(
         self, workspace: Any, adjacencies: Adjacencies, ids: Array | None, earlier: Any, *,
-        alpha: float, tolerance: float, rounding: float, least: int,
-    ) -> tuple[Any, int, Totals] | None:  # fmt: skip
+        alpha: float, tolerance: float, rounding: float, least: int, most_residual: float,
+        field: MeanField,
+    ) -> PushedRanks | None:  # fmt: skip
         """Push residuals of earlier ranks by index until they are at most ``tolerance Y``.
 
-        Returns the ranks, which can be waited for (``wait``), the number of rounds, and sums; None
-        where it takes too long.
+        None where it takes too long, or residuals are beyond ``most_residual Y``.
         """

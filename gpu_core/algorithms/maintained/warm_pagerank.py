@@ -4,8 +4,8 @@ A batch costs nothing: it makes the ranks stale. On request, or when an epoch is
 steps of `pagerank` start from the ranks before, by vertex index, with the same bound. Of undirected
 graphs the degrees are kept that the ranks belong to: by what has become of them since, the start is
 nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
-No residuals are kept, so an audit has nothing to compare. Where a batch changes little, and that
-spreads slowly, they are computed on request and pushed instead (`pushing.py`).
+No residuals are kept, so an audit has nothing to compare. Where a batch changes little, they are
+computed on request and pushed instead (`pushing.py`).
 
 Steps take as long as a batch. Where they are *left* to epochs, each epoch makes those of its graph,
 beside later batches, when it is asked for its ranks (`left_ranks.py`).
@@ -30,7 +30,7 @@ from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 from .pagerank_residuals import Totals, exactness, rounding_of
-from .pushing import FURTHER, PushTrials, PushTwin
+from .pushing import LEAST, MOST_ROUNDING, NEAR, MeanField, PushTrials, PushTwin
 
 if TYPE_CHECKING:
     from ...engine import Maintained, Pinned, Reader
@@ -39,10 +39,14 @@ if TYPE_CHECKING:
 class WarmTwin(Protocol):
     """What an engine offers to start from earlier ranks, as it keeps them."""
 
-    def start_at(self, workspace: Any, out: Rows, kept: Any, alpha: float) -> Array:
+    def start_at(
+        self, workspace: Any, out: Rows, kept: Any, alpha: float
+    ) -> tuple[Array, npt.NDArray[np.float64]]:
         """float64[vertex_count], sum 1: a start from earlier ranks, by vertex index.
 
-        ``kept.degrees``: of the undirected graph that they are of; None: the start is the ranks.
+        ``kept``: None: there are none, and the graph is undirected. ``kept.degrees``: of the
+        undirected graph that they are of; None: the start is the ranks. With it ``isolated`` and
+        ``edge`` of `MeanField`, which may be read when the steps are made.
         """
 
     def kept_at(
@@ -115,48 +119,50 @@ class WarmPageRank(MaintainedRanks):
     def _repaired(self, reader: Reader, adjacencies: Adjacencies, before: Ranks | None) -> Ranks:
         """Ranks found by pushes, or by steps, from those before."""
         trials = PushTrials() if before is None else before.ranks.push_trials
-        tries = trials.is_tried and self._can_push(reader, adjacencies)
         gave_up = False
-        if before is not None and tries and trials.may_push(before.residual, self.tol):
+        if before is not None and trials.is_tried and self._can_push(reader, adjacencies):
             found = self._pushed(reader, adjacencies, before)
             if found is not None:
-                found.ranks.push_trials = trials.after_pushes()
                 return found
             gave_up = True
-        start, goes_further = None, tries and not gave_up
-        if before is not None:
-            start = _twin(reader).start_at(
-                reader.workspace, adjacencies.out, before.ranks, self.alpha
+        start, field = None, np.zeros(2)
+        if before is not None or not adjacencies.directed:
+            start, field = _twin(reader).start_at(
+                reader.workspace, adjacencies.out, before and before.ranks, self.alpha
             )
         found = make_steps(
-            reader, adjacencies, start, Surfer(self.alpha),
-            threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
+            reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
+            max_iter=self.max_iter,
         )  # fmt: skip
+        isolated, edge = field.tolist()
         found.ranks.push_trials = trials.after_steps(
-            found.ranks.first_residual, is_further=goes_further, gave_up=gave_up
-        )
+            found.ranks.first_residual, MeanField(isolated, edge, adjacencies.out.num_entries),
+            gave_up=gave_up,
+        )  # fmt: skip
         return found
 
     def _can_push(self, reader: Reader, adjacencies: Adjacencies) -> bool:
         """Whether the rows can be read so, and rounding leaves room for what batches add."""
         twin: PushTwin = reader.algorithms.pushed_ranks
         rounding = _most_rounding(twin, adjacencies)
-        return rounding <= FURTHER * self.tol * twin.WHOLE / 2 and twin.can_push(adjacencies)
+        return rounding <= MOST_ROUNDING * self.tol * twin.WHOLE and twin.can_push(adjacencies)
 
     def _pushed(self, reader: Reader, adjacencies: Adjacencies, before: Ranks) -> Ranks | None:
         """Ranks found by pushes; None: that would take too long."""
         twin: PushTwin = reader.algorithms.pushed_ranks
-        entries, most = adjacencies.out.num_entries, self.tol * twin.WHOLE
+        trials: PushTrials = before.ranks.push_trials
         found = twin.push(
             reader.workspace, adjacencies, reader.id_table(), before.ranks, alpha=self.alpha,
             # Less the last bits of what is proven below.
-            tolerance=before.ranks.push_trials.allowed(before.residual, self.tol) * (1 - 2.0**-30),
-            rounding=_most_rounding(twin, adjacencies),
-            least=max(int(most / reader.num_vertices), 1),
+            tolerance=self.tol * (1 - 2.0**-30), rounding=_most_rounding(twin, adjacencies),
+            least=max(int(LEAST * self.tol * twin.WHOLE / reader.num_vertices), 1),
+            most_residual=NEAR, field=trials.field,
         )  # fmt: skip
         if found is None:
             return None
         ranks, rounds, totals = found
+        entries = adjacencies.out.num_entries
+        ranks.push_trials = trials.after_pushes(entries)
         residual, bound = exactness(entries, totals, self.alpha)
 
         def error_bound() -> float:

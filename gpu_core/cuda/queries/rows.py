@@ -38,12 +38,10 @@ def live_rows(device: Device, arena: ImageView, direction: str, *, weighted: boo
 
 def _all_rows(device: Device, arena: ImageView, direction: str, word: int | None) -> Rows:
     """Rows of all vertices; their ``weights`` are the word ``word`` of each entry."""
-    entries, vertices = arena.num_entries, arena[Field.NUM_VERTICES]
-    count = arena[Field.VERTEX_COUNT]
-    rows = locate(device, arena, direction, None, count, word)
+    rows = locate(device, arena, direction, None, arena[Field.VERTEX_COUNT], word)
     if arena.layout.is_paged:
-        rows = _copied(device, arena, direction, None, rows, entries, word)
-    return replace(rows, num_entries=entries, num_vertices=vertices)
+        rows = _copied(device, arena, direction, None, rows, arena.num_entries, word)
+    return rows
 
 
 def selected_rows(
@@ -160,9 +158,12 @@ def locate(
     )  # fmt: skip
     # Words of an image are in pairs; a run of an odd number of them would not be.
     in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0
+    entries, vertices = 0, count
+    if selected is None:
+        entries, vertices = arena.num_entries, arena[Field.NUM_VERTICES]
     return Rows(
-        begin, degree, present, arena.image, 1 if shape.soa else shape.entry_words, 0, count,
-        weights=None if word is None else arena.image.view(np.float32),
+        begin, degree, present, arena.image, 1 if shape.soa else shape.entry_words, entries,
+        vertices, weights=None if word is None else arena.image.view(np.float32),
         weight_begin=word_begin,
         in_pairs=in_pairs,
     )  # fmt: skip

@@ -90,6 +90,9 @@ class KeptRanks:
         self.first_residual = np.inf
         #: What whoever maintains them knows of pushes.
         self.push_trials = PushTrials()
+        #: How many hubs the graph has, as far as that is known, and rounds of the pushes that found
+        #: these ranks that were pulled.
+        self.hubs = self.pulls = 0
 
     @property
     def nbytes(self) -> int:
@@ -174,13 +177,20 @@ def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object)
     return start_of_same(workspace, out, kept.ranks, kept.ids, ids)
 
 
-def start_at(workspace: Workspace, out: Rows, kept: KeptRanks, alpha: float) -> Array:
+def start_at(
+    workspace: Workspace, out: Rows, kept: KeptRanks | None, alpha: float
+) -> tuple[Array, Vector]:
     """As `warm_start`, but by index, whichever vertex was there then; waits for nothing.
 
     Where ``kept`` has degrees, the start goes by those of now as well, as an undirected graph of
-    damping ``alpha`` allows (`pagerank_start.py`).
+    damping ``alpha`` allows (`pagerank_start.py`); None: by these alone. With it come two numbers
+    that the device writes: the rank of a vertex without edges, and what each edge adds to it, 0
+    where degrees say nothing of ranks.
     """
-    return start_of(workspace, out, kept.ranks, kept.degrees, alpha=alpha)
+    field: Vector = workspace.device.page_locked(2, np.float64)
+    ranks, degrees = (None, None) if kept is None else (kept.ranks, kept.degrees)
+    start = start_of(workspace, out, ranks, degrees, alpha=alpha, field=field.ctypes.data)
+    return start, field
 
 
 def kept_at(
@@ -255,7 +265,7 @@ def iterate(
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
         found = iteration.rounding
         kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
-        kept.first_residual = iteration.first_residual
+        kept.first_residual, kept.hubs = iteration.first_residual, iteration.hub_count
 
     def rounding() -> Rounding:
         additions, is_extreme = device.to_host(found).tolist()
@@ -279,8 +289,8 @@ class Iteration:
     ) -> None:
         self._device, self._rows, self._hubs = device, rows, hubs
         self._entries = out.num_entries
-        #: Of the first step, after `run`.
-        self.first_residual = np.inf
+        #: Of the first step, and how many hubs there are, after `run`.
+        self.first_residual, self.hub_count = np.inf, 0
         uniform, strengths = 1.0 / out.num_vertices, surfer.strengths
         begin = None if start is None else self._device.xp.asarray(start)
         jump = landing = _upload(self._device, surfer.teleport)
@@ -381,10 +391,10 @@ class Iteration:
         self._shared_bytes = 0
         self._blocks, self._threads = rows.blocks, THREADS
         self._kernel = "pull_weighted" if rows.weight else "pull"
-        count = hubs.wait() if hubs else 0
-        if hubs is None or count == 0:
+        self.hub_count = hubs.wait() if hubs else 0
+        if hubs is None or self.hub_count == 0:
             return
-        self._kernel, self._shared_bytes = "pull_with_hubs", 8 * count
+        self._kernel, self._shared_bytes = "pull_with_hubs", 8 * self.hub_count
         self._blocks, self._threads = self._device.multiprocessors, _HUB_THREADS
         self._hub_arguments = hubs.arguments
 

@@ -202,15 +202,21 @@ extern "C" __global__ void make_start(const i64* __restrict__ begin, const u32* 
 //
 // Launch      one thread a vertex
 // Reads       as make_start
+// Writes      start
+//             found  f64[2], of `MeanField`: isolated and edge, where it is used; null: nobody asks
 extern "C" __global__ void normalize_start(const i64* __restrict__ begin, const u32* __restrict__ degree,
                                            const u32* __restrict__ columns, const i64 step,
                                            const u8* __restrict__ present, const i64 count,
                                            const i64 vertices, const i64 entries, const double alpha,
-                                           double* __restrict__ start, u64* words) {
+                                           double* __restrict__ start, u64* words, double* found) {
     const Graph graph{begin, degree, columns, step, present, count, vertices, entries};
     const Survey* survey = survey_in(words);
     const MeanField field(*survey, graph, alpha);
     const i64 vertex = thread_of_grid();
+    if (found && vertex == 0 && field.is_used) {
+        found[0] = field.isolated;
+        found[1] = field.edge;
+    }
     if (!graph.has(vertex)) return;
     const double sum = unfixed(survey->start_sum);
     if (!field.is_used) {

@@ -13,6 +13,7 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import structure, words_of
 from ...device.device import Array
+from ...device.packed_arguments import address, pack
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, zeros
@@ -28,6 +29,7 @@ def start_of(
     earlier_degrees: Array | None,
     *,
     alpha: float,
+    field: int = 0,
 ) -> Array:
     """A start from earlier ranks by index, or from none.
 
@@ -41,6 +43,10 @@ def start_of(
         not count.
     alpha
         Damping.
+    field
+        Address of two float64 in page-locked memory, which are 0: where degrees say something of
+        the ranks, that of a vertex without edges is written there, and what each edge adds to it.
+        0: nothing is.
 
     Returns
     -------
@@ -50,7 +56,7 @@ def start_of(
     by_degrees = earlier is None or earlier_degrees is not None
     arrays = earlier, earlier_degrees, None, None
     with workspace.scratch(_SURVEY.itemsize) as scratch:
-        return _make(workspace, scratch, out, arrays, alpha if by_degrees else 0.0)[0]
+        return _make(workspace, scratch, out, arrays, alpha if by_degrees else 0.0, field)[0]
 
 
 def start_of_same(
@@ -75,25 +81,31 @@ def _make(
     out: Rows,
     earlier: tuple[Array | None, Array | None, Array | None, Array | None],
     alpha: float,
+    field: int = 0,
 ) -> tuple[Array, Array]:
     """A start and its survey; ``earlier``: ranks and degrees, users' ids then and now."""
     device, count = workspace.device, out.count
     start = device.empty(count, np.float64)
     ranks, degrees, earlier_ids, ids = earlier
     survey = zeros(scratch, words_of(_SURVEY), np.uint64)
-    graph = (
-        *out.walked, out.present, np.int64(count), np.int64(out.num_vertices),
-        np.int64(out.num_entries),
+    begin, degree, columns, step = out.walked
+    graph = pack(
+        address(begin), address(degree), address(columns), int(step), address(out.present), count,
+        out.num_vertices, out.num_entries,
     )  # fmt: skip
-    before = ranks, degrees, np.int64(0 if ranks is None else ranks.size)
-    blocks, damping = blocks_for(max(count, int(before[2]))), np.float64(alpha)
+    size = 0 if ranks is None else int(ranks.size)
+    before = pack(address(ranks), address(degrees), size)
+    found = pack(float(alpha), address(start), address(survey))
+    blocks = blocks_for(max(count, size))
     if alpha > 0:
-        device.launch(_SOURCE, "survey_degrees", blocks, THREADS, *graph, *before, survey)
-    device.launch(
-        _SOURCE, "make_start", blocks, THREADS, *graph, *before, earlier_ids, ids, damping, start,
-        survey,
+        device.launch_packed(
+            _SOURCE, "survey_degrees", blocks, THREADS, graph + before + pack(address(survey))
+        )
+    device.launch_packed(
+        _SOURCE, "make_start", blocks, THREADS,
+        graph + before + pack(address(earlier_ids), address(ids)) + found,
     )  # fmt: skip
-    device.launch(
-        _SOURCE, "normalize_start", blocks_for(count), THREADS, *graph, damping, start, survey
+    device.launch_packed(
+        _SOURCE, "normalize_start", blocks_for(count), THREADS, graph + found + pack(field)
     )
     return start, survey

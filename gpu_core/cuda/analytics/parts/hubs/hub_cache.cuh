@@ -22,6 +22,12 @@ struct HubCache {
             values[slot] = value_of(hubs[slot]);
         }
     }
+    // The value of a vertex, if it is a hub.
+    __device__ __forceinline__ void put(u32 vertex, double value) const {
+        if (!values) return;
+        const u32 slot = vertex & (slots() - 1);
+        if (hubs[slot] == vertex) values[slot] = value;
+    }
 };
 
 // The cache of a block: 10 bytes of shared memory a slot.
