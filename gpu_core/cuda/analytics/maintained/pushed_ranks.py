@@ -105,7 +105,6 @@ def push(
         (4 * count, np.int64), (items, _ITEM), (count, np.uint8), (words_of(_STATE), np.uint64)
     )
     need += hub_cache_bytes(device) if is_cached else 0
-    report = device.page_locked(words_of(_REPORT), np.int64)
     with workspace.scratch(need) as scratch, done_when_broken_off(device):
         cache = hub_cache(device, scratch, out.degree) if is_cached else HubCache(NO_CACHE, 0)
         masses, residuals = scratch.reserve(8 * count), scratch.reserve(8 * count)
@@ -126,6 +125,8 @@ def push(
         vectors = pack(masses, shares, residuals, out.num_vertices, state)
         pull = _puller(device, rows, cache, vectors)
         pull()
+        # While it has that to do.
+        report = device.page_locked(words_of(_REPORT), np.int64)
         ranks = device.empty(count, np.float64)
         rounds_arguments = pack(
             address(out.present), address(out.begin), address(out.degree), address(out.columns),
