@@ -3,8 +3,9 @@
 Pushes (`maintained_pagerank.py`) change few vertices where changes spread slowly. Where they spread
 fast, an engine makes a few steps for all vertices among its rounds, which is still less than to
 begin with steps. So pushes are tried after small batches; a batch is taken to be as large as the
-one before. Where they are given up, 8 batches go by until the next trial, then 16, and so on up to
-128.
+one before. What they leave, and what steps before them have left, lies below what is pushed, and
+adds up. So where they are given up, steps go *further*, to an eighth of the tolerance; where they
+are given up just then, 8 batches go by until the next trial, then 16, and so on up to 128.
 
 All of that is known of the ranks that a batch begins with (`PushTrials`), so what is found depends
 on the batches alone.
@@ -22,13 +23,15 @@ from .pagerank_residuals import Totals
 
 #: L1 residual of the first step, beyond which a batch has changed much.
 NEAR: Final = 3e-4
+#: Part of the tolerance that steps go to before pushes.
+FURTHER: Final = 1 / 8
 #: Part of the tolerance that rounding may take.
 MOST_ROUNDING: Final = 1 / 16
 #: Residuals that are not pushed: up to so many times the mean of what may be left.
 LEAST: Final = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128
 #: Numbers of a checkpoint.
-_NUMBERS: Final = 6
+_NUMBERS: Final = 7
 
 
 class MeanField(NamedTuple):
@@ -46,6 +49,8 @@ class PushTrials(NamedTuple):
 
     #: Whether the ranks before were near.
     is_near: bool = False
+    #: Whether they were found by steps that went further.
+    is_further: bool = False
     #: Batches until pushes are tried again, and how many that will be when they are given up.
     wait: int = 0
     pause: int = _FIRST_PAUSE
@@ -56,16 +61,17 @@ class PushTrials(NamedTuple):
         """As `numbers` had it; what an older graphtide wrote is no more than a start."""
         if len(numbers) != _NUMBERS:
             return cls()
-        is_near, wait, pause, entries, *reals = numbers
+        is_near, is_further, wait, pause, entries, *reals = numbers
         isolated, edge = np.array(reals, np.int64).view(np.float64).tolist()
-        return cls(bool(is_near), wait, pause, MeanField(isolated, edge, entries))
+        field = MeanField(isolated, edge, entries)
+        return cls(bool(is_near), bool(is_further), wait, pause, field)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """For a checkpoint."""
         isolated, edge, entries = self.field
         reals = np.array([isolated, edge]).view(np.int64).tolist()
-        return int(self.is_near), self.wait, self.pause, entries, *reals
+        return int(self.is_near), int(self.is_further), self.wait, self.pause, entries, *reals
 
     @property
     def is_tried(self) -> bool:
@@ -75,10 +81,10 @@ class PushTrials(NamedTuple):
     def after_steps(self, first_residual: float, field: MeanField, *, gave_up: bool) -> PushTrials:
         """Go on after steps, whose first one had that residual."""
         is_near = first_residual <= NEAR
-        if gave_up and is_near:
+        if gave_up and is_near and self.is_further:
             pause = min(2 * self.pause, _LONGEST_PAUSE)
-            return PushTrials(is_near, self.pause, pause, field)
-        return PushTrials(is_near, max(self.wait - 1, 0), self.pause, field)
+            return PushTrials(is_near, False, self.pause, pause, field)
+        return PushTrials(is_near, gave_up, max(self.wait - 1, 0), self.pause, field)
 
     def after_pushes(self, entries: int) -> PushTrials:
         """Go on after pushes that sufficed, of a graph with so many entries."""

@@ -30,7 +30,7 @@ from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 from .pagerank_residuals import Totals, exactness, rounding_of
-from .pushing import LEAST, MOST_ROUNDING, NEAR, MeanField, PushTrials, PushTwin
+from .pushing import FURTHER, LEAST, MOST_ROUNDING, NEAR, MeanField, PushTrials, PushTwin
 
 if TYPE_CHECKING:
     from ...engine import Maintained, Pinned, Reader
@@ -130,9 +130,10 @@ class WarmPageRank(MaintainedRanks):
             start, field = _twin(reader).start_at(
                 reader.workspace, adjacencies.out, before and before.ranks, self.alpha
             )
+        goes_further = gave_up and not trials.is_further
         found = make_steps(
-            reader, adjacencies, start, Surfer(self.alpha), threshold=self.tol,
-            max_iter=self.max_iter,
+            reader, adjacencies, start, Surfer(self.alpha),
+            threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
         )  # fmt: skip
         isolated, edge = field.tolist()
         found.ranks.push_trials = trials.after_steps(

@@ -49,8 +49,8 @@ WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
 
 #: Vertices and entries pushed in one round at most, and in all of them, as shares of the graph's
 #: entries: an atomic operation takes as long as two or three entries of a pull.
-_MOST_PUSHED: Final = 1 / 8
-_MOST_WORK: Final = 2
+_MOST_PUSHED: Final = 1 / 4
+_MOST_WORK: Final = 3
 #: Pulls that are started together where more were needed than before.
 _MORE_PULLS: Final = 2
 
