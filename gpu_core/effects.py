@@ -126,8 +126,10 @@ class Touched:
     def _looked_up(self) -> _State:
         """Present state of the edges and vertices that the batch names."""
         index = self._reader.indices_of(self._ids)
-        found, weights = self._reader.edge_weights(index[self._src], index[self._dst])
-        return _State(index, found, weights)
+        pairs = index[self._src], index[self._dst]
+        if not self._reader.kind.record.has_weight:
+            return _State(index, self._reader.has_edges(*pairs), None)
+        return _State(index, *self._reader.edge_property("weight", *pairs))
 
     def effects(self) -> Effects:
         """Changes of the batch, once it is applied."""

@@ -220,11 +220,6 @@ class Reader(Protocol):
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
         """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
 
-    def edge_weights(
-        self, sources: UInt32s, targets: UInt32s
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
-        """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
-
     def edge_property(
         self, name: str, sources: UInt32s, targets: UInt32s
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:

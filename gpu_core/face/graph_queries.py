@@ -189,10 +189,9 @@ class GraphQueries:
         sources, targets = self._pairs(listed(src), listed(dst))
         reader = self._reader
         with reader.lock:
-            found, weights = reader.edge_weights(
-                reader.indices_of(sources), reader.indices_of(targets)
+            found, weights = reader.edge_property(
+                "weight", reader.indices_of(sources), reader.indices_of(targets)
             )
-        assert weights is not None
         answer = np.where(found, weights, np.asarray(np.nan, weights.dtype))
         return float(answer[0]) if is_one(src) and is_one(dst) else answer
 
@@ -332,8 +331,7 @@ class GraphQueries:
     def _weights_of(self, rows: UInt32s, columns: UInt32s, direction: str) -> npt.NDArray[Any]:
         """Weights of entries of a direction."""
         pairs = (rows, columns) if direction == "out" else (columns, rows)
-        _, weights = self._reader.edge_weights(*pairs)
-        assert weights is not None
+        _, weights = self._reader.edge_property("weight", *pairs)
         return weights
 
 

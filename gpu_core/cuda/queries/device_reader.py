@@ -244,14 +244,6 @@ class DeviceReader(DeviceGraph):
             positions = find_entries(self, to_device(sources), to_device(targets))
             return self.device.to_host(positions >= 0)
 
-    def edge_weights(
-        self, sources: UInt32s, targets: UInt32s
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
-        """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
-        if not self.record.has_weight:
-            return self.has_edges(sources, targets), None
-        return self.edge_property("weight", sources, targets)
-
     def edge_property(
         self, name: str, sources: UInt32s, targets: UInt32s
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:

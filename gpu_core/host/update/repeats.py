@@ -22,8 +22,7 @@ from .map_ids import Mapped
 def with_combined_weights(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> UpdateBatch:
     """The batch with the weights that its edges have once it is applied; changes nothing else."""
     sources = np.repeat(mapped.put_rows, np.diff(batch.put_indptr))
-    there, old = engine.edge_weights(sources, mapped.put_columns)
-    assert old is not None
+    there, old = engine.edge_property("weight", sources, mapped.put_columns)
     assert batch.put_weight is not None
     assert batch.put_reset is not None
     weight = combined_weights(
