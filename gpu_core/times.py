@@ -10,7 +10,7 @@ Coarser units than seconds, which Arrow has not, are counted as seconds. Convers
 refused: a time that the other unit cannot hold is named.
 
 Not here: when a graph's unit is decided (`graph.py`), units of a log's columns
-(``io/log/schema.py``).
+(``io/log/columns/column_types.py``).
 """
 
 import re

@@ -31,7 +31,9 @@ from fsspec.implementations.local import LocalFileSystem
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.id_kinds import are_names
 from ..gpu_core.times import INTEGERS, time_unit_named
+from ..io.arrow_types import is_text
 from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
+from ..io.log.columns.schema import check_schema
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
@@ -40,7 +42,6 @@ from ..io.log.order.joined_tables import ABSENT, absent_column
 from ..io.log.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
 from ..io.log.row_origin import RowOrigin
-from ..io.log.schema import check_schema, is_text
 from ..io.log.update_log import UpdateLog
 from ..io.state.checkpoint import newest_checkpoint
 from ..io.state.directory import StateDirectory

@@ -35,9 +35,9 @@ from ...io.durable import TEMPORARY, sync
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
+from ...io.log.columns.column_types import op_bytes
 from ...io.log.log_paths import holds
 from ...io.log.log_writer import write_log_file
-from ...io.log.schema import op_bytes
 from ...io.state.directory import StateDirectory
 from ..printing.text import TIED, amount, line
 from ..processes import run_in_processes

@@ -23,15 +23,10 @@ import pyarrow.interchange
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.kind import RowMeaning
+from ..log.columns.column_types import of_read_types, time_unit_of, with_typed_nulls
+from ..log.columns.schema import NAMES, needed_columns
 from ..log.conversion import convert_table
 from ..log.row_origin import RowOrigin
-from ..log.schema import (
-    NAMES,
-    needed_columns,
-    of_read_types,
-    time_unit_of,
-    with_typed_nulls,
-)
 
 #: Times of an edge, as graphs give them.
 _TIMES = ("first", "last")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import printable
-from ..log.schema import is_text
+from ..arrow_types import is_text
 
 #: Characters with a meaning within quotes -> what stands for them; ``&`` first.
 _ENTITIES = {

@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from ...gpu_core.report import BatchSource
 from ...gpu_core.times import time_unit_named
+from .columns.column_types import time_unit_of
 from .conversion import inserts_edge
 from .plan import PlannedBatch
-from .schema import time_unit_of
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INT64 = np.iinfo(np.int64)

@@ -5,14 +5,14 @@ values are a view all the same and the nulls a mask beside it: what stands under
 or under a null property of a row that inserts no edge, is never looked at. Times are brought to the
 unit of the graph, exactly or not at all.
 
-Ids that are names are handed on as Arrow has their bytes (``name_columns.py``).
+Ids that are names are handed on as Arrow has their bytes (``columns/name_columns.py``).
 
 Refused, with file and row (counted from 0 over the whole file): a null in ``src`` or ``op``; a
 null property on a row that inserts an edge; a weight or type on a vertex row (its ``ts`` is the
 time of the row, and no value); an ``op`` that is neither insert nor delete; ids that are not
 of the graph's kind.
 
-Not here: reading files (`update_log.py`), names and times of columns (`schema.py`), what rows mean
+Not here: reading files (`update_log.py`), names and times of columns (`columns/`), what rows mean
 (``gpu_core/batch/update_batch.py``).
 """
 
@@ -29,13 +29,13 @@ from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.id_kinds import are_names, form_of
 from ...gpu_core.kind import RowMeaning
 from ...gpu_core.times import TimeUnit, convert, shown, time_unit_named
-from .id_bounds import bounds_of
-from .name_columns import name_column
+from .columns.column_types import OP_BYTES, cure_of_ids, is_id, time_unit_of
+from .columns.id_bounds import bounds_of
+from .columns.name_columns import name_column
+from .columns.own_columns import own_columns
+from .columns.whole_decimals import integers_of
 from .operations import USUAL, Operations
-from .own_columns import own_columns
 from .row_origin import RowOrigin
-from .schema import OP_BYTES, cure_of_ids, is_id, time_unit_of
-from .whole_decimals import integers_of
 
 Batch = TypeVar("Batch")
 Flags = npt.NDArray[np.bool_]

@@ -21,9 +21,9 @@ from ..parquet.parquet_files import TAIL_BYTES, ParquetLogFile, ReadRows
 from ..tables.table_files import INSERT, ChangedRows
 from ..text.text_files import BLOCK_BYTES as TEXT_BLOCK_BYTES
 from ..text.text_files import TextIndex, TextLogFile, text_format
+from .columns.schema import CANONICAL
 from .log_paths import LogPath
 from .partitions import partition_values
-from .schema import CANONICAL
 
 
 class LogFileReader(Protocol):

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from ..tables.table_files import TableFile
 from ..text.text_form import SAMPLE_LINES
+from .columns.column_types import OP_BYTES
 from .file_errors import UnreadableRowsError
 from .log_files import LogFileReader, hidden_partitions
 from .log_paths import LogPath
 from .operations import Operations
-from .schema import OP_BYTES
 from .update_log import UpdateLog
 
 #: Operations by how a graph takes them.

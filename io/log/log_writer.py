@@ -19,7 +19,7 @@ from ...gpu_core.errors import UpdateLogError
 from ..file_systems import is_local_address, new_file_at
 from ..parquet.footer_checks import CheckedSink
 from ..parquet.parquet_files import fast_encodings
-from .schema import OP_BYTES
+from .columns.column_types import OP_BYTES
 
 #: Rows of a row group: divides the usual batches, and is long enough to read fast.
 ROW_GROUP_ROWS = 250_000
@@ -45,7 +45,7 @@ def write_log_file(
     path
         A local path or any fsspec URL.
     table
-        Columns as ``schema.py`` knows them; or tables of one schema, to be written in turn.
+        Columns as ``columns/schema.py`` knows them; or tables of one schema, to be written in turn.
     row_group_rows
         Rows of a row group, at most; None: as many as suit how the file will be read.
     """

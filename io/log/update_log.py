@@ -17,7 +17,7 @@ Invariants
 * a file is read only where rows are asked for, and only the columns that the records keep
 * what is read has canonical names, in canonical order, and the types of the file
 
-Not here: what the columns mean and may be (``schema.py``), how files are cut into batches
+Not here: what the columns mean and may be (``columns/``), how files are cut into batches
 (``plan.py``), what the values may be (``conversion.py``), rows in the order of a column
 (``order/ordered_rows.py``), writing (``log_writer.py``).
 """
@@ -37,20 +37,14 @@ from ...gpu_core.times import check_together, time_unit_named
 from ..file_systems import is_local
 from ..parquet.parquet_files import RESTORE, ReadRows
 from ..text.text_files import TextIndex, stamp_of
+from .columns.column_types import of_read_types, with_typed_nulls
+from .columns.id_bounds import ColumnBounds, with_bounds
+from .columns.schema import LogSchema, check_mapping, check_schema, not_kept_line
 from .file_errors import UnusableFileError
-from .id_bounds import ColumnBounds, with_bounds
 from .log_files import LogFileReader, hidden_partitions, names_of_columns, open_log_file
 from .log_paths import LogPath, list_in_order, list_log, log_path
 from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
-from .schema import (
-    LogSchema,
-    check_mapping,
-    check_schema,
-    not_kept_line,
-    of_read_types,
-    with_typed_nulls,
-)
 
 #: What the column that gives the order is called in a table.
 ORDER_KEY = "order key"
@@ -418,8 +412,8 @@ class UpdateLog:
         -------
         rows
             The columns that the records keep and the file has, by their canonical names, with
-            what the file says of the bounds of ids (``id_bounds.py``); and the checksums of the
-            row groups that hold the rows.
+            what the file says of the bounds of ids (``columns/id_bounds.py``); and the checksums of
+            the row groups that hold the rows.
 
         Raises
         ------

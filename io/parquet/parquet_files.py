@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
+from ..arrow_types import is_text
+from ..log.columns.column_types import OP_BYTES
 from ..log.file_errors import GoneFileError, UnreadableRowsError, UnusableFileError
-from ..log.schema import OP_BYTES, is_text
 from ..text.wrong_lines import WrongLine
 from .file_bytes import FileBytes, bytes_of
 from .footer_checks import FooterError, check_footer

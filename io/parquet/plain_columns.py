@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..log.schema import OP_BYTES
+from ..log.columns.column_types import OP_BYTES
 from .file_bytes import FileBytes
 from .page_checks import DATA, PageError, read_header
 

@@ -8,7 +8,7 @@ Only what is certain is decoded here: pages of the first kind, of the codecs tha
 size. Whatever else is found, and whatever is odd, is left to Arrow, with its errors.
 
 Not here: whether pages are as they were written (``page_checks.py``), whether text is UTF-8
-(``io/log/name_columns.py``), and columns that are numbers of a dictionary throughout.
+(``io/log/columns/name_columns.py``), and columns that are numbers of a dictionary throughout.
 """
 
 from collections.abc import Sequence

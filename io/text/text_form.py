@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
-from ..log.schema import CANONICAL, NAMES
+from ..log.columns.schema import CANONICAL, NAMES
 from .text_lines import TYPES, Form, split_lines
 
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from ...gpu_core.errors import UpdateLogError
+from ..log.columns.schema import CANONICAL
 from ..log.operations import USUAL
-from ..log.schema import CANONICAL
 from .line_spaces import (
     has_odd_spaces,
     has_pair,

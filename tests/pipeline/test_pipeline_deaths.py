@@ -19,7 +19,7 @@ from distributed import Client, KilledWorker
 from commands import ctrl_c_is_heard
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
-from graphtide.io.log.schema import op_bytes
+from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import read_reports
 from graphtide.pipeline.answers import explain

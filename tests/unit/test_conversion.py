@@ -16,9 +16,9 @@ from graphtide.gpu_core.batch.packed_batch import packed_rows
 from graphtide.gpu_core.batch.raw_rows import raw_rows
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log import conversion
-from graphtide.io.log.id_bounds import with_bounds
+from graphtide.io.log.columns.column_types import op_bytes
+from graphtide.io.log.columns.id_bounds import with_bounds
 from graphtide.io.log.row_origin import RowOrigin
-from graphtide.io.log.schema import op_bytes
 from oracles import ModelGraph, Row, apply_batch, listed_edges
 
 SETTINGS: dict[str, Any] = {

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import fails, graphtide_here, write_log
+from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
-from graphtide.io.log.schema import op_bytes
 from graphtide.io.log.update_log import UpdateLog
 
 OPS = {

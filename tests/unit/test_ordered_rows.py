@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from graphtide import DynamicGraph, SettingsError, UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.kind import RowMeaning
+from graphtide.io.log.columns.column_types import OP_BYTES
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.order.ordered_rows import row_order
 from graphtide.io.log.row_origin import RowOrigin
-from graphtide.io.log.schema import OP_BYTES
 from graphtide.io.log.update_log import UpdateLog
 from strategies import examples
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide.io.log import log_writer
-from graphtide.io.log.id_bounds import bounds_of
+from graphtide.io.log.columns.column_types import OP_BYTES, op_bytes
+from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.log_writer import write_log_file
-from graphtide.io.log.schema import OP_BYTES, op_bytes
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.file_bytes import FileBytes
 from graphtide.io.parquet.plain_columns import plain_column

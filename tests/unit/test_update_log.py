@@ -12,8 +12,8 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.conversion import table_to_batch
-from graphtide.io.log.id_bounds import bounds_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog

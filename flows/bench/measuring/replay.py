@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ....gpu_core.snapshot import CsrSnapshot, state_hash
-from ....io.log.schema import OP_BYTES
+from ....io.log.columns.column_types import OP_BYTES
 from ...processes import run_in_processes
 
 Ints = npt.NDArray[np.int64]

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...arrow_types import is_text, plain_type
+from ..columns.column_types import OP_BYTES
 from ..operations import Operations
-from ..schema import OP_BYTES, is_text, plain_type
 
 #: What rows mean whose file lacks a column; others are null then.
 ABSENT = {"op": 1, "weight": 1, "type": 0}

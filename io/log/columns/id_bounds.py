@@ -9,7 +9,7 @@ import json
 
 import pyarrow as pa
 
-from ...gpu_core.batch.rows import Bounds
+from ....gpu_core.batch.rows import Bounds
 
 _KEY = b"graphtide.id_bounds"
 

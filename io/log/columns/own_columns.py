@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...gpu_core.batch.bad_rows import BadRowsError
-from ...gpu_core.errors import BatchError
-from ...gpu_core.kind import RowMeaning
-from .schema import floats_of_decimals
+from ....gpu_core.batch.bad_rows import BadRowsError
+from ....gpu_core.errors import BatchError
+from ....gpu_core.kind import RowMeaning
+from ...arrow_types import floats_of_decimals
 from .whole_decimals import integers_of
 
 Flags = npt.NDArray[np.bool_]

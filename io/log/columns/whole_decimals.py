@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...gpu_core.batch.bad_rows import BadRowsError
+from ....gpu_core.batch.bad_rows import BadRowsError
 
 Flags = npt.NDArray[np.bool_]
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...gpu_core.batch.bad_rows import BadRowsError
-from ...gpu_core.errors import BatchError
-from ...gpu_core.names.distinct import NameColumn
-from ...gpu_core.names.strings import Strings
-from ...gpu_core.names.uuids import SIZE, fixed, uuid_of, uuids_of_text
-from .schema import is_bytes, is_uuid
+from ....gpu_core.batch.bad_rows import BadRowsError
+from ....gpu_core.errors import BatchError
+from ....gpu_core.names.distinct import NameColumn
+from ....gpu_core.names.strings import Strings
+from ....gpu_core.names.uuids import SIZE, fixed, uuid_of, uuids_of_text
+from ...arrow_types import is_bytes, is_uuid
 
 #: Offsets of 32 bits reach so far.
 _MOST_BYTES = (1 << 31) - 1
