@@ -194,6 +194,12 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "log"
 
 
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """Where a log and its state will be; neither is there yet."""
+    return tmp_path / "log", tmp_path / "state"
+
+
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """A local cluster for all tests of a file that do not care whose it is."""

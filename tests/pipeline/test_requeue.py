@@ -1,0 +1,200 @@
+"""Rows and files that were left out, corrected by a user: they come back once, and last."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import fails, graphtide_here
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.quarantine import Quarantine
+from graphtide.pipeline.replay import PastGraphs
+from graphtide.pipeline.requeue import requeue
+from graphtide.pipeline.verify import verify_state
+from left_out_rows import BATCH_ROWS, KIND, mended, write_bad_file, write_edges
+from made_state import apply_log
+from small_log import files_below
+
+
+def test_mended_rows_come_back_at_the_end_of_the_log(places: tuple[Path, Path]) -> None:
+    log, state = places
+    write_bad_file(log)
+    (log / "00.parquet").write_bytes(b"no Parquet at all")
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    directory = StateDirectory(state)
+    before = files_below(log)
+    assert [bool(each.fault) for each in requeue(directory)] == [True] * 3
+    assert files_below(log) == before
+
+    def filled_in(rows: Any) -> Any:
+        """One row is given up, the others are mended."""
+        rows = rows[rows.row != 2]
+        return rows.assign(src=rows.src.fillna(40), dst=rows.dst + 1, weight=3.0, op="add")
+
+    mended(state, 0, filled_in)
+    mended(state, 1, lambda rows: rows[:0])
+    write_edges(log, "00.parquet", 60)
+    first, second, third = requeue(directory)
+    assert (first.rows, second.rows, third.rows) == (2, 0, 8)
+    assert not any(each.fault for each in (first, second, third))
+    assert requeue(directory) == []
+    write_edges(log, "1.parquet", 200)
+    apply_log(log, state, 1, **KIND)
+    graph = PastGraphs(directory).after_newest()
+    edges = [(1, 2), (8, 9), (40, 3), (3, 5), (60, 61), (200, 201)]
+    assert [graph.has_edge(*edge) for edge in edges] == [False, *[True] * 5]
+    assert verify_state(directory).is_whole
+
+
+@pytest.mark.parametrize(
+    ("ids", "first", "second", "kind"),
+    [
+        ("string", "ann", "bob", pa.string()),
+        ("uuid", str(uuid.UUID(int=1)), str(uuid.UUID(int=2**127)), pa.string()),
+        ("uint64", 1, 2**64 - 1, pa.uint64()),
+    ],
+)
+def test_rows_of_every_kind_of_ids_come_back(
+    places: tuple[Path, Path], ids: str, first: str | int, second: str | int, kind: pa.DataType
+) -> None:
+    log, state = places
+    log.mkdir()
+    src = pa.array([first, None, None], kind)
+    rows = {"op": ["insert", "upsert", "upsert"], "src": src, "dst": pa.array([second] * 3, kind)}
+    write_log_file(str(log / "0.parquet"), pa.table(rows).slice(1))
+    apply_log(log, state, 1, bad_rows="quarantine", ids=ids, batch_rows=BATCH_ROWS)
+    # All of a column null, pandas writes it without a type.
+    mended(state, 0, lambda found: found.assign(src=None))
+    (found,) = requeue(StateDirectory(state))
+    assert "src is null" in found.fault or "op 'upsert'" in found.fault
+    mended(state, 0, lambda found: found.assign(op="insert", src=src[:1].to_pandas()[0]))
+    (found,) = requeue(StateDirectory(state))
+    assert found.rows == 2, found.fault
+    apply_log(log, state, 1, ids=ids, batch_rows=BATCH_ROWS)
+    assert PastGraphs(StateDirectory(state)).after_newest().has_edge(first, second)
+
+
+def test_a_file_that_a_run_would_leave_out_again_is_not_taken_in(places: tuple[Path, Path]) -> None:
+    """Its times are none of those that the state has."""
+    log, state = places
+    write_edges(log, "0.parquet", 1)
+    times = pa.array([1, 2], pa.timestamp("us", "UTC"))
+    write_log_file(str(log / "1.parquet"), pa.table({"src": [1, 2], "dst": [3, 4], "ts": times}))
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    before = files_below(log)
+    (found,) = requeue(StateDirectory(state))
+    assert "times are" in found.fault
+    assert files_below(log) == before
+    write_edges(log, "1.parquet", 60)
+    (found,) = requeue(StateDirectory(state))
+    assert found.rows == 8
+
+
+def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> None:
+    """Else each call ends with an error for ever, though nobody can mend it."""
+    log, state = places
+    write_bad_file(log)
+    (log / "00.parquet").write_bytes(b"no Parquet at all")
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    (log / "00.parquet").unlink()
+    done = graphtide_here("requeue", state)
+    assert done.returncode == 1
+    assert "--forget 'batch 0'" in done.stderr
+    fails(graphtide_here("requeue", state, "--forget", "0.parquet"), 1, "0.parquet", "00.parquet")
+    options = ["--forget", "batch 0", "--forget", "batch 1", "--forget", "00.parquet"]
+    done = graphtide_here("requeue", state, *options)
+    assert done.returncode == 0, done.stderr
+    assert "file 00.parquet: it stays left out" in done.stdout
+    assert requeue(StateDirectory(state)) == []
+    # A file of this name is none of the log, whenever it comes.
+    write_edges(log, "00.parquet", 60)
+    apply_log(log, state, 1, **KIND)
+    assert 60 not in PastGraphs(StateDirectory(state)).after_newest()
+
+
+def test_a_requeue_that_was_killed_takes_nothing_in_twice(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the new file and the mark that it is there."""
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    mended(state, 0, lambda rows: rows.assign(src=1, dst=2, weight=1.0, ts=1, op="add"))
+    mended(state, 1, lambda rows: rows[:0])
+    directory = StateDirectory(state)
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "end", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            requeue(directory)
+    there = files_below(log)
+    assert len(there) == 2
+    write_edges(log, "1.parquet", 100)
+    requeue(directory)
+    assert len(files_below(log)) == 3
+    assert Quarantine(directory).waiting() == {}
+
+
+def test_rows_do_not_come_back_with_the_values_of_a_folder(places: tuple[Path, Path]) -> None:
+    """The last file of the log is in folders that say what the rows left out do not."""
+    log, state = places
+    ends = {"src": [1, 2, 9], "dst": pa.array([2, 3, None], pa.int64())}
+    for name in ("a", "score=2.5/weight=7"):
+        (log / name).mkdir(parents=True)
+    pq.write_table(pa.table({**ends, "op": ["insert", "bogus", "bogus"]}), log / "a" / "0.parquet")
+    pq.write_table(pa.table({"src": [5], "dst": [6]}), log / "score=2.5" / "weight=7" / "0.parquet")
+    kind = {"records": "weighted", "properties": {"score": "float64"}, "engine": "host"}
+    apply_log(log, state, 10, bad_rows="quarantine", **kind)
+    mended(state, 0, lambda rows: rows.assign(op="insert"))
+    [taken] = requeue(StateDirectory(state))
+    assert (taken.rows, taken.fault) == (2, "")
+    assert "score=2.5" in str(taken.path)
+    apply_log(log, state, 10, **kind)
+    graph = PastGraphs(StateDirectory(state)).after_newest()
+    edges = graph.edges()
+    weights = zip(edges.src.tolist(), edges.properties["weight"].tolist(), strict=True)
+    assert dict(weights) == {1: 1.0, 2: 1.0, 5: 7.0}
+    np.testing.assert_array_equal(edges.properties["score"], [np.nan, np.nan, 2.5])
+    assert graph.has_vertices([9]).tolist() == [True]
+
+
+def test_rows_of_a_mapped_log_come_back_under_its_names(places: tuple[Path, Path]) -> None:
+    log, state = places
+    log.mkdir()
+    ids = pa.array([1, None, 3], pa.int64())
+    columns = {"from": ids, "to": [4, 5, 6], "amount": [1.0, 2.0, 3.0]}
+    write_log_file(str(log / "part.2.parquet"), pa.table(columns))
+    kind = {
+        "columns": {"src": "from", "dst": "to", "weight": "amount"},
+        "bad_rows": "quarantine", "batch_rows": 4,
+    }  # fmt: skip
+    apply_log(log, state, 1, **kind)
+    mended(state, 0, lambda rows: rows.assign(src=2))
+    (found,) = requeue(StateDirectory(state))
+    assert Path(found.path or "").name.startswith("part.2_requeued-batch-0-")
+    write_log_file(str(log / "part.10.parquet"), pa.table(columns).slice(0, 1))
+    apply_log(log, state, 1, **kind)
+    assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 3
+
+
+@pytest.mark.parametrize("later", ["export1.csv", "export-2.csv", "export (3).csv"])
+def test_rows_of_a_file_without_a_number_come_before_the_next_one(
+    places: tuple[Path, Path], later: str
+) -> None:
+    log, state = places
+    log.mkdir()
+    (log / "export.csv").write_text("src,dst\n1,4\n,5\n3,6\n")
+    apply_log(log, state, 1, bad_rows="quarantine")
+    mended(state, 0, lambda rows: rows.assign(src=2))
+    (found,) = requeue(StateDirectory(state))
+    assert (found.fault, found.is_in_log) == ("", True)
+    # By the next run, and by the one after it.
+    apply_log(log, state, 1, bad_rows="quarantine")
+    (log / later).write_text("src,dst\n7,8\n")
+    apply_log(log, state, 1, bad_rows="quarantine")
+    assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 4
