@@ -30,8 +30,9 @@ from dataclasses import dataclass, replace
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
+from ..io.log.log_listing import LogListing
 from ..io.log.log_paths import LogPath, order_key
-from ..io.log.update_log import LogListing, UpdateLog
+from ..io.log.update_log import UpdateLog
 from ..io.text.text_files import TextIndex, text_format
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.

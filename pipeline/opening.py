@@ -11,11 +11,12 @@ from typing import Final, Self
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.file_errors import EmptyLogError
+from ..io.log.log_listing import LogFile, LogListing
 from ..io.log.log_paths import LogPath, reads
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.partitions import hidden_note
 from ..io.log.plan import BatchPlan
-from ..io.log.update_log import LogFile, LogListing, UpdateLog
+from ..io.log.update_log import UpdateLog
 from ..io.state.batch_summary import drop_summary_from
 from ..io.state.checkpoint import newest_checkpoint
 from ..io.state.directory import (

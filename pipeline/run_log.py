@@ -11,11 +11,12 @@ from itertools import accumulate
 
 from ..gpu_core.errors import UpdateLogError
 from ..io.log.bad_rows import RowsToRead
+from ..io.log.log_listing import LogListing
 from ..io.log.log_order import unordered_note
 from ..io.log.log_paths import order_key
 from ..io.log.order.ordered_rows import OrderedBatch, RowOrder
 from ..io.log.plan import BatchPlan, PlannedBatch
-from ..io.log.update_log import LogListing, UpdateLog
+from ..io.log.update_log import UpdateLog
 from ..io.parquet.parquet_files import groups_of_run
 from ..io.state.directory import StateDirectory
 from ..io.state.read_record import ReadRecord

@@ -21,7 +21,7 @@ from itertools import groupby
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
-from ..io.log.update_log import LogListing
+from ..io.log.log_listing import LogListing
 from .graph_client import GraphClient, Outcome
 from .graph_worker.exit_reasons import ExitReasons
 from .graph_worker.generation_spec import newest_spec

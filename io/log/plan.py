@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...gpu_core.errors import SettingsError, StateError, UpdateLogError
-from .update_log import LogFile
+from .log_listing import LogFile
 
 _ANEW = "or start over with another --state"
 

@@ -42,6 +42,7 @@ from .columns.id_bounds import ColumnBounds, with_bounds
 from .columns.schema import LogSchema, check_mapping, check_schema, not_kept_line
 from .file_errors import UnusableFileError
 from .log_files import LogFileReader, hidden_partitions, names_of_columns, open_log_file
+from .log_listing import LogFile, LogListing
 from .log_paths import LogPath, list_in_order, list_log, log_path
 from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
@@ -50,69 +51,21 @@ from .operations import USUAL, Operations
 ORDER_KEY = "order key"
 
 
-@dataclass(frozen=True)
-class LogFile:
-    """One file of a log, as its footer describes it."""
-
-    #: Name within the log, see ``log_paths.py``.
-    name: str
-    #: Bytes.
-    size: int
-    #: SHA-256 of the footer or the index, after the size: ``<size>-<hex digits>``.
-    fingerprint: str
-    rows: int
-    #: Rows of each row group, or of each block of text.
-    row_group_rows: tuple[int, ...]
-    #: Whether its first page carries a checksum; true where it has no page. Without checksums,
-    #: damage is noticed only where it cannot be decoded, or where rows are read again.
-    has_checksums: bool = True
-
-
-#: A file with its schema; of text, its index; and columns in its path that are not taken.
-_Found = tuple[LogFile, pa.Schema, TextIndex | None, frozenset[str]]
-
 #: Files in a store that are opened at once.
 _REMOTE_FILES = 16
 
 
 @dataclass(frozen=True)
-class LogListing:
-    """The files of a log at one moment, and what their schemas have in common."""
+class _Found:
+    """What an open file shows of itself."""
 
-    #: In the order in which they are read.
-    files: tuple[LogFile, ...]
-    #: ``int64`` or an Arrow type; None where no time is read.
-    time_unit: str | None
-    #: One line on columns that do not enter the graph.
-    not_kept: str | None
-    #: `LogSchema.id_types` of all files.
-    id_types: frozenset[tuple[str, str]]
-    #: File -> its index, of text files.
-    indexes: dict[str, TextIndex]
-    #: File -> why it cannot be used, of those that were left out for that.
-    left_out: dict[str, str] = field(default_factory=dict)
-    #: Columns that are read of at least one file.
-    found: set[str] = field(default_factory=set)
-    #: Columns in paths that would be read, but that files have columns of their own of.
-    hidden: frozenset[str] = frozenset()
-
-    def joined(self, later: "LogListing") -> "LogListing":
-        """Return these files, and after them others that came later."""
-        return LogListing(
-            files=self.files + later.files,
-            time_unit=self.time_unit or later.time_unit,
-            not_kept=self.not_kept or later.not_kept,
-            id_types=self.id_types | later.id_types,
-            indexes={**self.indexes, **later.indexes},
-            left_out={**self.left_out, **later.left_out},
-            found=self.found | later.found,
-            hidden=self.hidden | later.hidden,
-        )
-
-    @property
-    def has_narrow_ids(self) -> bool:
-        """Whether ids are columns of 32 bits in all files."""
-        return all("int64" not in pair for pair in self.id_types)
+    file: LogFile
+    #: Its columns, by its own names.
+    schema: pa.Schema
+    #: Of text: where its rows are.
+    index: TextIndex | None
+    #: Columns in its path that are not taken.
+    hidden: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -206,35 +159,27 @@ class UpdateLog:
         time_unit = self.time_unit
         there = self.paths(self.planned) if paths is None else paths
         paths = [path for path in there if path.name not in self.left_out]
-        for path, found in zip(paths, self._found(paths), strict=True):
+        for path, look in zip(paths, self._looks(paths), strict=True):
             try:
-                file, arrow_schema, index, not_taken = found()
-                try:
-                    is_planned = path.name in self.planned
-                    schema = self._schema(arrow_schema, path.shown, is_planned=is_planned)
-                    self._check_time_unit(schema, time_unit, path, files)
-                except UnusableFileError:
-                    ends = {self.columns.get(name, name) for name in ("src", "dst")}
-                    names = arrow_schema.names
-                    # A header of other columns: the file is something else.
-                    if file.rows or (index is not None and names and not ends <= {*names}):
-                        raise
-                    # Nothing is read of it: columns of an empty frame of pandas have no types.
-                    files.append(file)
-                    continue
-                if index is not None and needed is None and not is_planned:
-                    # Lines that may be left out later are refused before any of it is applied.
-                    index.check([self.columns.get(name, name) for name in schema.present])
-                time_unit = time_unit or schema.time_unit
-                schemas.append(schema)
-                hidden |= not_taken & {self.columns.get(name, name) for name in schema.present}
-                if index is not None:
-                    indexes[path.name] = index
-                files.append(file)
+                found = look()
+                schema = self._schema_to_read(found, path, time_unit, files)
+                names = [] if schema is None else self._names_in_files(schema.present)
+                if found.index and names and needed is None and path.name not in self.planned:
+                    # Lines that are no rows are refused before any of it is applied.
+                    found.index.check(names)
             except UnusableFileError as error:
                 if needed is None or path.name in needed:
                     raise
                 left_out[path.name] = error
+                continue
+            files.append(found.file)
+            if schema is None:
+                continue
+            schemas.append(schema)
+            time_unit = time_unit or schema.time_unit
+            hidden |= found.hidden & {*names}
+            if found.index is not None:
+                indexes[path.name] = found.index
         if left_out and not files:
             # Then it is rather the settings that are wrong.
             raise next(iter(left_out.values()))
@@ -249,8 +194,37 @@ class UpdateLog:
             hidden=frozenset(hidden),
         )
 
-    def _found(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
-        """Contents of each file, once called; of files in a store, many are asked for at once.
+    def _schema_to_read(
+        self, found: _Found, path: LogPath, time_unit: str | None, before: list[LogFile]
+    ) -> LogSchema | None:
+        """Columns to read of a file; None: of one without rows nothing is read, whatever it has.
+
+        Raises
+        ------
+        UnusableFileError
+            They cannot be used, or their times not beside those of the files ``before``.
+        """
+        try:
+            is_planned = path.name in self.planned
+            schema = self._schema(found.schema, path.shown, is_planned=is_planned)
+            self._check_time_unit(schema, time_unit, path, before)
+        except UnusableFileError:
+            names = found.schema.names
+            ends = {*self._names_in_files(("src", "dst"))}
+            # Columns of an empty frame of pandas have no types; a text file whose header has other
+            # columns is something else.
+            is_other_text = found.index is not None and names and not ends <= {*names}
+            if found.file.rows or is_other_text:
+                raise
+            return None
+        return schema
+
+    def _names_in_files(self, columns: Iterable[str]) -> list[str]:
+        """Names that columns have in the files, by their canonical ones."""
+        return [self.columns.get(column, column) for column in columns]
+
+    def _looks(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
+        """A call for each file that looks into it; files in a store are asked for many at once.
 
         A store takes as long to answer for one as for many.
         """
@@ -265,7 +239,7 @@ class UpdateLog:
 
     def _look_into(self, path: LogPath) -> _Found:
         with self.opened(path) as file:
-            found = LogFile(
+            of_log = LogFile(
                 name=path.name,
                 size=file.size,
                 fingerprint=file.fingerprint,
@@ -273,7 +247,7 @@ class UpdateLog:
                 row_group_rows=file.group_rows,
                 has_checksums=file.has_checksums,
             )
-            return found, file.schema, file.index, hidden_partitions(file)
+            return _Found(of_log, file.schema, file.index, hidden_partitions(file))
 
     def check(self, file: LogFileReader, path: LogPath) -> None:
         """Refuse an open file whose columns, or whose unit of time, a state cannot use.
@@ -423,32 +397,18 @@ class UpdateLog:
         path = log_path(self.addresses, name)
         shown = path.shown
         with self.opened(path, dictionaries=dictionaries, sifts=sifts) as file:
-            if fingerprint not in (None, file.fingerprint):
-                msg = f"{shown} has changed since it was planned; {RESTORE}"
-                raise UpdateLogError(msg)
-            if first_row < 0 or rows < 0 or first_row + rows > file.rows:
-                msg = (
-                    f"{shown} has {file.rows} rows, but rows {first_row} to "
-                    f"{first_row + rows - 1} were planned; {RESTORE}"
-                )
-                raise UpdateLogError(msg)
+            _check_as_planned(file, shown, first_row, rows, fingerprint)
             schema = self._schema(file.schema, shown, is_planned=True)
-            names = [self.columns.get(column, column) for column in schema.present]
+            names = self._names_in_files(schema.present)
             keys = [] if key is None else [key]
             found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
-            ends = [self.columns.get(column, column) for column in ("src", "dst")]
+            ends = self._names_in_files(("src", "dst"))
             bounds: ColumnBounds = [None, None]
             if not are_names(self.ids):
                 found_bounds = file.bounds(ends, first_row, rows)
                 # Of decimals they are decimals, too.
                 bounds = [each and (int(each[0]), int(each[1])) for each in found_bounds]
-        for group, crc in (known or {}).items():
-            if group in found.sums and found.sums[group].crc != crc:
-                msg = (
-                    f"{shown} has changed since it was applied in part or whole: row group {group} "
-                    f"holds other bytes than it did then; {RESTORE}"
-                )
-                raise UpdateLogError(msg)
+        _check_sums(found, shown, known or {})
         table = found.table.select(names).rename_columns(list(schema.present))
         # Vertex updates alone may have a column dst of nulls without a type.
         table = with_bounds(with_typed_nulls(of_read_types(table), self.ids), bounds)
@@ -473,3 +433,29 @@ class UpdateLog:
         except BatchError as error:
             msg = f"{path.shown}: {error}"
             raise UnusableFileError(msg) from None
+
+
+def _check_as_planned(
+    file: LogFileReader, shown: str, first_row: int, rows: int, fingerprint: str | None
+) -> None:
+    """Refuse a file that is another one than was planned, or does not have these rows."""
+    if fingerprint not in (None, file.fingerprint):
+        msg = f"{shown} has changed since it was planned; {RESTORE}"
+        raise UpdateLogError(msg)
+    if first_row < 0 or rows < 0 or first_row + rows > file.rows:
+        msg = (
+            f"{shown} has {file.rows} rows, but rows {first_row} to "
+            f"{first_row + rows - 1} were planned; {RESTORE}"
+        )
+        raise UpdateLogError(msg)
+
+
+def _check_sums(found: ReadRows, shown: str, known: Mapping[int, int]) -> None:
+    """Refuse rows of a row group whose checksum is another than the known one."""
+    for group, crc in known.items():
+        if group in found.sums and found.sums[group].crc != crc:
+            msg = (
+                f"{shown} has changed since it was applied in part or whole: row group {group} "
+                f"holds other bytes than it did then; {RESTORE}"
+            )
+            raise UpdateLogError(msg)

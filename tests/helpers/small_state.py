@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan
-from graphtide.io.log.update_log import LogFile
 from graphtide.io.state.directory import StateDirectory
 
 #: What defines the graph of the state.

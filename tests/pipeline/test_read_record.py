@@ -12,8 +12,9 @@ import pytest
 from graphtide.config.settings import RunSettings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.errors import StateError, UpdateLogError
+from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan
-from graphtide.io.log.update_log import LogFile, UpdateLog
+from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import ChunkSum
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.read_record import ReadRecord

@@ -8,8 +8,8 @@ import pytest
 from graphtide import StateError, __version__
 from graphtide.gpu_core.records import RECORDS
 from graphtide.io.hashed_json import read_json, write_json
+from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan
-from graphtide.io.log.update_log import LogFile
 from graphtide.io.state.checkpoint import check_state_hash, newest_checkpoint, write_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from old_state import change_json, flip, make_version_1

@@ -12,9 +12,10 @@ import pytest
 from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.file_systems import StorageError
 from graphtide.io.log import log_paths
+from graphtide.io.log.log_listing import LogListing
 from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.log_writer import write_log_file
-from graphtide.io.log.update_log import LogListing, UpdateLog
+from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline import log_watch
 from graphtide.pipeline.log_watch import LogWatch
 from small_log import rows_of

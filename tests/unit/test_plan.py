@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphtide import SettingsError, StateError, UpdateLogError
+from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan, PlannedBatch
-from graphtide.io.log.update_log import LogFile
 
 
 def log_file(name, rows, fingerprint="f"):
