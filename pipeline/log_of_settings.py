@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..config.settings import GraphSettings
+from ..io.log.addresses import Address
 from ..io.log.operations import Operations
 from ..io.log.update_log import UpdateLog
-from ..io.state.directory import Address
 
 
 def log_of_settings(

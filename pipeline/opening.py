@@ -10,6 +10,7 @@ from typing import Final, Self
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
+from ..io.log.addresses import Address, absolute_address, address_text
 from ..io.log.file_errors import EmptyLogError
 from ..io.log.log_listing import LogFile, LogListing
 from ..io.log.log_paths import LogPath, reads
@@ -19,18 +20,11 @@ from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
 from ..io.state.batch_summary import drop_summary_from
 from ..io.state.checkpoint import newest_checkpoint
-from ..io.state.directory import (
-    BAD_ROWS,
-    QUARANTINE,
-    Address,
-    StateDirectory,
-    StateSettings,
-    absolute_address,
-    address_text,
-)
+from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import LeftOutFile, Quarantine
 from ..io.state.read_record import ReadRecord
 from ..io.state.result_changes import drop_changes_from
+from ..io.state.state_settings import BAD_ROWS, QUARANTINE, StateSettings
 from ..io.state.text_indexes import read_indexes, write_indexes
 from ..io.text.text_files import TextIndex
 from .analyses import analyses_of

@@ -22,6 +22,7 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
+from ..io.log.addresses import Address
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
@@ -30,10 +31,11 @@ from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
 from ..io.parquet.parquet_files import ReadRows
 from ..io.state.checkpoint import Checkpoint, check_state_hash, newest_checkpoint
-from ..io.state.directory import BAD_ROWS, QUARANTINE, Address, StateDirectory
+from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import Quarantine
 from ..io.state.read_record import ReadFile, ReadRecord
 from ..io.state.results import read_reports
+from ..io.state.state_settings import BAD_ROWS, QUARANTINE
 from ..io.state.text_indexes import read_indexes
 from .log_of_settings import log_of_settings
 from .time_window import TimeWindow

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ...gpu_core.errors import SettingsError
 from ...io.file_systems import is_local_address
+from ...io.log.addresses import Address, absolute_address
 from ...io.log.log_paths import holds, reads
-from ...io.state.directory import Address, StateDirectory, absolute_address
+from ...io.state.directory import StateDirectory
 
 
 def refuse_outputs_in_state(state: str, *files: str | None) -> None:

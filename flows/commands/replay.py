@@ -10,7 +10,8 @@ from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
 from ...gpu_core.report import totals
 from ...io.log.plan import BatchPlan
-from ...io.state.directory import QUARANTINE, StateDirectory
+from ...io.state.directory import StateDirectory
+from ...io.state.state_settings import QUARANTINE
 from ...pipeline.replay import Replay
 from ..printing.activity import Activity
 from ..printing.summary import expired_lines, fates, graph_text, rounded_lines

@@ -31,7 +31,8 @@ from ...gpu_core.image.arena_size import page_size
 from ...gpu_core.printable import counted, noun_of
 from ...gpu_core.report import STAGES
 from ...io.file_systems import new_file_at
-from ...io.state.directory import StateDirectory, address_text
+from ...io.log.addresses import address_text
+from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
 from ...io.state.results import result_files
 from ..plots import matplotlib_for

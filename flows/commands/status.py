@@ -23,9 +23,10 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
+from ...io.log.addresses import address_text
 from ...io.state.batch_summary import missing_summaries, read_summary
 from ...io.state.checkpoint import Checkpoint, newest_checkpoint
-from ...io.state.directory import StateDirectory, address_text
+from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
 from ...io.state.result_changes import (

@@ -40,11 +40,10 @@ from ..file_systems import (
 from ..parquet.parquet_files import one_line
 from ..tables.table_files import TableFile
 from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
+from .addresses import EMPTY_ADDRESS
 from .file_errors import EmptyLogError
 from .log_order import natural_key
 from .partitions import is_partition, partitions_of
-
-EMPTY_ADDRESS = "an address of the log is empty; give a folder, a file or a pattern"
 
 _PATTERN = re.compile(r"[*?\[]")
 _VERSION = re.compile(r"(.+)@v(\d+)/?")

@@ -22,10 +22,8 @@ Every JSON file carries a hash of its content (``hashed_json.py``); a damaged on
 of version 1 were written without. The first run that goes on with one adds the hashes and makes it
 version 2, where a file without a hash is a damaged one.
 
-What defines the graph is kept from the first run on: what `GraphSettings.identity` names, column
-mapping, words of operations and order of the rows, unit of time. A later run that contradicts it is
-refused. The address of the log is kept, too, and may change if the planned files are the same; so
-may what becomes of bad rows, as it is about batches to come.
+What defines the graph is kept from the first run on, and a later run that contradicts it is refused
+(``state_settings.py``).
 
 Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
 (``checkpoint.py``), results and reports (``results.py``).
@@ -35,19 +33,18 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...gpu_core.errors import StateError, UpdateLogError
+from ...gpu_core.errors import StateError
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
-from ..log.log_paths import EMPTY_ADDRESS
-from ..log.operations import Operations
+from ..log.addresses import Address, absolute_address
 from ..log.plan import BatchPlan, PlannedFile
 from .state_lock import LOCK, is_lock_of, lock_holder, release_lock, take_lock
+from .state_settings import BAD_ROWS, StateSettings
 
 FORMAT = "graphtide state"
 #: Raised when the directory changes so that older versions would misread it.
@@ -60,42 +57,10 @@ _UNHASHED_KEYS = frozenset(
 
 _FOLDERS = ("plan", "batches", "read", "text", "results", "checkpoints", "quarantine")
 
-#: Key of `StateSettings.reading` that later runs may change, and its value where it is there.
-BAD_ROWS, QUARANTINE = "bad_rows", "quarantine"
-
-#: What states do not say that were made before it could be anything else.
-_LATER: dict[str, Any] = {
-    "weights": "float32", "on_repeat": "last", "properties": {}, "vertex_properties": {},
-    "time_window": None,
-}  # fmt: skip
-
-#: Address of a log, or its addresses in order.
-Address = str | tuple[str, ...]
-
 
 def padded_id(batch_id: int) -> str:
     """A batch id as file names carry it, so that names sort as numbers do."""
     return f"{batch_id:012d}"
-
-
-@dataclass(frozen=True)
-class StateSettings:
-    """Settings that define the graph of a state."""
-
-    #: ``directed``, ``records``, ``weights``, ``ids``, ``reverse``, ``self_loops``,
-    #: ``create_vertices``, ``on_repeat``, ``properties``, ``vertex_properties``, ``time_window``.
-    identity: dict[str, Any]
-    #: Address of the log, or its addresses in order; local paths are absolute.
-    log_address: Address
-    #: Canonical column -> name in the log.
-    columns: dict[str, str]
-    #: Unit of the times that edges carry; None where they carry none.
-    time_unit: str | None
-    #: ``op_insert``, ``op_delete``, ``order_by``, ``order_within``, of those that are set; and
-    #: ``bad_rows``, where they are left out.
-    reading: dict[str, Any] = field(default_factory=dict)
-    #: graphtide that made the state.
-    made_by: str = __version__
 
 
 class StateDirectory:
@@ -137,14 +102,7 @@ class StateDirectory:
         """Read what defines the graph; `StateError` where there is no state that we can read."""
         values = self._read_settings()
         try:
-            return StateSettings(
-                identity={**_LATER, **values["identity"]},
-                log_address=_address(values["log"]),
-                columns=dict(values["columns"]),
-                time_unit=values["time_unit"],
-                reading=dict(values.get("reading", {})),
-                made_by=str(values["graphtide"]),
-            )
+            return StateSettings.of_json(values)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(_damaged(self._settings_file, repr(error))) from error
 
@@ -197,7 +155,7 @@ class StateDirectory:
         *,
         is_moved_log: bool = False,
         may_add_words: bool = False,
-    ) -> StateSettings:
+    ) -> None:
         """Make the state, or check that it is of the same graph.
 
         ``is_moved_log`` says that the log at another address is known to be the same one. How it is
@@ -220,42 +178,30 @@ class StateDirectory:
         if not self.exists():
             self._refuse_foreign_folder()
             self._write_settings(wanted)
-            return wanted
+            return
         kept = self.settings()
-        # Where no file before had a time, nothing has been counted yet.
-        has_unit_now = kept.time_unit is None and wanted.time_unit is not None
-        before = replace(kept, time_unit=wanted.time_unit) if has_unit_now else kept
-        differences = _differences(before, wanted)
-        names = {name for name, _, _ in differences}
-        is_moved = is_moved_log and names == {"log"}
-        # That rows are refused as they are read is how another reading comes to be asked for.
-        readings = kept.reading.keys() | wanted.reading.keys()
-        is_read_anew = bool(names) and names <= readings and not self.checkpoint_ids()
-        if may_add_words and names and names <= {"op_insert", "op_delete"}:
-            words, known = (Operations.of_reading(each.reading).words for each in (wanted, kept))
-            is_read_anew = is_read_anew or known.items() <= words.items()
-        if differences and not is_moved and not is_read_anew:
-            had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
-            asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
+        has_checkpoint = bool(self.checkpoint_ids())
+        refused = kept.contradictions(
+            wanted, has_checkpoint=has_checkpoint, is_moved_log=is_moved_log,
+            may_add_words=may_add_words,
+        )  # fmt: skip
+        if refused:
+            had = ", ".join(f"{each.name}: {each.kept}" for each in refused)
+            asked = ", ".join(f"{each.name}: {each.wanted}" for each in refused)
             anew = "start over with another --state"
-            if not self.checkpoint_ids():
+            if not has_checkpoint:
                 anew += f", or remove {self.path}, which has no checkpoint yet"
             msg = (
                 f"state {self.path} was made with {had}, but this run asks for {asked}; run it as "
                 f"it was made, or {anew}"
             )
             raise StateError(msg)
+        changes_bad_rows = kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS)
         if not self.must_have_hashes:
             self._add_hashes()
             self._write_settings(wanted)
-        elif (
-            is_moved
-            or is_read_anew
-            or has_unit_now
-            or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS)
-        ):
+        elif kept.differences(wanted) or changes_bad_rows:
             self._write_settings(wanted)
-        return wanted if is_moved or is_read_anew or has_unit_now else kept
 
     def _add_hashes(self) -> None:
         """Give the JSON files of a state of version 1 their hashes, but ``graphtide.json``.
@@ -271,17 +217,7 @@ class StateDirectory:
                 continue
 
     def _write_settings(self, settings: StateSettings) -> None:
-        values = {
-            "format": FORMAT,
-            "version": VERSION,
-            "graphtide": __version__,
-            "identity": settings.identity,
-            "log": settings.log_address,
-            "columns": settings.columns,
-            "time_unit": settings.time_unit,
-        }
-        if settings.reading:
-            values["reading"] = settings.reading
+        values = {"format": FORMAT, "version": VERSION, **settings.to_json()}
         write_json(self._settings_file, values)
 
     def _refuse_foreign_folder(self) -> None:
@@ -436,35 +372,6 @@ class StateDirectory:
         return batch_folders(self.path / "results")
 
 
-def absolute_address(address: Address) -> Address:
-    """Addresses that mean the same from every working directory; one alone is no tuple."""
-    if isinstance(address, str):
-        return _absolute(address)
-    if not address:
-        raise UpdateLogError(EMPTY_ADDRESS)
-    each = tuple(map(_absolute, address))
-    return each[0] if len(each) == 1 else each
-
-
-def _absolute(address: str) -> str:
-    if not address:
-        # As a path it would be the working directory.
-        raise UpdateLogError(EMPTY_ADDRESS)
-    local = address.removeprefix("file://")
-    if "://" in local or "::" in local:
-        return address.rstrip("/")
-    return os.path.realpath(os.path.expanduser(local))
-
-
-def address_text(address: Address) -> str:
-    """Addresses as the command line takes them."""
-    return address if isinstance(address, str) else " ".join(address)
-
-
-def _address(value: Any) -> Address:
-    return tuple(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def _damaged(file: Path, reason: str) -> str:
     return f"{file} is damaged ({reason}); restore it, or start over with another --state"
 
@@ -475,25 +382,3 @@ def batch_folders(folder: Path) -> list[int]:
         return []
     matches = (re.fullmatch(r"batch=(\d{12,})", path.name) for path in folder.iterdir())
     return sorted(int(match[1]) for match in matches if match)
-
-
-def _differences(kept: StateSettings, wanted: StateSettings) -> list[tuple[str, str, str]]:
-    """``(setting, what the state has, what is asked for)`` of each that differs."""
-    pairs = {name: (kept.identity.get(name), value) for name, value in wanted.identity.items()}
-    pairs["columns"] = (kept.columns, wanted.columns)
-    pairs["unit of time"] = (kept.time_unit, wanted.time_unit)
-    for name in sorted({*kept.reading, *wanted.reading} - {BAD_ROWS}):
-        pairs[name] = (kept.reading.get(name), wanted.reading.get(name))
-    pairs["log"] = (address_text(kept.log_address), address_text(wanted.log_address))
-    return [(name, _text(a), _text(b)) for name, (a, b) in pairs.items() if a != b]
-
-
-def _text(value: object) -> str:
-    """A value as YAML settings write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(str, value)) + "]"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {name}" for key, name in value.items()) + "}"
-    return "none" if value is None else str(value)

@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import StateError, UpdateLogError
+from graphtide.io.log.addresses import absolute_address
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.io.state.directory import StateDirectory, absolute_address
+from graphtide.io.state.directory import StateDirectory
 from graphtide.io.tables.table_files import TableFile
 
 
