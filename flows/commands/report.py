@@ -333,7 +333,7 @@ class Report:
 
     def _result_plots(self) -> Iterator[str]:
         """Plots of the two values that each analytic names, over the batches that have results."""
-        ids = [each for each in self._status.state.result_ids() if each < self._status.boundary]
+        ids = self._status.result_ids
         if len(ids) > _RESULTS:
             ids = [ids[at] for at in np.linspace(0, len(ids) - 1, _RESULTS).astype(int)]
         #: Name of a result, and of a value -> batches, values.

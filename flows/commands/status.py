@@ -9,7 +9,7 @@ command ends with an error; a file that a run has just replaced is none of it.
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -140,8 +140,8 @@ class Status:
         self._look_at_results()
         #: Name of a result -> how often it failed, where it was not computed later.
         self.failures = failures_by_name(failed_results(state, self.boundary))
-        newest = self._newest_results
-        files = {} if newest is None else result_files(state, newest)
+        ids = self.result_ids
+        files = result_files(state, ids[-1]) if ids else {}
         #: Newest results that are whole, and the summary of each.
         self._results = {name: path for name, path in files.items() if path not in self._damaged}
         self._summaries = result_summaries(list(self._results.values()), self.damage)
@@ -172,40 +172,36 @@ class Status:
             )
 
     def _look_at_results(self) -> None:
-        """Find results that are missing, then those that are damaged, the newest first."""
-        ids = [each for each in self.state.result_ids() if each < self.boundary]
-        whole, changes = (written_results(self.state, each) for each in ("results", "changes"))
-        written = [
-            *(
-                (each, result_file(self.state, each, name))
-                for each in whole
-                for name in whole[each]
-            ),
-            *(
-                (each, changes_file(self.state, each, name))
-                for each in changes
-                for name in changes[each]
-            ),
-        ]
+        changes = written_results(self.state, "changes")
+        self._look_for_missing_results(changes)
+        self._look_at_changes(changes)
+        read_summary(self.state, self.damage)
+        for path in missing_summaries(self.state, self.boundary):
+            self.damage.append(f"{path} is missing; it is not needed to go on")
+        self._look_at_columns()
+
+    def _look_for_missing_results(self, changes: Mapping[int, list[str]]) -> None:
+        """Find results that were written, whole or as ``changes``, and are gone."""
+        whole = written_results(self.state, "results")
         missing = [
             (batch_id, path)
-            for batch_id, path in written
-            # Whole columns may have come in place of changes, once the log ended there.
+            for written, file_of in ((whole, result_file), (changes, changes_file))
+            for batch_id, names in written.items()
             if batch_id < self.boundary
-            and not path.exists()
-            and not result_file(self.state, batch_id, path.stem).exists()
+            for path in (file_of(self.state, batch_id, name) for name in names)
+            # Whole columns may have come in place of changes, once the log ended there.
+            if not path.exists() and not result_file(self.state, batch_id, path.stem).exists()
         ]
         if missing:
             batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
             more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
             self.damage.append(f"{path} is missing{more}; {self._cure(batch_id)}")
-        self._look_at_changes(batch_id for batch_id in changes if batch_id < self.boundary)
-        read_summary(self.state, self.damage)
-        for path in missing_summaries(self.state, self.boundary):
-            self.damage.append(f"{path} is missing; it is not needed to go on")
+
+    def _look_at_columns(self) -> None:
+        """Find whole columns that are damaged, and parameters that changed; the newest first."""
         left = CHECKED_BYTES
         alike: dict[str, list[_Alike]] = {}
-        for batch_id in reversed(ids):
+        for batch_id in reversed(self.result_ids):
             files = result_files(self.state, batch_id).values()
             left -= sum(path.stat().st_size for path in files)
             if left < 0:
@@ -231,10 +227,12 @@ class Status:
                 was, now = earlier.facts.distinction_from(later.facts)
                 self.notes.append(f"{name} was computed {was} {earlier}, and {now} {later}")
 
-    def _look_at_changes(self, batches: Iterable[int]) -> None:
+    def _look_at_changes(self, changes: Mapping[int, list[str]]) -> None:
         """Find changes that are damaged, the newest first."""
         left = CHECKED_BYTES
-        for batch_id in sorted(batches, reverse=True):
+        for batch_id in sorted(changes, reverse=True):
+            if batch_id >= self.boundary:
+                continue
             for path in changes_files(self.state, batch_id).values():
                 left -= path.stat().st_size
                 if left >= 0 and (fault := changes_fault(path)):
@@ -255,9 +253,9 @@ class Status:
         return 0 if self.checkpoint is None else self.checkpoint.boundary
 
     @property
-    def _newest_results(self) -> int | None:
-        ids = [batch_id for batch_id in self.state.result_ids() if batch_id < self.boundary]
-        return ids[-1] if ids else None
+    def result_ids(self) -> list[int]:
+        """Batches up to the newest checkpoint after which there are results."""
+        return [batch_id for batch_id in self.state.result_ids() if batch_id < self.boundary]
 
     def _count(self, name: str) -> int:
         manifest = self.checkpoint.manifest if self.checkpoint else {}
