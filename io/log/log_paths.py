@@ -40,13 +40,10 @@ from ..file_systems import (
 from ..parquet.parquet_files import one_line
 from ..tables.table_files import TableFile
 from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
-from .addresses import EMPTY_ADDRESS
+from .addresses import PATTERN, Location, base_of, is_pattern, location_of
 from .file_errors import EmptyLogError
 from .log_order import natural_key
 from .partitions import is_partition, partitions_of
-
-_PATTERN = re.compile(r"[*?\[]")
-_VERSION = re.compile(r"(.+)@v(\d+)/?")
 
 
 @dataclass(frozen=True)
@@ -192,13 +189,13 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
     """Find a file by its name within the log; whether it is there is not looked at."""
     number = _number_of(name)
     address, within = addresses[number], name.rpartition("//")[2]
-    location = _location(address)
+    location = location_of(address)
     filesystem, root = location.filesystem, location.root
     change = ""
     if file := TableFile.of_name(within):
         base, shown, within, change = root, location.shown, file.path, file.change
-    elif _is_pattern(filesystem, root):
-        base, shown = _base(root), _base(address)
+    elif is_pattern(filesystem, root):
+        base, shown = base_of(root), base_of(address)
     elif _last(root) == within and filesystem.isfile(root):
         return LogPath(name, address, filesystem, root)
     else:
@@ -216,7 +213,7 @@ def reads(address: str, other: str) -> bool:
         return False
     try:
         filesystem, path = file_system_of(other)
-        location = _location(address)
+        location = location_of(address)
     except (OSError, UpdateLogError):
         # What cannot be reached is not read; who uses it says so.
         return False
@@ -226,13 +223,13 @@ def reads(address: str, other: str) -> bool:
         folder, name = os.path.split(path)
         path = os.path.join(os.path.realpath(folder), name)
     root = location.root
-    if _is_pattern(location.filesystem, root):
+    if is_pattern(location.filesystem, root):
         pattern = re.compile(glob_translate(root))
         parts = path.split("/")
         tops = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
         if not any(map(pattern.match, tops)):
             return False
-        root = _base(root)
+        root = base_of(root)
     root = root.rstrip("/")
     if path == root:
         return True
@@ -263,7 +260,7 @@ def order_key(name: str) -> tuple[object, ...]:
 
 def _list_address(addresses: Sequence[str], number: int, planned: Collection[str]) -> list[LogPath]:
     address = addresses[number]
-    location = _location(address)
+    location = location_of(address)
     prefix = f"{number + 1}//" if number else ""
     known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
     try:
@@ -283,12 +280,12 @@ def _list_address(addresses: Sequence[str], number: int, planned: Collection[str
 
 
 def _list_location(
-    location: "_Location", address: str, known: Sequence[str]
+    location: Location, address: str, known: Sequence[str]
 ) -> tuple[str | None, list[str]]:
     """Format of the table at an address, if it is one, and names of the files there."""
     reach(
         location.filesystem,
-        _base(location.root) if _PATTERN.search(location.root) else location.root,
+        base_of(location.root) if PATTERN.search(location.root) else location.root,
     )
     table = format_of(location.filesystem, location.root)
     if table is None:
@@ -300,14 +297,14 @@ def _list_location(
     return table, [file.name for file in found]
 
 
-def _list_files(location: "_Location", address: str) -> list[str]:
+def _list_files(location: Location, address: str) -> list[str]:
     """Names of the files at an address that is no table."""
     filesystem, root = location.filesystem, location.root
     if filesystem.isfile(root):
         names = [_last(root)]
     else:
-        is_pattern = _is_pattern(filesystem, root)
-        if not is_pattern and not filesystem.exists(root):
+        has_pattern = is_pattern(filesystem, root)
+        if not has_pattern and not filesystem.exists(root):
             msg = f"there is no log {address}; give a folder of Parquet files, or a file"
             raise UpdateLogError(msg)
         if location.version is not None:
@@ -315,9 +312,9 @@ def _list_files(location: "_Location", address: str) -> list[str]:
                 f"{location.shown} is no table, and has no version {location.version}; leave @v out"
             )
             raise UpdateLogError(msg)
-        base = _base(root) if is_pattern else root
-        tops = filesystem.glob(root, detail=True) if is_pattern else {root: {}}
-        for folder in {top.rpartition("/")[0] for top in tops} if is_pattern else {root}:
+        base = base_of(root) if has_pattern else root
+        tops = filesystem.glob(root, detail=True) if has_pattern else {root: {}}
+        for folder in {top.rpartition("/")[0] for top in tops} if has_pattern else {root}:
             _refuse_table_around(filesystem, folder, address)
         # What is known to be a file is not asked for once more.
         files = {top for top, entry in tops.items() if entry.get("type") == "file"}
@@ -393,44 +390,6 @@ def _left_by(link: str, left: tuple[str, ...]) -> str:
 
 def _is_ignored(name: str) -> bool:
     return name.startswith(("_", ".")) or name.endswith(".tmp")
-
-
-@dataclass(frozen=True)
-class _Location:
-    """Location of an address."""
-
-    filesystem: Any
-    #: Within the file system.
-    root: str
-    #: The address without a version.
-    shown: str
-    #: Of a table, that it is read from.
-    version: int | None = None
-
-
-def _location(address: str) -> _Location:
-    if not address:
-        raise UpdateLogError(EMPTY_ADDRESS)
-    try:
-        filesystem, root = file_system_of(address)
-        match = _VERSION.fullmatch(address)
-        if match and not filesystem.exists(root):
-            filesystem, root = file_system_of(match[1])
-            return _Location(filesystem, root, match[1], int(match[2]))
-    except OSError as error:
-        msg = f"log {address} cannot be opened: {one_line(error)}"
-        raise UpdateLogError(msg) from error
-    return _Location(filesystem, root, address)
-
-
-def _is_pattern(filesystem: Any, root: str) -> bool:
-    """Whether an address is a pattern, and not the name of what is there."""
-    return bool(_PATTERN.search(root)) and not filesystem.exists(root)
-
-
-def _base(pattern: str) -> str:
-    """Folder that a pattern begins in."""
-    return _PATTERN.split(pattern, maxsplit=1)[0].rpartition("/")[0]
 
 
 def _joined(folder: str, within: str) -> str:
