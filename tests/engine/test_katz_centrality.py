@@ -128,6 +128,7 @@ def test_every_step_is_one_of_the_definition(engine: str, weight: str | None, st
         ({"beta": np.inf}, "beta=inf is not from"),
         ({"max_iter": 0}, "max_iter=0 allows no iteration"),
         ({"tol": 0}, "tol=0 is not a tolerance"),
+        ({"tol": np.inf}, "tol=inf is not a tolerance; it must be > 0, and finite"),
         ({"weight": "length"}, "weight='length' is unknown"),
         ({"weight": "weight"}, "the graph's records are simple; use weight=None"),
     ],

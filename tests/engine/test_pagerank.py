@@ -240,6 +240,7 @@ def test_not_converging_is_an_error_with_iterations_and_residual() -> None:
         ({"alpha": 1.5}, "alpha=1.5 is not a damping factor"),
         ({"alpha": float("nan")}, "alpha=nan is not a damping factor"),
         ({"tol": -1e-3}, "tol=-0.001 is not a tolerance"),
+        ({"tol": float("inf")}, "tol=inf is not a tolerance; it must be >= 0, and finite"),
         ({"max_iter": 0}, "max_iter=0 allows no iteration"),
         ({"weight": "cost"}, "weight='cost' is unknown"),
         ({"weight": "weight"}, "records are simple"),

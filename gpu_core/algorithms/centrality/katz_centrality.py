@@ -163,7 +163,7 @@ def _check_settings(
         msg = f"max_iter={max_iter} allows no iteration; it must be at least 1"
         raise SettingsError(msg)
     if not 0 < tol < math.inf:
-        msg = f"tol={tol} is not a tolerance; it must be > 0"
+        msg = f"tol={tol} is not a tolerance; it must be > 0, and finite"
         raise SettingsError(msg)
     check_weight(weight)
     if weight is not None and not reader.kind.record.has_weight:

@@ -319,7 +319,7 @@ def check_settings(alpha: float, max_iter: int, tol: float) -> None:
         msg = f"max_iter={max_iter} allows no iteration; it must be at least 1"
         raise SettingsError(msg)
     if not 0 <= tol < math.inf:
-        msg = f"tol={tol} is not a tolerance; it must be >= 0"
+        msg = f"tol={tol} is not a tolerance; it must be >= 0, and finite"
         raise SettingsError(msg)
 
 
