@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import numpy as np
+import polars
 import pyarrow as pa
 import pytest
 
@@ -134,3 +135,18 @@ def test_a_name_of_edges_and_of_vertices_is_of_the_type_of_each() -> None:
     values = graph.vertex_values()["amount"].tolist()
     assert np.isnan(values[0])
     assert values[1] == 5
+
+
+@pytest.mark.parametrize("column_of", [pa.array, polars.Series], ids=["arrow", "polars"])
+def test_whole_numbers_beside_a_null_are_not_rounded(column_of: Any) -> None:
+    # With nulls NumPy makes floats of them, and 2^53 + 1 is then 2^53.
+    column = column_of([2**53 + 1, None])
+    graph = DynamicGraph(properties={"amount": "float64"})
+    with pytest.raises(BatchError, match="amount is null in some rows; give each a value"):
+        graph.insert_edges([1, 2], [2, 1], amount=column)
+    assert graph.num_edges == 0
+    graph.insert_edges([1, 2], [2, 1], amount=column_of([1.5, None]))
+    assert np.isnan(graph.edge_values(2, 1)["amount"])
+    for ask in (lambda: graph.spmv(column), lambda: graph.vertex_state(count=column)):
+        with pytest.raises(SettingsError, match="is null in some rows"):
+            ask()
