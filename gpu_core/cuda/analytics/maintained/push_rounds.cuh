@@ -138,12 +138,11 @@ __device__ __forceinline__ void plan_next(const Pushes& pushes, PushRound& round
     round.beyond = momentum(radius, round.beyond > 0 ? round.beyond : 1.0);
 }
 
-// Whether residuals with these sums are small enough.
-__device__ __forceinline__ bool are_small(const Pushes& pushes, u64 absolute, u64 signed_sum) {
-    const State* const state = state_in(pushes.state);
+// Whether residuals with these sums are small enough, for masses with those sums.
+__device__ __forceinline__ bool are_small(const Pushes& pushes, const u64* masses, u64 absolute, u64 signed_sum) {
     const i64 off = static_cast<i64>(absolute) + magnitude(static_cast<i64>(signed_sum));
-    return static_cast<double>(off) + 4.0 * static_cast<double>(state->masses[BELOW]) + pushes.rounding <=
-           pushes.tolerance * static_cast<double>(state->masses[MASS]);
+    return static_cast<double>(off) + 4.0 * static_cast<double>(masses[BELOW]) + pushes.rounding <=
+           pushes.tolerance * static_cast<double>(masses[MASS]);
 }
 
 // What comes after a selection whose sums are complete: the round after it, a pull, or the end.
@@ -152,7 +151,7 @@ __device__ __forceinline__ PushRound round_after(const Pushes& pushes, PushRound
     const i64 pushed = static_cast<i64>(sums[PUSHED]);
     const double absolute = static_cast<double>(sums[ABSOLUTE]);
     const double all = static_cast<double>(state->masses[MASS]);
-    const bool is_small = are_small(pushes, sums[ABSOLUTE], sums[SIGNED]);
+    const bool is_small = are_small(pushes, state->masses, sums[ABSOLUTE], sums[SIGNED]);
     const bool selects = !round.measures;
     const bool is_near = absolute <= MOST_PULLED * pushes.tolerance * all;
     // Residuals lie all over the graph: many are large, or none is, or what has been pushed did not make them

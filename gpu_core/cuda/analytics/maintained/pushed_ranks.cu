@@ -113,23 +113,26 @@ extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) step_m
     if (thread_of_grid() == 0) state->absolute = 0;
 }
 
+// Whether residuals are to be pulled: at first, or where a round is. A pull that was started ahead in vain is not.
+__device__ __forceinline__ bool is_pull_due(const State* state) {
+    const PushRound& round = state->round;
+    return round.end == NEEDS_PULL || (round.number == 0 && round.end == GOES_ON);
+}
+
 // r from nothing. b is chosen so that they sum to about 0.
 //
 // Launch      pull_residuals: SLICE_THREADS threads, as many blocks as the device holds; pull_cached_residuals, of a
 //             graph with hubs: CACHED_PULL_THREADS threads, a block a multiprocessor, and shared memory of hub_cache.cuh
 // Reads       indices of `Slices` in place, masses, shares
-// Writes      residuals, absent vertices left out, and their sums
+// Writes      residuals, absent vertices left out, and the sums that are of them
 // Cost        reads 4 bytes an entry, gathers 8 from L2 but for hubs
-__device__ __forceinline__ bool is_pull_due(const State* state) {
-    return state->round.number == 0 || state->round.end == NEEDS_PULL;
-}
-
 template <int THREADS, class ShareOf>
 __device__ __forceinline__ void pull_shares(const Slices& slices, const ChunkSums& chunk_sums, WorkQueue& work_queue,
                                             const u32* __restrict__ indices, const i64* __restrict__ masses,
                                             i64* __restrict__ residuals, const i64 vertices, State* state,
                                             ShareOf share_of_source) {
     const i64 base = -(static_cast<i64>(state->unbased) / vertices);
+    if (thread_of_grid() < MASS_SUMS) state->masses_then[thread_of_grid()] = state->masses[thread_of_grid()];
     u64 own = 0;
     sum_rows_from_queue<InPlace>(
         slices, work_queue, chunk_sums, [&](i64 entry) { return indices[entry]; }, share_of_source,
@@ -189,7 +192,8 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
     if (round.end != GOES_ON) return;
     u64 absolute = state->absolute;
     u64 signed_sum = static_cast<u64>(static_cast<i64>(state->unbased) % pushes.vertices);
-    if (are_small(pushes, absolute, signed_sum)) {
+    // Not by `masses`: other blocks may have added to them already.
+    if (are_small(pushes, state->masses_then, absolute, signed_sum)) {
         // All have read the round.
         meet_in_grid(&state->met);
         if (threadIdx.x == 0) round.end = IS_DONE;
