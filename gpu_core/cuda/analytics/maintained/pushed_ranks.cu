@@ -132,7 +132,6 @@ __device__ __forceinline__ void pull_shares(const Slices& slices, const ChunkSum
                                             i64* __restrict__ residuals, const i64 vertices, State* state,
                                             ShareOf share_of_source) {
     const i64 base = -(static_cast<i64>(state->unbased) / vertices);
-    if (thread_of_grid() < MASS_SUMS) state->masses_then[thread_of_grid()] = state->masses[thread_of_grid()];
     u64 own = 0;
     sum_rows_from_queue<InPlace>(
         slices, work_queue, chunk_sums, [&](i64 entry) { return indices[entry]; }, share_of_source,
@@ -144,6 +143,7 @@ __device__ __forceinline__ void pull_shares(const Slices& slices, const ChunkSum
         });
     const u64 sum = block_sum<u64, THREADS>(own);
     if (threadIdx.x == 0 && sum) atomicAdd(&state->absolute, sum);
+    if (thread_of_grid() < MASS_SUMS) state->masses_then[thread_of_grid()] = state->masses[thread_of_grid()];
 }
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_residuals(
