@@ -30,6 +30,8 @@ from ..parquet.parquet_files import fast_encodings
 from .edge_table import edge_table, table_of
 
 _BEFORE = "_before"
+#: Columns that come first in every part.
+_KEYS = ("change", "src", "dst")
 
 
 def write_difference(found: GraphDifference, path: str, time_unit: str | None) -> None:
@@ -54,7 +56,13 @@ def check_ending(path: str) -> None:
 
 
 def difference_table(found: GraphDifference, time_unit: str | None) -> pa.Table:
-    """Make the table."""
+    """Make the table.
+
+    Raises
+    ------
+    SettingsError
+        Two of its columns would have one name, by the names of the graph's own properties.
+    """
     parts = [
         _edge_part("added", found.edges_added, time_unit),
         _edge_part("removed", found.edges_removed, time_unit),
@@ -63,8 +71,16 @@ def difference_table(found: GraphDifference, time_unit: str | None) -> pa.Table:
         _vertex_part("removed", found.vertices_removed),
         _vertex_part("changed", found.vertices_changed.vertices, found.vertices_changed),
     ]
-    names = dict.fromkeys([*parts[2].column_names, *parts[-1].column_names])
-    return pa.concat_tables(parts, promote_options="default").select(list(names))
+    of_edges, of_vertices = parts[2].column_names, parts[-1].column_names
+    names = [*of_edges, *of_vertices[len(_KEYS) :]]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        msg = (
+            f"a difference would have two columns {twice}, by the names of the graph's properties; "
+            f"export the graph after both batches (graphtide export --at) and compare these files"
+        )
+        raise SettingsError(msg)
+    return pa.concat_tables(parts, promote_options="default").select(names)
 
 
 def _edge_part(change: str, edges: ChangedEdges, time_unit: str | None) -> pa.Table:
@@ -82,11 +98,12 @@ def _vertex_part(
     change: str, vertices: npt.NDArray[Any], values: ChangedVertices | None = None
 ) -> pa.Table:
     src = table_of({"src": vertices})["src"]
-    columns = {"src": src, "dst": pa.nulls(vertices.size, src.type)}
+    table = pa.table({"src": src, "dst": pa.nulls(vertices.size, src.type)})
     if values is not None:
-        columns |= {f"vertex_{name}": column for name, column in values.after.items()}
-        columns |= {f"vertex_{name}{_BEFORE}": each for name, each in values.before.items()}
-    return _with_change(change, pa.table(columns))
+        for ending, columns in (("", values.after), (_BEFORE, values.before)):
+            for name, column in columns.items():
+                table = table.append_column(f"vertex_{name}{ending}", pa.array(column))
+    return _with_change(change, table)
 
 
 def _with_change(change: str, table: pa.Table) -> pa.Table:

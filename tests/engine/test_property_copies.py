@@ -157,6 +157,32 @@ def test_a_difference_has_them() -> None:
     assert (vertex["vertex_score_before"], vertex["vertex_score"]) == (0.25, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("properties", "vertex_properties", "column"),
+    [
+        (("change",), (), "change"),
+        (("a", "a_before"), (), "a_before"),
+        (("vertex_a",), ("a",), "vertex_a"),
+        ((), ("a", "a_before"), "vertex_a_before"),
+    ],
+)
+def test_a_difference_with_two_columns_of_a_name_is_refused(
+    properties: tuple[str, ...], vertex_properties: tuple[str, ...], column: str
+) -> None:
+    """Values of edges and of vertices would stand in one column, and which they are is lost."""
+    graph = DynamicGraph(
+        properties=dict.fromkeys(properties, "float64"),
+        vertex_properties=dict.fromkeys(vertex_properties, "float64"),
+    )
+    snapshots = []
+    for value in (1.0, 2.0):
+        graph.insert_edges([1], [2], **dict.fromkeys(properties, value))
+        graph.insert_vertices([1], **dict.fromkeys(vertex_properties, value))
+        snapshots.append(graph.csr_of_keys())
+    with pytest.raises(SettingsError, match=f"two columns {column}, .* export the graph after"):
+        difference_table(difference(*snapshots), None)
+
+
 def test_exports_have_them(tmp_path: Path) -> None:
     graph = small_graph()
     graph.export_edges(tmp_path / "edges.parquet")
