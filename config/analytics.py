@@ -18,7 +18,7 @@ import yaml
 from ..gpu_core.algorithms.analytic import Analytic
 from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import SettingsError
-from ..gpu_core.id_kinds import are_names, form_of
+from ..gpu_core.id_kinds import are_names, form_of, is_whole
 
 #: Where in a file the text of a setting ends and its comment begins.
 _COMMENT_COLUMN = 30
@@ -144,7 +144,7 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
                 )
                 raise SettingsError(msg)
             if isinstance(value, Mapping) and not are_names(settings["ids"]):
-                wrong = [vertex for vertex in value if not str(vertex).lstrip("-").isdecimal()]
+                wrong = [vertex for vertex in value if not is_whole(vertex)]
                 if each.is_by_vertex and wrong:
                     msg = (
                         f"{name}.{each.name}: {wrong[0]!r} is no number; use ids of vertices with "

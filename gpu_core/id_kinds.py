@@ -35,6 +35,11 @@ def are_names(ids: str) -> bool:
     return form_of(ids) in ("string", "uuid")
 
 
+def is_whole(given: object) -> bool:
+    """Whether an id as a setting gives it, a number or text of one, is a whole number."""
+    return re.fullmatch(r"-?\d+", str(given)) is not None
+
+
 def number_of_key(ids: str, key: int) -> int:
     """The number that a key stands for, of ids that are numbers."""
     return key + 2**63 if form_of(ids) == "uint64" else key

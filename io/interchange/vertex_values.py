@@ -18,7 +18,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.id_kinds import are_names, form_of
+from ...gpu_core.id_kinds import are_names, form_of, is_whole
 
 #: Kind of ids -> type of a column of them.
 _ID_TYPES = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
@@ -71,12 +71,11 @@ def _ids_of(given: list[Any], setting: str, ids: str) -> npt.NDArray[Any]:
         return np.array([str(each) for each in given], object)
     kind = np.uint64 if form_of(ids) == "uint64" else np.int64
     limits = np.iinfo(kind)
-    try:
-        numbers = [int(each) for each in given]
-    except ValueError:
-        wrong = next(each for each in given if not str(each).lstrip("-").isdecimal())
-        msg = f"{setting}: vertex {wrong!r} is no number; ids are {np.dtype(kind)} here"
-        raise SettingsError(msg) from None
+    wrong = [each for each in given if not is_whole(each)]
+    if wrong:
+        msg = f"{setting}: vertex {wrong[0]!r} is no whole number; ids are {np.dtype(kind)} here"
+        raise SettingsError(msg)
+    numbers = [int(each) for each in given]
     outside = [each for each in numbers if not limits.min <= each <= limits.max]
     if outside:
         msg = (

@@ -126,6 +126,14 @@ def test_a_number_is_what_it_looks_like(tmp_path: Path, *, is_in_file: bool) -> 
             loaded(**values)
 
 
+@pytest.mark.parametrize("vertex", ["--5", "1_0", "-", "x", 1.5])
+def test_values_of_vertices_need_whole_numbers_where_ids_are_numbers(vertex: object) -> None:
+    """Before a run is started: only its worker would meet such an id otherwise."""
+    values = {"analytics": ["pagerank"], "pagerank": {"personalization": {vertex: 1.0}}}
+    with pytest.raises(SettingsError, match=rf"personalization: {vertex!r} is no number"):
+        load_settings(values)
+
+
 def test_each_result_may_have_a_cadence_of_its_own() -> None:
     given = {"analytics": "pagerank:1,fast=pagerank:10,clustering", "analytics_every": 4}
     loaded = settings_from_options({**given, "assignments": ["fast.alpha=0.5"]})

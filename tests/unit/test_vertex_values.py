@@ -67,6 +67,9 @@ def test_a_parquet_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
         ({1: 0}, "p has values that sum to 0.0"),
         ({1: 1, "1": 2}, "p names vertex 1 more than once"),
         ({1: float("inf")}, "finite"),
+        ({"--5": 1}, "p: vertex '--5' is no whole number; ids are int64 here"),
+        ({"1_0": 1}, "p: vertex '1_0' is no whole number"),
+        ({1.5: 1}, "p: vertex 1.5 is no whole number"),
     ],
 )
 def test_wrong_mappings_are_refused(given: dict[object, float], message: str) -> None:
