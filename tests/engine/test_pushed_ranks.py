@@ -244,6 +244,27 @@ def test_pushes_end_whatever_is_left(outcomes: list[bool]) -> None:
     assert outcomes
 
 
+@pytest.mark.parametrize("is_emptied", [True, False])
+def test_a_graph_that_shrinks_or_grows_all_at_once_overflows_nothing(is_emptied: bool) -> None:
+    draw = np.random.default_rng(8)
+    edges = draw.integers(0, 4000, (2, 100_000 if is_emptied else 12_000))
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges(*edges)
+    graph.maintain("pagerank", tol=TOL)
+    graph.pagerank(tol=TOL)
+    graph.insert_edges([1], [2])
+    graph.pagerank(tol=TOL)
+    assert kept_ranks(graph).ranks.push_trials.is_tried
+    if is_emptied:
+        graph.delete_edges(*edges)
+        graph.insert_edges([10, 20, 30, 40], [11, 21, 31, 41])
+    else:
+        graph.insert_vertices(np.arange(4000, 44_000))
+    found = graph.pagerank(tol=TOL)
+    assert found.pagerank.sum() == pytest.approx(1, abs=1e-12)
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= TOL / 0.15
+
+
 def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
     known = PushTrials(
         True, is_further=False, wait=3, pause=64, field=MeanField(0.25, 1e-9, 1 << 40)

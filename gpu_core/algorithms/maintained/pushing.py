@@ -31,7 +31,7 @@ MOST_ROUNDING: Final = 1 / 16
 LEAST: Final = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128
 #: Numbers of a checkpoint.
-_NUMBERS: Final = 7
+_NUMBERS: Final = 8
 
 
 class MeanField(NamedTuple):
@@ -40,8 +40,20 @@ class MeanField(NamedTuple):
     #: Rank of a vertex without edges, and what each edge adds to it; 0: degrees say nothing.
     isolated: float = 0.0
     edge: float = 0.0
-    #: Entries of the graph that the ranks are of.
+    #: Entries and vertices of the graph that the ranks are of.
     entries: int = 0
+    vertices: int = 0
+
+    def for_graph(self, entries: int, vertices: int) -> MeanField:
+        """The same of a graph of another size; nothing where that is quite another graph.
+
+        Where few entries are left, or most vertices are new, ranks by what was known before could
+        add up to thousands, and whole numbers of them overflow.
+        """
+        is_like = self.entries <= 2 * entries <= 4 * self.entries and vertices <= 2 * self.vertices
+        if not (is_like and self.edge > 0):
+            return MeanField(0.0, 0.0, entries, vertices)
+        return MeanField(self.isolated, self.edge * (self.entries / entries), entries, vertices)
 
 
 class PushTrials(NamedTuple):
@@ -61,17 +73,17 @@ class PushTrials(NamedTuple):
         """As `numbers` had it; what an older graphtide wrote is no more than a start."""
         if len(numbers) != _NUMBERS:
             return cls()
-        is_near, is_further, wait, pause, entries, *reals = numbers
+        is_near, is_further, wait, pause, entries, vertices, *reals = numbers
         isolated, edge = np.array(reals, np.int64).view(np.float64).tolist()
-        field = MeanField(isolated, edge, entries)
+        field = MeanField(isolated, edge, entries, vertices)
         return cls(bool(is_near), bool(is_further), wait, pause, field)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """For a checkpoint."""
-        isolated, edge, entries = self.field
+        isolated, edge, *size = self.field
         reals = np.array([isolated, edge]).view(np.int64).tolist()
-        return int(self.is_near), int(self.is_further), self.wait, self.pause, entries, *reals
+        return int(self.is_near), int(self.is_further), self.wait, self.pause, *size, *reals
 
     @property
     def is_tried(self) -> bool:
@@ -86,11 +98,9 @@ class PushTrials(NamedTuple):
             return PushTrials(is_near, False, self.pause, pause, field)
         return PushTrials(is_near, gave_up, max(self.wait - 1, 0), self.pause, field)
 
-    def after_pushes(self, entries: int) -> PushTrials:
-        """Go on after pushes that sufficed, of a graph with so many entries."""
-        isolated, edge, before = self.field
-        edge *= before / max(entries, 1)
-        return PushTrials(is_near=True, field=MeanField(isolated, edge, entries))
+    def after_pushes(self, entries: int, vertices: int) -> PushTrials:
+        """Go on after pushes that sufficed, of a graph of that size."""
+        return PushTrials(is_near=True, field=self.field.for_graph(entries, vertices))
 
 
 class PushedRanks(NamedTuple):

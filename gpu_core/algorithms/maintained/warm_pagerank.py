@@ -136,10 +136,10 @@ class WarmPageRank(MaintainedRanks):
             threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
         )  # fmt: skip
         isolated, edge = field.tolist()
+        known = MeanField(isolated, edge, adjacencies.out.num_entries, reader.num_vertices)
         found.ranks.push_trials = trials.after_steps(
-            found.ranks.first_residual, MeanField(isolated, edge, adjacencies.out.num_entries),
-            gave_up=gave_up,
-        )  # fmt: skip
+            found.ranks.first_residual, known, gave_up=gave_up
+        )
         return found
 
     def _can_push(self, reader: Reader, adjacencies: Adjacencies) -> bool:
@@ -163,7 +163,7 @@ class WarmPageRank(MaintainedRanks):
             return None
         ranks, rounds, totals = found
         entries = adjacencies.out.num_entries
-        ranks.push_trials = trials.after_pushes(entries)
+        ranks.push_trials = trials.after_pushes(entries, reader.num_vertices)
         residual, bound = exactness(entries, totals, self.alpha)
 
         def error_bound() -> float:

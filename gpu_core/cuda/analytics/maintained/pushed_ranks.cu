@@ -216,7 +216,7 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
     }
     if (thread_of_grid() == 0) {
         state->round = round;
-        // As far as it is pulled next.
+        // What a pull that comes next adds to.
         state->unbased = 0;
         Report* const report = reinterpret_cast<Report*>(pushes.report);
         report->end = round.end;

@@ -50,8 +50,8 @@ struct PushRound {
 struct State {
     u64 unbased;            // sum of r but for b
     u64 masses[MASS_SUMS];  // sums of y
-    u64 absolute;           // of residuals that were pulled: sum of |r|, and sums of y then
-    u64 masses_then[MASS_SUMS];
+    u64 absolute;           // sum of |r| of residuals that were pulled
+    u64 masses_then[MASS_SUMS];  // sums of y that these are of
     u64 even[SUMS];         // of rounds of even numbers, without those of y
     u64 odd[SUMS];
     u64 met;                // for `meet_in_grid`

@@ -165,11 +165,11 @@ def push(
 
 def _mean_field(field: MeanField, earlier: KeptRanks, out: Rows) -> bytes:
     """``MeanField`` of ``pushed_ranks.cu``."""
-    if field.edge == 0 or out.num_entries == 0 or earlier.degrees is None:
+    now = field.for_graph(out.num_entries, out.num_vertices)
+    if now.edge == 0 or earlier.degrees is None:
         return pack(0, 1.0 / out.num_vertices, 0.0, 0.0)
-    edge = field.edge * (field.entries / out.num_entries)
-    shrinks = edge * ((out.num_entries - field.entries) / out.num_entries)
-    return pack(address(earlier.degrees), field.isolated, edge, shrinks)
+    shrinks = now.edge * ((now.entries - field.entries) / now.entries)
+    return pack(address(earlier.degrees), now.isolated, now.edge, shrinks)
 
 
 def _puller(device: Device, rows: Slices, cache: HubCache, vectors: bytes) -> Callable[[], None]:
