@@ -205,8 +205,8 @@ def test_what_pushes_leave_does_not_end_them_for_long(outcomes: list[bool]) -> N
     assert outcomes.count(True) >= 24
 
 
-def test_earlier_degrees_make_a_start(outcomes: list[bool]) -> None:
-    """Where neighbors are a fair draw, ranks go by degrees: a round less, or more than one."""
+def test_steps_leave_what_degrees_say_of_ranks() -> None:
+    """Where neighbors are a fair draw: what a vertex without edges has, and what an edge adds."""
     draw = np.random.default_rng(8)
     graph = DynamicGraph(directed=False, ids="dense")
     graph.insert_edges(*draw.integers(0, 4000, (2, 32_000)))

@@ -123,7 +123,7 @@ __device__ __forceinline__ void push_residuals(const Pushes& pushes, i64 items) 
 }
 
 // How far the next round goes, as steps of chebyshev.cuh do; this one goes on.
-__device__ __forceinline__ void plan_next(const Pushes& pushes, PushRound& round, double absolute) {
+__device__ __forceinline__ void plan_round(const Pushes& pushes, PushRound& round, double absolute) {
     double radius = pushes.most_radius * random_radius(pushes.vertices, pushes.entries);
     if (round.older > 0) {
         const double estimate =
@@ -167,7 +167,7 @@ __device__ __forceinline__ PushRound round_after(const Pushes& pushes, PushRound
         round.end = is_near && round.pulls < MOST_PULLS ? NEEDS_PULL : IS_TOO_MUCH;
     }
     const bool is_pulled = round.end == NEEDS_PULL;
-    if (selects) plan_next(pushes, round, absolute);
+    if (selects) plan_round(pushes, round, absolute);
     round.measures = is_small;
     round.work += is_pulled ? 0 : pushed;
     round.rounds += pushed > 0 || is_pulled;
