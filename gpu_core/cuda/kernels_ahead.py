@@ -40,12 +40,12 @@ def _files_of_graph(
     words: frozenset[int], dense_ids: bool, paged: bool, raw: bool
 ) -> list[KernelFile]:
     folders = {*_FOLDERS, "convert"} if raw else {*_FOLDERS}
-    names = {name for name, path in kernel_files().items() if _folder_of(path) in folders}
+    names = {name for name, folder in _folders().items() if folder in folders}
     names |= _launched_from((_ROOT / "queries").glob("*.py"))
     if dense_ids:
         names.discard("dictionary.cu")
     if not raw:
-        names -= {name for name, path in kernel_files().items() if _folder_of(path) == "convert"}
+        names -= {name for name, folder in _folders().items() if folder == "convert"}
     if not paged:
         names -= {name for name in names if name.startswith(("segmented", "paged"))}
     return [
@@ -56,9 +56,11 @@ def _files_of_graph(
     ]
 
 
-def _folder_of(path: Path) -> str:
-    """Folder of the engine that this file is in, at whatever depth; none for files of layouts."""
-    return path.relative_to(_ROOT).parts[0] if path.is_relative_to(_ROOT) else ""
+@cache
+def _folders() -> dict[str, str]:
+    """Kernel file -> folder of the engine that it is in, at whatever depth."""
+    within = {name: path for name, path in kernel_files().items() if path.is_relative_to(_ROOT)}
+    return {name: path.relative_to(_ROOT).parts[0] for name, path in within.items()}
 
 
 @cache

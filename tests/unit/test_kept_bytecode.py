@@ -53,3 +53,18 @@ def test_nothing_is_changed_where_they_are_kept_already(
     kept_bytecode.keep_bytecode()
     assert (sys.pycache_prefix, sys.dont_write_bytecode) == (None, False)
     assert not (tmp_path / "cache").exists()
+
+
+def test_ours_are_kept_where_only_those_of_libraries_are_compiled(
+    nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    py_compile.compile(str(nowhere / "core.py"))
+    ours = tmp_path / "graphtide" / "__init__.py"  # a checkout, as `pip install -e` takes it
+    ours.parent.mkdir()
+    ours.write_text("")
+    found = {"numba": nowhere / "__init__.py", "graphtide": ours}
+    monkeypatch.setattr(
+        kept_bytecode, "find_spec", lambda name: SimpleNamespace(origin=str(found[name]))
+    )
+    kept_bytecode.keep_bytecode()
+    assert sys.pycache_prefix == str(tmp_path / "cache" / "graphtide" / "bytecode")

@@ -110,17 +110,31 @@ def _flattened(name: str, seen: set[str]) -> str:
     if name in seen:
         return ""
     seen.add(name)
-    if name in GENERATED:
-        text = GENERATED[name]()
+    if name in _TEXTS:
+        pieces = _pieces(name, _TEXTS[name])
+    elif name in GENERATED:
+        pieces = _pieces(name, GENERATED[name]())
+    elif os.path.isabs(name):
+        pieces = _pieces(name, Path(name).read_text(encoding="utf-8"))
     else:
-        text = _TEXTS.get(name) or kernel_file(name).read_text(encoding="utf-8")
-    pieces, end = [f'#line 1 "{name}"\n'], 0
+        pieces = _pieces_of_file(name, kernel_file(name))
+    return "".join(text + (_flattened(header, seen) if header else "") for text, header in pieces)
+
+
+@cache
+def _pieces_of_file(name: str, path: Path) -> list[tuple[str, str]]:
+    """`_pieces` of a file of ours, read once: most kernels have the same headers."""
+    return _pieces(name, path.read_text(encoding="utf-8"))
+
+
+def _pieces(name: str, text: str) -> list[tuple[str, str]]:
+    """A text in pieces, each with the header that stands behind it; none behind the last one."""
+    pieces, begin, start = [], f'#line 1 "{name}"\n', 0
     for include in INCLUDE.finditer(text):
-        following = text.count("\n", 0, include.end()) + 2
-        pieces += [text[end : include.start()], _flattened(include[1], seen)]
-        pieces.append(f'\n#line {following} "{name}"')
-        end = include.end()
-    return "".join([*pieces, text[end:]])
+        pieces.append((begin + text[start : include.start()], include[1]))
+        following, start = text.count("\n", 0, include.end()) + 2, include.end()
+        begin = f'\n#line {following} "{name}"'
+    return [*pieces, (begin + text[start:], "")]
 
 
 @cache
