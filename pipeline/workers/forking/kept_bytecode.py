@@ -3,9 +3,9 @@
 Containers often set ``PYTHONDONTWRITEBYTECODE``, and hold packages that were installed without
 compiled modules. Each command would then compile Dask, Numba and Arrow again, and so would the
 process that its workers are forked from: 4 s of a core each, and 0.5 s where only the modules of
-graphtide are not compiled, as in a checkout that was installed by ``pip install -e``. So modules are cached in the user's
-cache folder, beside Numba's kernels: neither the checkout nor the environment gets files that its
-user did not want there.
+graphtide are not compiled, as in a checkout that was installed by ``pip install -e``. So modules
+are cached in the user's cache folder, beside Numba's kernels: neither the checkout nor the
+environment gets files that its user did not want there.
 
 Only for graphtide's own processes, the command and the one that workers are forked from; a program
 that calls graphtide decides for itself.
