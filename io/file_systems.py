@@ -33,8 +33,9 @@ from fsspec.implementations.local import LocalFileSystem
 from ..gpu_core.errors import GraphtideError, StateError, UpdateLogError
 from ..gpu_core.printable import printable
 from .durable import new_file
+from .error_text import RESTORE, one_line
 from .log.file_errors import GoneFileError
-from .parquet.parquet_files import RESTORE, TAIL_BYTES, one_line
+from .parquet.footers import TAIL_BYTES
 
 #: Seconds that a store may take for its first answer, all tries together.
 _CONTACT_SECONDS = 20.0

@@ -26,10 +26,10 @@ from ..io.log.addresses import Address
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
+from ..io.log.file_rows import ReadRows
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
-from ..io.parquet.parquet_files import ReadRows
 from ..io.state.checkpoint import Checkpoint, check_state_hash, newest_checkpoint
 from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import Quarantine

@@ -17,7 +17,7 @@ from ..io.log.log_paths import order_key
 from ..io.log.order.ordered_rows import OrderedBatch, RowOrder
 from ..io.log.plan import BatchPlan, PlannedBatch
 from ..io.log.update_log import UpdateLog
-from ..io.parquet.parquet_files import groups_of_run
+from ..io.parquet.row_groups import groups_of_run
 from ..io.state.directory import StateDirectory
 from ..io.state.read_record import ReadRecord
 from ..io.state.text_indexes import write_indexes

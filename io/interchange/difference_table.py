@@ -26,7 +26,7 @@ from ...gpu_core.difference import ChangedEdges, ChangedVertices, GraphDifferenc
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.snapshot import CanonicalEdges
 from ..file_systems import new_file_at
-from ..parquet.parquet_files import fast_encodings
+from ..parquet.encodings import fast_encodings
 from .edge_table import edge_table, table_of
 
 _BEFORE = "_before"

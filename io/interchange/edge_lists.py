@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.log_writer import write_log_file
-from ..parquet.parquet_files import PARQUET_BEGINS
+from ..parquet.footers import PARQUET_BEGINS
 from ..text.line_blocks import blocks_of, first_lines, refuse_utf_16, without_comments
 from ..text.text_form import SAMPLE_LINES, Reading, reading_of
 from ..text.text_lines import parse_lines

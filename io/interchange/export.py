@@ -34,7 +34,7 @@ from ...gpu_core.errors import SettingsError
 from ...gpu_core.snapshot import CanonicalEdges
 from ..arrow_types import is_text
 from ..file_systems import new_file_at
-from ..parquet.parquet_files import fast_encodings
+from ..parquet.encodings import fast_encodings
 from .edge_table import edge_table, table_of
 from .graphml import write_graphml
 

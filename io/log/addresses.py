@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...gpu_core.errors import UpdateLogError
+from ..error_text import one_line
 from ..file_systems import file_system_of
-from ..parquet.parquet_files import one_line
 
 EMPTY_ADDRESS = "an address of the log is empty; give a folder, a file or a pattern"
 

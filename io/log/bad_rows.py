@@ -23,10 +23,10 @@ import pyarrow as pa
 
 from ...gpu_core.batch.bad_rows import BadRowsError
 from ...gpu_core.errors import UpdateLogError
-from ..parquet.parquet_files import ReadRows
 from ..text.text_values import typed
 from ..text.wrong_lines import WrongLine
 from .file_errors import UnreadableRowsError
+from .file_rows import ReadRows
 from .order.ordered_rows import OrderedBatch
 from .plan import PlannedBatch
 from .row_origin import RowOrigin

@@ -17,11 +17,13 @@ import pyarrow as pa
 
 from ...gpu_core.id_kinds import are_names
 from ..file_systems import opened
-from ..parquet.parquet_files import TAIL_BYTES, ParquetLogFile, ReadRows
+from ..parquet.footers import TAIL_BYTES
+from ..parquet.parquet_files import ParquetLogFile
 from ..tables.table_files import INSERT, ChangedRows
 from ..text.text_files import BLOCK_BYTES as TEXT_BLOCK_BYTES
 from ..text.text_files import TextIndex, TextLogFile, text_format
 from .columns.schema import CANONICAL
+from .file_rows import ReadRows
 from .log_paths import LogPath
 from .partitions import partition_values
 

@@ -27,6 +27,7 @@ from fsspec.utils import glob_translate
 
 from ...gpu_core.errors import UpdateLogError
 from ...gpu_core.printable import printable
+from ..error_text import one_line
 from ..file_systems import (
     CHECK_STORE,
     StorageError,
@@ -37,7 +38,6 @@ from ..file_systems import (
     one_look,
     reach,
 )
-from ..parquet.parquet_files import one_line
 from ..tables.table_files import TableFile
 from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
 from .addresses import PATTERN, Location, base_of, is_pattern, location_of

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
 from ..file_systems import is_local_address, new_file_at
+from ..parquet.encodings import fast_encodings
 from ..parquet.footer_checks import CheckedSink
-from ..parquet.parquet_files import fast_encodings
 from .columns.column_types import OP_BYTES
 
 #: Rows of a row group: divides the usual batches, and is long enough to read fast.

@@ -34,13 +34,14 @@ import pyarrow as pa
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.id_kinds import are_names
 from ...gpu_core.times import check_together, time_unit_named
+from ..error_text import RESTORE
 from ..file_systems import is_local
-from ..parquet.parquet_files import RESTORE, ReadRows
 from ..text.text_files import TextIndex, stamp_of
 from .columns.column_types import of_read_types, with_typed_nulls
 from .columns.id_bounds import ColumnBounds, with_bounds
 from .columns.schema import LogSchema, check_mapping, check_schema, not_kept_line
 from .file_errors import UnusableFileError
+from .file_rows import ReadRows
 from .log_files import LogFileReader, hidden_partitions, names_of_columns, open_log_file
 from .log_listing import LogFile, LogListing
 from .log_paths import LogPath, list_in_order, list_log, log_path

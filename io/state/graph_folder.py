@@ -47,7 +47,7 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.records import RECORDS
 from ...gpu_core.snapshot import EDGE_PREFIX, VERTEX_PREFIX
 from ..hashed_json import DamagedJsonError, json_text, read_json
-from ..parquet.parquet_files import fast_encodings
+from ..parquet.encodings import fast_encodings
 
 #: What the files hold; another number for any change that an older reader would not understand.
 _FORMAT = 2

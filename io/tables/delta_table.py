@@ -34,10 +34,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
+from ..error_text import one_line
 from ..log.file_errors import EmptyLogError
 from ..log.log_order import natural_key
 from ..log.partitions import partitions_of
-from ..parquet.parquet_files import one_line
 from .table_files import (
     DELETE,
     FEED_DELETE,

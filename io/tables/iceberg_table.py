@@ -29,9 +29,9 @@ from pyiceberg.manifest import FileFormat, ManifestContent, ManifestEntryStatus
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from ...gpu_core.errors import UpdateLogError
+from ..error_text import one_line
 from ..log.file_errors import EmptyLogError
 from ..log.log_order import natural_key
-from ..parquet.parquet_files import one_line
 from .table_files import DELETE, INSERT, SNAPSHOT, TableFile, planned_before
 
 _METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")

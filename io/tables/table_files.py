@@ -25,8 +25,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...gpu_core.errors import UpdateLogError
+from ..log.file_rows import ReadRows
 from ..log.log_order import natural_key
-from ..parquet.parquet_files import ParquetLogFile, ReadRows
+from ..parquet.parquet_files import ParquetLogFile
 
 #: What a version does with the rows of a file, in the order of names: all of them go, ...
 DELETE = "delete"

@@ -27,11 +27,13 @@ import pyarrow as pa
 
 from ...gpu_core.errors import UpdateLogError
 from ...gpu_core.id_kinds import form_of
+from ..error_text import RESTORE, one_line
 from ..file_systems import as_storage_errors, is_local, open_file
 from ..log.file_errors import UnreadableRowsError, UnusableFileError
+from ..log.file_rows import ReadRows
 from ..log.log_paths import LogPath
+from ..parquet.footers import PARQUET_BEGINS
 from ..parquet.page_checks import ChunkSum
-from ..parquet.parquet_files import PARQUET_BEGINS, RESTORE, ReadRows, one_line
 from .csv_lines import csv_layout, without_header
 from .json_lines import JsonColumns, parse_json, sift_json
 from .line_blocks import line_blocks

@@ -29,7 +29,7 @@ from dask.utils import parse_timedelta
 
 from ....gpu_core.errors import SettingsError, UpdateLogError
 from ...parquet.page_checks import ChunkSum
-from ...parquet.parquet_files import ReadRows
+from ..file_rows import ReadRows
 from ..log_files import LogFileReader
 from ..update_log import ORDER_KEY, UpdateLog
 from .joined_tables import joined
