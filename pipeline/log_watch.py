@@ -33,7 +33,8 @@ from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.log_listing import LogListing
 from ..io.log.log_paths import LogPath, order_key
 from ..io.log.update_log import UpdateLog
-from ..io.text.text_files import TextIndex, text_format
+from ..io.text.text_index import TextIndex
+from ..io.text.text_names import text_format
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
 LOOK_SECONDS, _LOOKS = 0.05, 10

@@ -26,7 +26,7 @@ from ..io.state.read_record import ReadRecord
 from ..io.state.result_changes import drop_changes_from
 from ..io.state.state_settings import BAD_ROWS, QUARANTINE, StateSettings
 from ..io.state.text_indexes import read_indexes, write_indexes
-from ..io.text.text_files import TextIndex
+from ..io.text.text_index import TextIndex
 from .analyses import analyses_of
 from .log_of_settings import log_of_settings
 from .log_watch import was_written_now

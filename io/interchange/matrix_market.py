@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from ...gpu_core.errors import UpdateLogError
 from ..text.line_blocks import blocks_of, without_comments
-from ..text.text_lines import Form, parse_lines
+from ..text.line_form import Form
+from ..text.text_lines import parse_lines
 
 
 def is_matrix_market(path: str) -> bool:

@@ -20,8 +20,10 @@ from ..file_systems import opened
 from ..parquet.footers import TAIL_BYTES
 from ..parquet.parquet_files import ParquetLogFile
 from ..tables.table_files import INSERT, ChangedRows
-from ..text.text_files import BLOCK_BYTES as TEXT_BLOCK_BYTES
-from ..text.text_files import TextIndex, TextLogFile, text_format
+from ..text.text_files import TextLogFile
+from ..text.text_index import BLOCK_BYTES as TEXT_BLOCK_BYTES
+from ..text.text_index import TextIndex
+from ..text.text_names import text_format
 from .columns.schema import CANONICAL
 from .file_rows import ReadRows
 from .log_paths import LogPath

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass, field
 
-from ..text.text_files import TextIndex
+from ..text.text_index import TextIndex
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ from ...gpu_core.id_kinds import are_names
 from ...gpu_core.times import check_together, time_unit_named
 from ..error_text import RESTORE
 from ..file_systems import is_local
-from ..text.text_files import TextIndex, stamp_of
+from ..text.text_index import TextIndex
+from ..text.text_scan import stamp_of
 from .columns.column_types import of_read_types, with_typed_nulls
 from .columns.id_bounds import ColumnBounds, with_bounds
 from .columns.schema import LogSchema, check_mapping, check_schema, not_kept_line

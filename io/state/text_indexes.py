@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ..hashed_json import DamagedJsonError, read_json, write_json
-from ..text.text_files import TextIndex
+from ..text.text_index import TextIndex
 from .directory import StateDirectory
 
 

@@ -13,8 +13,8 @@ from collections.abc import Collection
 
 from ..log.file_errors import UnusableFileError
 from .line_blocks import first_lines, refuse_utf_16, without_marks_of_excel
+from .line_fields import split_lines
 from .text_form import SAMPLE_LINES, is_value, type_of_fields
-from .text_lines import split_lines
 
 
 def csv_layout(

@@ -1,24 +1,17 @@
 """One text file of a log: CSV with a header, or JSON lines; plain or packed.
 
-A row is a line. Text has no footer, so the file is read once when it is planned, and its *index* is
-kept by the state: how its lines are to be read, and for each *block* of whole lines where it
-begins, how many rows it has, and the checksum of its bytes. Blocks are for text what row groups are
-for Parquet: a batch is read from the blocks that hold its rows, and these must have the checksums
-that they had. The fingerprint of a file is its size and the SHA-256 of its blocks.
+A row is a line. Text has no footer, so the file is read once when it is planned (``text_scan.py``),
+and its *index* is kept by the state: how its lines are to be read, and for each *block* of whole
+lines where it begins, how many rows it has, and the checksum of its bytes. Blocks are for text what
+row groups are for Parquet: a batch is read from the blocks that hold its rows, and these must have
+the checksums that they had. The fingerprint of a file is its size and the SHA-256 of its blocks.
 
 Packed files can only be read from the beginning. Each process keeps the newest ones open where the
 last batch ended, so that it unpacks a file once, not once a batch.
-
-JSON lines are parsed for their index, as any line may have a column that the others do not have.
 """
 
-import hashlib
-import json
-import os
-import re
-from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 from zlib import crc32
@@ -28,30 +21,19 @@ import pyarrow as pa
 from ...gpu_core.errors import UpdateLogError
 from ...gpu_core.id_kinds import form_of
 from ..error_text import RESTORE, one_line
-from ..file_systems import as_storage_errors, is_local, open_file
-from ..log.file_errors import UnreadableRowsError, UnusableFileError
+from ..file_systems import open_file
+from ..log.file_errors import UnreadableRowsError
 from ..log.file_rows import ReadRows
 from ..log.log_paths import LogPath
-from ..parquet.footers import PARQUET_BEGINS
 from ..parquet.page_checks import ChunkSum
-from .csv_lines import csv_layout, without_header
-from .json_lines import JsonColumns, parse_json, sift_json
-from .line_blocks import line_blocks
-from .line_spaces import rows_of_lines
-from .text_form import SAMPLE_LINES, type_of_fields
-from .text_lines import Form, parse_lines, sift_lines
+from .csv_lines import without_header
+from .json_lines import parse_json, sift_json
+from .line_form import Form
+from .text_index import BLOCK_BYTES, TextBlock, TextIndex
+from .text_lines import parse_lines, sift_lines
+from .text_names import codec_of
+from .text_scan import scan_text
 from .wrong_lines import WrongLine
-
-#: Ends of the names of text files, less that of the packer -> format.
-_FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
-#: Ends of names of packed files -> Arrow's name of the codec.
-_PACKERS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-#: Arrow's name of a codec -> what all files begin with that are packed so.
-_PACKED_BEGINS = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "bz2": b"BZh"}
-_TEXT_FILE = re.compile(r"(\.\w+?)(\.gz|\.zst|\.bz2)?$", re.IGNORECASE)
-
-#: Bytes of a block, but for the end of its last line; read ahead in a file that is not local.
-BLOCK_BYTES = 1 << 22
 
 #: Types that a column of text can have, by their names.
 _TYPES = {
@@ -68,101 +50,8 @@ _TYPES = {
 #: Packed files that this process has open: file -> where in the text, and what it is read from.
 _open_streams: dict[tuple[str, str], tuple[int, Any]] = {}
 _MOST_STREAMS = 4
-#: Canonical columns in which a number with a fraction has no meaning.
-_WHOLE_COLUMNS = ("src", "dst", "type", "ts")
 #: Kind of ids -> type in which they are read, whatever they look like.
 _IDS_IN_TEXT = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
-
-
-@dataclass(frozen=True)
-class TextBlock:
-    """A run of whole lines."""
-
-    number: int
-    first_row: int
-    rows: int
-    #: Number of its first line in the file, from 1.
-    first_line: int
-    #: Where it begins in the text, and its bytes.
-    offset: int
-    nbytes: int
-    crc: int
-
-
-@dataclass(frozen=True)
-class TextIndex:
-    """Contents of a text file, by position."""
-
-    #: Bytes of the file as it is stored.
-    size: int
-    #: Fingerprint by its file system: finds a change without reading the file.
-    stamp: str
-    fingerprint: str
-    rows: int
-    #: ``(name, type)`` of each column; types are what values look like.
-    columns: tuple[tuple[str, str], ...]
-    #: What is between two fields of CSV.
-    delimiter: str
-    #: All, or those that are needed for a batch.
-    blocks: tuple[TextBlock, ...]
-    #: Whether white space around fields of CSV does not belong to them, if they are names.
-    is_padded: bool = True
-    #: Column of JSON lines -> what is wrong with the first line where it is of another type; under
-    #: no name that of the first line that is no object.
-    faults: tuple[tuple[str, str], ...] = ()
-
-    def check(self, names: Collection[str]) -> None:
-        """Refuse lines that are no objects, or have values of other types in some columns.
-
-        Raises
-        ------
-        UnusableFileError
-            There are such.
-        """
-        for name, fault in self.faults:
-            if not name or name in names:
-                raise UnusableFileError(fault)
-
-    def part(self, first_row: int, rows: int) -> "TextIndex":
-        """The index with the blocks that hold these rows alone."""
-        firsts = [block.first_row for block in self.blocks]
-        start = max(bisect_right(firsts, first_row) - 1, 0)
-        end = bisect_right(firsts, first_row + max(rows, 1) - 1)
-        return replace(self, blocks=self.blocks[start:end])
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "TextIndex":
-        """Rebuild an index from what `to_json` gave; errors as of a dictionary that is another."""
-        return cls(
-            **{
-                **values,
-                "columns": tuple((str(name), str(kind)) for name, kind in values["columns"]),
-                "blocks": tuple(TextBlock(**block) for block in values["blocks"]),
-                "faults": tuple((str(name), str(why)) for name, why in values.get("faults", ())),
-            }
-        )
-
-
-def text_format(path: str) -> str | None:
-    """``csv`` or ``json`` by the name of a file; None: it is no text."""
-    match = _TEXT_FILE.search(path)
-    return _FORMATS.get(match[1].lower()) if match else None
-
-
-def stamp_of(path: LogPath) -> str:
-    """Fingerprint that finds a change without reading the file; empty where there is none."""
-    try:
-        if is_local(path.filesystem):
-            found = os.stat(path.path)
-            return f"{found.st_size}-{found.st_mtime_ns}"
-        with as_storage_errors(path.filesystem):
-            return str(path.filesystem.ukey(path.path))
-    except OSError:
-        return ""
 
 
 class TextLogFile:
@@ -215,7 +104,7 @@ class TextLogFile:
         self._ends = frozenset(name for name in roles if roles[name] in ends)
         self._ids = frozenset(name for name in roles if roles[name] in ("src", "dst"))
         self._source, self._path = source, path
-        self.index: TextIndex = _scan(source, path, form, roles) if index is None else index
+        self.index: TextIndex = scan_text(source, path, form, roles) if index is None else index
         self.size, self.rows = self.index.size, self.index.rows
         self.fingerprint = self.index.fingerprint
         self.schema = pa.schema(
@@ -316,7 +205,7 @@ class TextLogFile:
         key = (self._path.shown, self.fingerprint)
         position, stream = _open_streams.pop(key, (0, None))
         if stream is None or position > blocks[0].offset:
-            codec = _codec(self._path.path)
+            codec = codec_of(self._path.path)
             stream = self._source if codec is None else _reopened(self._path, codec)
             position = 0
         try:
@@ -338,111 +227,11 @@ class TextLogFile:
             _open_streams[key] = blocks[-1].offset + blocks[-1].nbytes, stream
 
 
-def _codec(path: str) -> str | None:
-    return next((codec for end, codec in _PACKERS.items() if path.lower().endswith(end)), None)
-
-
 def _reopened(path: LogPath, codec: str) -> Any:
     """A packed file from its beginning, which stays open when the caller's file is closed."""
     return pa.CompressedInputStream(
         pa.PythonFile(open_file(path.filesystem, path.path, BLOCK_BYTES), mode="r"), codec
     )
-
-
-def _scan(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> TextIndex:
-    """Make the index of a file."""
-    stamp = stamp_of(path)
-    blocks: list[TextBlock] = []
-    names: list[tuple[str, str]] = []
-    whole = {name for name, canonical in roles.items() if canonical in _WHOLE_COLUMNS}
-    columns = JsonColumns(whole)
-    faults: list[tuple[str, str]] = []
-    delimiter, is_padded = "", True
-    offset = row = 0
-    try:
-        size = source.seek(0, 2)
-        source.seek(0)
-        codec = _codec(path.path)
-        stream: Any = source
-        _refuse_misnamed(source, path.shown, codec)
-        if codec is not None:
-            stream = pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
-        for line, content in line_blocks(stream, BLOCK_BYTES):
-            if form == "json":
-                rows = columns.add(content, line)
-            else:
-                if line == 1 and content.startswith(PARQUET_BEGINS):
-                    msg = f"{path.shown} is a Parquet file; give it a name that ends in .parquet"
-                    raise UpdateLogError(msg)
-                if not names:
-                    delimiter, is_padded, names = csv_layout(content, path.shown, whole)
-                data = without_header(content) if line == 1 else content
-                rows = rows_of_lines(data)
-                names = [
-                    (name, _later_type(data, names, index, delimiter))
-                    if kind == "null" and roles.get(name) == "ts"
-                    else (name, kind)
-                    for index, (name, kind) in enumerate(names)
-                ]
-            blocks.append(
-                TextBlock(len(blocks), row, rows, line, offset, len(content), crc32(content))
-            )
-            offset += len(content)
-            row += rows
-    except UpdateLogError as error:
-        raise UnusableFileError(str(error)) from error
-    except (OSError, EOFError, ValueError, pa.ArrowException) as error:
-        msg = f"{path.shown} cannot be read: {one_line(error)}"
-        is_of_system = isinstance(error, OSError) and error.errno is not None
-        raise (UpdateLogError if is_of_system else UnusableFileError)(msg) from error
-    if form == "json":
-        names = columns.found()
-        # With the name of the file, as they are shown.
-        faults = [
-            (name, f"{path.shown}{': ' if name else ', '}{why}")
-            for name, why in columns.faults.items()
-        ]
-    if not names and faults:
-        raise UnusableFileError(faults[0][1])
-    if not names:
-        msg = f"{path.shown} is empty; remove it, or write it again"
-        raise UnusableFileError(msg)
-    print_ = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
-    return TextIndex(
-        size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks), is_padded,
-        tuple(faults),
-    )  # fmt: skip
-
-
-def _refuse_misnamed(source: Any, shown: str, codec: str | None) -> None:
-    """Refuse a file whose name says that it is packed, and it is not; or the other way round."""
-    begins = bytes(source.read(8))
-    source.seek(0)
-    if codec is not None and begins and not begins.startswith(_PACKED_BEGINS[codec]):
-        msg = (
-            f"{shown} is not packed with {codec}, as its name says; give it the name of what it is"
-        )
-        raise UpdateLogError(msg)
-    for end, packer in _PACKERS.items():
-        # Text of any encoding may begin with the letters of bz2.
-        if codec is None and packer != "bz2" and begins.startswith(_PACKED_BEGINS[packer]):
-            msg = f"{shown} is packed with {packer}; give it a name that ends in {end}"
-            raise UpdateLogError(msg)
-
-
-def _later_type(
-    content: bytes, names: Sequence[tuple[str, str]], index: int, delimiter: str
-) -> str:
-    """Type of a column of times of which no line before has a value."""
-    columns = [name if at == index else None for at, (name, _) in enumerate(names)]
-    name = names[index][0]
-    form = Form("", tuple(columns), delimiter, {name: pa.string()}, has_nulls=True)
-    try:
-        table = parse_lines(content, 1, form)
-    except UpdateLogError:
-        table, _ = sift_lines(content, 1, form)
-    given = table[name].drop_null().slice(0, SAMPLE_LINES).to_pylist()
-    return str(type_of_fields([text.strip() for text in given], is_whole=True))
 
 
 def _type_as(

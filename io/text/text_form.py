@@ -27,7 +27,8 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.columns.schema import CANONICAL, NAMES
-from .text_lines import TYPES, Form, split_lines
+from .line_fields import split_lines
+from .line_form import TYPES, Form
 
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}
 _ENDS = ("src", "dst")

@@ -3,13 +3,12 @@
 A block of whole lines is brought into the one form that the CSV reader takes, which parses it in
 C++; only a block that it refuses is gone through line by line, to say which line is wrong.
 
-Not here: how a file comes in blocks (``line_blocks.py``), which column is what (``text_form.py``).
+Not here: how a file comes in blocks (``line_blocks.py``), which column is what (``text_form.py``),
+and what is wrong with a line (``line_faults.py``).
 """
 
-import csv as line_csv
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -19,82 +18,23 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from ...gpu_core.errors import UpdateLogError
-from ..log.columns.schema import CANONICAL
 from ..log.operations import USUAL
+from .line_faults import fault_of_field, fault_of_line
+from .line_fields import fields_of
+from .line_form import Form
 from .line_spaces import (
     has_odd_spaces,
     has_pair,
     is_blank,
     normalized,
-    one_delimiter,
     rows_of_lines,
 )
-from .text_values import is_rounded, may_be_rounded, odd_texts, times_of, typed
+from .text_values import may_be_rounded, odd_texts, typed
 from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
-#: Types of columns where nothing else is known.
-TYPES: Mapping[str, pa.DataType] = {
-    "op": pa.int8(),
-    "src": pa.int64(),
-    "dst": pa.int64(),
-    "weight": pa.float64(),
-    "type": pa.int32(),
-    "ts": pa.int64(),
-}
 _QUOTE = b'"'
 #: A first line with a zone that the CSV reader does not know.
 _SPACED_ZONE = re.compile(rb"\n*[^\n]* (?:UTC|[-+]\d\d)")
-_DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+")
-
-
-@dataclass(frozen=True)
-class Form:
-    """Options for reading the lines of a file."""
-
-    path: str
-    #: A column for each field of a line; None: not wanted.
-    columns: tuple[str | None, ...]
-    #: What is between two fields; a space stands for any white space.
-    delimiter: str = " "
-    #: Column -> its type in the table, for all that are wanted.
-    types: Mapping[str, pa.DataType] = field(default_factory=lambda: TYPES)
-    #: Whether times are decimal numbers: unix seconds with a fraction.
-    has_decimal_times: bool = False
-    decimal_point: str = "."
-    #: Whether an empty field is null, and no fault.
-    has_nulls: bool = False
-    #: Columns of text to which the white space around it belongs.
-    as_written: frozenset[str] = frozenset()
-    #: Columns where an empty field in quotes is a text, and only one without them is empty.
-    texts: frozenset[str] = frozenset()
-    #: Columns of a log's ids; a run is told by a flag that they are names.
-    ids: frozenset[str] = frozenset()
-    #: Whether a column ``op`` has operations: a log may have mapped it to something else.
-    has_operations: bool = True
-    #: Column of floats -> the type that a whole number has to fit into.
-    floats: Mapping[str, str] = field(default_factory=dict)
-    #: Column -> type as which its text is parsed first.
-    parsed: Mapping[str, pa.DataType] = field(init=False)
-
-    def __post_init__(self) -> None:
-        parsed = {name: self.types[name] for name in self.columns if name is not None}
-        if self.has_operations and "op" in parsed:
-            parsed["op"] = pa.string()  # whatever it becomes
-        if self.has_decimal_times:
-            parsed["ts"] = pa.float64()
-        object.__setattr__(self, "parsed", parsed)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Schema of what is wanted: columns of a log in canonical order, then others."""
-        others = [name for name in self.columns if name is not None and name not in CANONICAL]
-        names = [*(name for name in CANONICAL if name in self.columns), *others]
-        return pa.schema([(name, self.types[name]) for name in names])
-
-    @property
-    def field_names(self) -> list[str]:
-        """A name for each field of a line."""
-        return [name or f"unused {index}" for index, name in enumerate(self.columns)]
 
 
 def parse_lines(content: bytes, first_line: int, form: Form) -> pa.Table:
@@ -177,7 +117,7 @@ def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, _Faults]:
     fields = len(form.columns) - 1
     mark = form.delimiter.encode()
     faults: _Faults = {
-        at: (_fault_of_line(line, form), {})
+        at: (fault_of_line(line, form), {})
         for at, line in enumerate(lines)
         if _QUOTE not in line and line.count(mark) != fields
     }
@@ -195,7 +135,7 @@ def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, _Faults]:
         return True
 
     for at in [others[each] for each in failing(len(others), is_text)]:
-        faults[at] = _fault_of_line(lines[at], form), {}
+        faults[at] = fault_of_line(lines[at], form), {}
     good = [at for at in others if at not in faults]
     texts = _texts(b"\n".join([lines[at] for at in good]) + b"\n", form, len(good))
     columns = {name: texts[name].combine_chunks() for name in texts.column_names}
@@ -210,7 +150,7 @@ def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, _Faults]:
             bad.setdefault(int(remaining[at]), name)
     for at, wrong in bad.items():
         row = {name: _as_kept(column[at].as_py(), name, form) for name, column in columns.items()}
-        faults[good[at]] = _fault(wrong, columns[wrong][at].as_py(), form), row
+        faults[good[at]] = fault_of_field(wrong, columns[wrong][at].as_py(), form), row
     kept = pa.array([at for at in range(len(good)) if at not in bad], pa.int64())
     table = {name: _column(column.take(kept), name, form) for name, column in columns.items()}
     return pa.table(table, schema=form.schema), faults
@@ -365,92 +305,6 @@ def _values(column: Any, kind: pa.DataType) -> Any:
             raise pa.ArrowInvalid(msg)
         return pa.array(kinds)
     return pc.round(pc.multiply(column, 1e6)).cast(pa.int64()).cast(kind)
-
-
-def _fault_of_line(line: bytes, form: Form) -> str:
-    """What is wrong with a line that cannot be taken apart, as the end of a sentence."""
-    try:
-        text = line.decode()
-    except UnicodeDecodeError:
-        return " is not in UTF-8; save the file as UTF-8"
-    if b"\r" in line:
-        return " has a carriage return within it; end lines with \\n, or with \\r\\n"
-    try:
-        count = len(fields_of(text, form.delimiter))
-    except ValueError as error:
-        return f" {error}; correct the line, or leave it out"
-    if count != len(form.columns):
-        return (
-            f" has {count} of the {len(form.columns)} fields that are expected; correct the line, "
-            f"or leave it out"
-        )
-    return " cannot be read; correct the line, or leave it out"
-
-
-def fields_of(line: str, delimiter: str) -> list[str]:
-    """Fields of a line that is in the form which the CSV reader takes, without their quotes.
-
-    ValueError, as the end of a sentence, where a quote does not end.
-    """
-    if '"' not in line and "\r" not in line:
-        return line.split(delimiter)
-    try:
-        (fields,) = line_csv.reader([line], delimiter=delimiter, strict=True)
-    except line_csv.Error:
-        msg = "has a quote that does not end"
-        raise ValueError(msg) from None
-    return fields
-
-
-def _fault(name: str, text: str | None, form: Form) -> str:
-    """Why a field is not a value of its column, as the end of a sentence."""
-    text = text if name in form.as_written else (text or "").strip(" \t")
-    return f": {name} is {text!r}, {_fault_of_value(name, text or '', form)}"
-
-
-def _fault_of_value(name: str, text: str, form: Form) -> str:
-    kind = form.types[name]
-    if pa.types.is_string(kind):
-        return "which is no name; correct the line, or leave it out"
-    if name == "op" and form.has_operations:
-        return "which is no operation; write insert and delete, or 1 and -1"
-    if pa.types.is_timestamp(kind) and name not in form.floats and not form.has_decimal_times:
-        return _fault_of_time(text, kind)
-    if pa.types.is_boolean(kind):
-        return "which is neither true nor false; correct the line, or leave it out"
-    if pa.types.is_floating(form.parsed[name]):
-        if is_rounded(text, form.floats.get(name)):
-            return f"which does not fit into {form.floats[name]}; write fewer digits"
-        if form.has_nulls and _DECIMAL_COMMA.fullmatch(text):
-            # It may as well be between thousands: `graphtide import` shows what it made of them.
-            return "which is no number in a log; write a point, or use graphtide import"
-        return "which is no number; correct the line, or leave it out"
-    if re.fullmatch(r"-?[0-9]+", text):
-        is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
-        cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
-        return f"which does not fit {kind}; {cure}"
-    cure = "give --ids string if ids are names" if name in form.ids else "say what the columns are"
-    cure = "write times as 2026-01-31T10:00:00Z" if name == "ts" else cure
-    return f"which is no integer; correct the line, or {cure}"
-
-
-def _fault_of_time(text: str, kind: pa.DataType) -> str:
-    try:
-        times_of(pa.array([text]), pa.timestamp(kind.unit, None if kind.tz else "UTC"))
-    except pa.ArrowInvalid:
-        return "which is no time; correct the line, or leave it out"
-    odd, usual = ("no", "one") if kind.tz else ("a", "none")
-    return f"which has {odd} zone, where times of this file have {usual}; write all of them alike"
-
-
-def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
-    """Fields of each line that is not empty, as far as the lines can be split."""
-    for line in one_delimiter(content, delimiter).decode(errors="replace").split("\n"):
-        if line:
-            try:
-                yield fields_of(line, delimiter)
-            except ValueError:
-                continue  # the line is refused where it is parsed
 
 
 def _numbered(content: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:

@@ -8,12 +8,12 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.io.text import text_files
+from graphtide.io.text import text_scan
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(text_scan, "BLOCK_BYTES", 1 << 10)
 
 
 def with_field(field: str, at: int, count: int, column: str, usual: str) -> str:
@@ -55,7 +55,7 @@ def test_one_wrong_field_costs_its_line_wherever_it_stands(
     count: int,
 ) -> None:
     """Among the first 1,000 lines it made its whole column text, and the file none of a log."""
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 16)  # those lines are in its first block
+    monkeypatch.setattr(text_scan, "BLOCK_BYTES", 1 << 16)  # those lines are in its first block
     (tmp_path / "a.csv").write_text(with_field(field, at, count, column, usual))
     log = UpdateLog(str(tmp_path), records="semantic")
     assert log.files()[0].rows == count

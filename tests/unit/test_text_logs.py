@@ -18,14 +18,14 @@ from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.text_indexes import read_indexes, write_indexes
-from graphtide.io.text import text_files
+from graphtide.io.text import text_files, text_scan
 
 ROWS = 1000
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(text_scan, "BLOCK_BYTES", 1 << 10)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_file_is_indexed_once_and_anew_when_it_has_changed(
     listing = UpdateLog(str(tmp_path)).listing()
     log = UpdateLog(str(tmp_path), indexes=listing.indexes)
     with monkeypatch.context() as patched:
-        patched.setattr(text_files, "_scan", None)
+        patched.setattr(text_files, "scan_text", None)
         assert log.listing().files == listing.files
     data = (tmp_path / "a.csv").read_bytes()
     (tmp_path / "a.csv").write_bytes(data.replace(b"\nInsert,998,", b"\nInsert,997,"))
