@@ -8,7 +8,9 @@ whether they come from a flag or a file. Options that several commands have: ``o
 errors end a command: ``failures.py``.
 """
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -42,6 +44,28 @@ def cli() -> None:
 
     Start with `graphtide demo`.
     """
+
+
+#: A file of settings that names a scheduler, whatever section that is in.
+_SCHEDULER = re.compile(r"\bscheduler[\"']?\s*:(?![ \t]*(?:null\b|~|#|$))", re.MULTILINE)
+
+
+def names_a_cluster(scheduler: str | None, config_file: str | None) -> bool:
+    """Whether a run seems to be for a cluster of others, before settings are read.
+
+    A wrong guess costs time, or a process that has nothing to do. So a file is not parsed: that
+    takes modules which the process that workers are forked from imports meanwhile.
+    """
+    if scheduler is not None or config_file is None:
+        return scheduler is not None
+    path = Path(config_file)
+    if not path.is_file():
+        return True  # of a pipe nothing would be left for who reads it
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True  # it is refused where it is read
+    return _SCHEDULER.search(text) is not None
 
 
 def _begin_imports_of_workers() -> None:
@@ -81,8 +105,7 @@ def run(
     CSV or JSON lines, here or at any URL. A row inserts or deletes one edge or vertex. STATE holds
     the plan, reports, results and checkpoints; a run that was stopped goes on from there.
     """
-    # A file of settings may name a cluster.
-    if options["scheduler"] is None and options["config_file"] is None:
+    if not names_a_cluster(options["scheduler"], options["config_file"]):
         _begin_imports_of_workers()
     from .commands.run import run_log
     from .commands.schedule import Schedule

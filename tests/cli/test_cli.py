@@ -26,6 +26,7 @@ from commands import (
 from emulated_device import EmulatedDevice
 from graphtide import DynamicGraph, UpdateBatch
 from graphtide.config.settings import default_text, load_settings, settings_schema
+from graphtide.flows.cli import names_a_cluster
 from graphtide.flows.commands import generate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
@@ -181,6 +182,30 @@ def test_a_settings_file_is_checked_like_the_flags(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("graphtide:\n  records: heavy\n")
     run = ["run", "log", "--state", "s", "--config", "s.yaml"]
     fails(graphtide_here(*run, cwd=tmp_path), 2, "heavy")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        (default_text(), False),
+        ("graphtide:\n  scheduler:\n  engine: host\n", False),
+        ("graphtide: {scheduler: ~}", False),
+        ("graphtide:\n  scheduler: tcp://there:8786\n", True),
+        ("{graphtide: {\"scheduler\": 'there:8786'}}", True),
+        (None, True),
+    ],
+)
+def test_workers_begin_to_start_where_the_settings_name_no_cluster(
+    text: str | None, is_named: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    if text is None:
+        os.mkfifo(path)  # as of `--config <(...)`, which can be read once
+    else:
+        path.write_text(text)
+    assert names_a_cluster(None, str(path)) == is_named
+    assert names_a_cluster("there:8786", str(path))
+    assert not names_a_cluster(None, None)
 
 
 def test_debug_shows_the_traceback_and_then_the_sentence() -> None:
