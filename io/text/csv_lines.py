@@ -11,13 +11,77 @@ Not here: how lines become columns (``text_lines.py``).
 
 from collections.abc import Collection
 
+import pyarrow as pa
+
+from ...gpu_core.errors import UpdateLogError
 from ..log.file_errors import UnusableFileError
+from ..parquet.footers import PARQUET_BEGINS
 from .line_blocks import first_lines, refuse_utf_16, without_marks_of_excel
 from .line_fields import split_lines
+from .line_form import Form
+from .line_spaces import rows_of_lines
 from .text_form import SAMPLE_LINES, is_value, type_of_fields
+from .text_lines import parse_lines, sift_lines
 
 
-def csv_layout(
+class CsvColumns:
+    """The columns of a CSV file, by its first lines; types of times also by later ones.
+
+    Parameters
+    ----------
+    shown
+        Name of the file, for messages.
+    whole
+        Columns in which a number with a fraction has no meaning.
+    times
+        Columns of times: their type is that of the first value, however late it comes.
+    """
+
+    def __init__(self, shown: str, whole: Collection[str], times: Collection[str]) -> None:
+        self._shown, self._whole, self._times = shown, whole, times
+        #: What is between two fields.
+        self.delimiter = ""
+        #: Whether there is white space around fields that does not belong to them.
+        self.is_padded = True
+        self._names: list[tuple[str, str]] = []
+        #: As of `JsonColumns`: a line of CSV that is wrong is met when its rows are read.
+        self.faults: dict[str, str] = {}
+
+    def add(self, content: bytes, first_line: int) -> int:
+        """Take note of the columns of a block; returns its rows."""
+        if first_line == 1 and content.startswith(PARQUET_BEGINS):
+            msg = f"{self._shown} is a Parquet file; give it a name that ends in .parquet"
+            raise UnusableFileError(msg)
+        if not self._names:
+            self.delimiter, self.is_padded, self._names = _layout(content, self._shown, self._whole)
+        data = without_header(content) if first_line == 1 else content
+        self._names = [
+            (name, self._later_type(data, index))
+            if kind == "null" and name in self._times
+            else (name, kind)
+            for index, (name, kind) in enumerate(self._names)
+        ]
+        return rows_of_lines(data)
+
+    def found(self) -> list[tuple[str, str]]:
+        """``(name, type)`` of each column."""
+        return self._names
+
+    def _later_type(self, content: bytes, index: int) -> str:
+        """Type of a column of times of which no line before has a value."""
+        names = [name for name, _ in self._names]
+        columns = tuple(name if at == index else None for at, name in enumerate(names))
+        types = {names[index]: pa.string()}
+        form = Form("", columns, self.delimiter, types, has_nulls=True)
+        try:
+            table = parse_lines(content, 1, form)
+        except UpdateLogError:
+            table, _ = sift_lines(content, 1, form)
+        given = table[names[index]].drop_null().slice(0, SAMPLE_LINES).to_pylist()
+        return str(type_of_fields([text.strip() for text in given], is_whole=True))
+
+
+def _layout(
     content: bytes, shown: str, whole: Collection[str]
 ) -> tuple[str, bool, list[tuple[str, str]]]:
     """Separator of fields, and ``(name, type)`` of each column, by the first lines of a file.

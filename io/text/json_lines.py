@@ -34,6 +34,9 @@ class JsonColumns:
         integer, such a number makes its line wrong, and not the column another.
     """
 
+    #: As of `CsvColumns`: there is nothing between the values of a line.
+    delimiter, is_padded = "", True
+
     def __init__(self, whole: Collection[str]) -> None:
         self._whole = frozenset(whole)
         self._types: dict[str, pa.DataType] = {}

@@ -6,7 +6,7 @@ JSON lines are parsed for it, as any line may have a column that the others do n
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 from zlib import crc32
@@ -18,15 +18,10 @@ from ..error_text import one_line
 from ..file_systems import as_storage_errors, is_local
 from ..log.file_errors import UnusableFileError
 from ..log.log_paths import LogPath
-from ..parquet.footers import PARQUET_BEGINS
-from .csv_lines import csv_layout, without_header
+from .csv_lines import CsvColumns
 from .json_lines import JsonColumns
 from .line_blocks import line_blocks
-from .line_form import Form
-from .line_spaces import rows_of_lines
-from .text_form import SAMPLE_LINES, type_of_fields
 from .text_index import BLOCK_BYTES, TextBlock, TextIndex
-from .text_lines import parse_lines, sift_lines
 from .text_names import codec_of, refuse_misnamed
 
 #: Canonical columns in which a number with a fraction has no meaning.
@@ -46,80 +41,70 @@ def stamp_of(path: LogPath) -> str:
 
 
 def scan_text(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> TextIndex:
-    """Make the index of a file."""
+    """Make the index of a file.
+
+    Parameters
+    ----------
+    source
+        The file, open.
+    path
+        Where it is.
+    form
+        ``csv`` or ``json``.
+    roles
+        Name in the file -> canonical column, for those that are columns of a log.
+
+    Raises
+    ------
+    UnusableFileError
+        It is no such file, or has no columns.
+    """
     stamp = stamp_of(path)
-    blocks: list[TextBlock] = []
-    names: list[tuple[str, str]] = []
     whole = {name for name, canonical in roles.items() if canonical in _WHOLE_COLUMNS}
-    columns = JsonColumns(whole)
-    faults: list[tuple[str, str]] = []
-    delimiter, is_padded = "", True
-    offset = row = 0
+    times = [name for name, canonical in roles.items() if canonical == "ts"]
+    is_json = form == "json"
+    columns = JsonColumns(whole) if is_json else CsvColumns(path.shown, whole, times)
     try:
         size = source.seek(0, 2)
         source.seek(0)
-        codec = codec_of(path.path)
-        stream: Any = source
-        refuse_misnamed(source, path.shown, codec)
-        if codec is not None:
-            stream = pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
-        for line, content in line_blocks(stream, BLOCK_BYTES):
-            if form == "json":
-                rows = columns.add(content, line)
-            else:
-                if line == 1 and content.startswith(PARQUET_BEGINS):
-                    msg = f"{path.shown} is a Parquet file; give it a name that ends in .parquet"
-                    raise UpdateLogError(msg)
-                if not names:
-                    delimiter, is_padded, names = csv_layout(content, path.shown, whole)
-                data = without_header(content) if line == 1 else content
-                rows = rows_of_lines(data)
-                names = [
-                    (name, _later_type(data, names, index, delimiter))
-                    if kind == "null" and roles.get(name) == "ts"
-                    else (name, kind)
-                    for index, (name, kind) in enumerate(names)
-                ]
-            blocks.append(
-                TextBlock(len(blocks), row, rows, line, offset, len(content), crc32(content))
-            )
-            offset += len(content)
-            row += rows
+        blocks = _blocks(_unpacked(source, path), columns)
     except UpdateLogError as error:
         raise UnusableFileError(str(error)) from error
     except (OSError, EOFError, ValueError, pa.ArrowException) as error:
         msg = f"{path.shown} cannot be read: {one_line(error)}"
         is_of_system = isinstance(error, OSError) and error.errno is not None
         raise (UpdateLogError if is_of_system else UnusableFileError)(msg) from error
-    if form == "json":
-        names = columns.found()
-        # With the name of the file, as they are shown.
-        faults = [
-            (name, f"{path.shown}{': ' if name else ', '}{why}")
-            for name, why in columns.faults.items()
-        ]
-    if not names and faults:
-        raise UnusableFileError(faults[0][1])
+    names = columns.found()
+    # With the name of the file, as they are shown.
+    faults = tuple(
+        (name, f"{path.shown}{': ' if name else ', '}{why}") for name, why in columns.faults.items()
+    )
     if not names:
         msg = f"{path.shown} is empty; remove it, or write it again"
-        raise UnusableFileError(msg)
-    print_ = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
+        raise UnusableFileError(faults[0][1] if faults else msg)
+    digest = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
     return TextIndex(
-        size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks), is_padded,
-        tuple(faults),
+        size, stamp, f"{size}-{digest}", sum(block.rows for block in blocks), tuple(names),
+        columns.delimiter, blocks, columns.is_padded, faults,
     )  # fmt: skip
 
 
-def _later_type(
-    content: bytes, names: Sequence[tuple[str, str]], index: int, delimiter: str
-) -> str:
-    """Type of a column of times of which no line before has a value."""
-    columns = [name if at == index else None for at, (name, _) in enumerate(names)]
-    name = names[index][0]
-    form = Form("", tuple(columns), delimiter, {name: pa.string()}, has_nulls=True)
-    try:
-        table = parse_lines(content, 1, form)
-    except UpdateLogError:
-        table, _ = sift_lines(content, 1, form)
-    given = table[name].drop_null().slice(0, SAMPLE_LINES).to_pylist()
-    return str(type_of_fields([text.strip() for text in given], is_whole=True))
+def _unpacked(source: Any, path: LogPath) -> Any:
+    """What the text of an open file is read from."""
+    codec = codec_of(path.path)
+    refuse_misnamed(source, path.shown, codec)
+    if codec is None:
+        return source
+    return pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
+
+
+def _blocks(text: Any, columns: JsonColumns | CsvColumns) -> tuple[TextBlock, ...]:
+    """Blocks of a text, whose columns are taken note of."""
+    blocks: list[TextBlock] = []
+    offset = row = 0
+    for line, content in line_blocks(text, BLOCK_BYTES):
+        rows = columns.add(content, line)
+        blocks.append(TextBlock(len(blocks), row, rows, line, offset, len(content), crc32(content)))
+        offset += len(content)
+        row += rows
+    return tuple(blocks)
