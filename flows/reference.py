@@ -65,7 +65,7 @@ def _code(names: Iterable[str]) -> str:
 def _section(analytic: Analytic) -> Iterable[str]:
     yield f"### `{analytic.name}`"
     yield ""
-    yield f"{analytic.about} Reads the rows of direction {' and '.join(analytic.needs.rows)}."
+    yield f"{analytic.about} Reads {' and '.join(f'{each}-edges' for each in analytic.needs.rows)}."
     yield ""
     columns = [(f"`{each.name}`", each.dtype, each.about) for each in analytic.columns]
     yield from _table((f"column of `{analytic.name}.parquet`", "type", "meaning"), columns)
@@ -96,6 +96,8 @@ def _row(cells: Sequence[str]) -> str:
 
 def _values(parameter: Parameter) -> str:
     allowed = parameter.allowed
+    if parameter.has_vertices:
+        return "id, or array of ids" if "items" in allowed else "id"
     if parameter.is_by_vertex:
         return "mapping of vertices to numbers ≥ 0, or a file"
     if "enum" in allowed:

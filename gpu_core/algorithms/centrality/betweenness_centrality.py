@@ -169,7 +169,7 @@ ANALYTIC = Analytic(
     compute=betweenness_centrality,
     parameters=(
         Parameter(
-            "k", "vertices that paths are counted from, a sample (of 1, its own value may be NaN); "
+            "k", "vertices whose paths are counted, a sample (of 1, its own value may be NaN); "
             "null: all, which is exact",
             {"type": ["integer", "null"], "minimum": 1},
         ),
@@ -178,10 +178,10 @@ ANALYTIC = Analytic(
             {"type": "boolean"}, default=True,
         ),
         Parameter(
-            "endpoints", "whether the two ends of a path are on it", {"type": "boolean"},
+            "endpoints", "whether a path counts for its two ends", {"type": "boolean"},
             default=False,
         ),
-        Parameter("seed", "of the sample", {"type": "integer", "minimum": 0}, default=0),
+        Parameter("seed", "seed of the sample", {"type": "integer", "minimum": 0}, default=0),
     ),
     results=(Column(_NAME, "float64", "share of shortest paths through the vertex"),),
     summary=_summary,

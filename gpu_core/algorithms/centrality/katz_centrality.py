@@ -200,31 +200,33 @@ ANALYTIC = Analytic(
     compute=katz_centrality,
     parameters=(
         Parameter(
-            "alpha", "what a walk counts less for each edge; below 1 over the largest in-degree it "
-            "always converges", {"type": "number"}, 0.1,
+            "alpha", "factor by which a walk counts less for each edge; below 1 over the largest "
+            "in-degree it always converges", {"type": "number"}, 0.1,
         ),
         Parameter(
-            "beta", "what every vertex has by itself",
+            "beta", "value that every vertex has before walks are counted",
             {"type": "number", "minimum": -_MOST_BETA, "maximum": _MOST_BETA}, 1.0,
         ),
         Parameter(
-            "max_iter", "an error if it has not ended by then",
+            "max_iter", "iterations after which it is an error not to have converged",
             {"type": "integer", "minimum": 1}, 1000,
         ),
         Parameter(
-            "tol", "ends when a step changes the values by less than this times the number of "
-            "vertices, in sum", {"type": "number", "exclusiveMinimum": 0}, 1e-6,
+            "tol", "ends when an iteration changes the values by less than this times the number "
+            "of vertices, in sum", {"type": "number", "exclusiveMinimum": 0}, 1e-6,
         ),
         Parameter(
             "normalized", "whether values are divided by their Euclidean norm",
             {"type": "boolean"}, default=True,
         ),
         Parameter(
-            "weight", "weight: a walk counts by the product of its weights; null: all alike",
+            "weight", "weight: a walk counts by the product of its weights; null: weights are 1",
             {"enum": [None, "weight"]}, needs_weights=True,
         ),
     ),
-    results=(Column("katz_centrality", "float64", "centrality; the sum of squares is 1"),),
+    results=(
+        Column("katz_centrality", "float64", "centrality; normalized: the sum of squares is 1"),
+    ),
     needs=Needs(rows=("in",)),
     metrics=(
         Metric("iterations", "iterations", "int64"),

@@ -386,40 +386,40 @@ ANALYTIC = Analytic(
     compute=partial(pagerank, unknown="skip"),
     parameters=(
         Parameter(
-            "alpha", "probability of following an edge rather than jumping",
+            "alpha", "damping factor: probability of following an edge rather than jumping",
             {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.85,
         ),
         Parameter(
-            "tol", "ends when the ranks change by less than this in sum (absolute L1)",
+            "tol", "ends when an iteration changes the ranks by less than this in sum (L1 norm)",
             {"type": "number", "exclusiveMinimum": 0}, 1e-6,
         ),
         Parameter(
-            "max_iter", "an error if it has not ended by then",
+            "max_iter", "iterations after which it is an error not to have converged",
             {"type": "integer", "minimum": 1}, 500,
         ),
         Parameter(
-            "weight", "weight: the share of an edge is by its weight; null: all alike",
+            "weight", "weight: edges are followed in proportion to their weights; null: all alike",
             {"enum": [None, "weight"]}, needs_weights=True,
         ),
         Parameter(
-            "personalization", "where jumps land, {17: 1, 4: 0.5}, or a Parquet or CSV file with "
-            "columns vertex, value; not in the graph: skipped", BY_VERTEX,
+            "personalization", "where jumps land: {17: 1, 4: 0.5}, or a Parquet or CSV file with "
+            "columns vertex, value; vertices that are not in the graph are skipped", BY_VERTEX,
         ),
         Parameter(
-            "dangling", "where the rank of vertices without out-edges goes, likewise; null: where "
-            "jumps land", BY_VERTEX,
+            "dangling", "where the rank of vertices without out-edges goes, given likewise; null: "
+            "where jumps land", BY_VERTEX,
         ),
         Parameter(
-            "networkx_tol", "true: ends at tol times the number of vertices, as networkx does",
+            "networkx_tol", "true: tol is multiplied by the number of vertices, as networkx does",
             {"type": "boolean"}, default=False,
         ),
     ),
     results=(Column("pagerank", "float64", "rank; all ranks sum to 1"),),
     needs=Needs(rows=("in",)),
     metrics=(
-        Metric("iterations", "iterations, or steps of a repair", "int64"),
-        Metric("residual", "what is left of the equation, L1"),
-        Metric("error_bound", "all ranks together are at most so far off, L1, proven"),
+        Metric("iterations", "iterations; of maintained ranks also rounds of pushes", "int64"),
+        Metric("residual", "L1 norm of what the last iteration changed, or of what is left"),
+        Metric("error_bound", "proven bound on the L1 distance from the exact ranks"),
     ),
     summary=_summary,
     brief=_brief,

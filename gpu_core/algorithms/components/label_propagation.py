@@ -121,7 +121,7 @@ def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
 ANALYTIC = Analytic(
     name=_NAME,
     title="communities by label propagation",
-    about="The community of every vertex, by the labels that most of its neighbors have.",
+    about="The community of every vertex: it takes the label that most of its neighbors have.",
     compute=label_propagation,
     parameters=(
         Parameter(
@@ -130,7 +130,7 @@ ANALYTIC = Analytic(
         ),
     ),
     results=(
-        Column("community", "id", "first vertex of the community: the smallest id of numbers"),
+        Column("community", "id", "a vertex of the community: with numbers as ids the smallest"),
     ),
     needs=Needs(undirected=True),
     metrics=(

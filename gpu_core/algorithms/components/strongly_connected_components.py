@@ -38,6 +38,6 @@ def strongly_connected_components(reader: Reader) -> ComponentsResult:
 ANALYTIC = components.analytic(
     strongly_connected_components,
     title="strongly connected components",
-    about="The component of every vertex: those that paths lead to and back from.",
+    about="The strongly connected component of every vertex: paths lead to it and back.",
     label="strong",
 )

@@ -41,7 +41,7 @@ def weakly_connected_components(reader: Reader) -> ComponentsResult:
 ANALYTIC = components.analytic(
     weakly_connected_components,
     title="weakly connected components",
-    about="The component of every vertex, whichever way edges point.",
+    about="The weakly connected component of every vertex: edges join both ways.",
     label="components",
     maintained=(MaintainedComponents,),
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...engine import Maintained, Reader
 
 #: The column of every analytic of components.
-COMPONENT = Column("component", "id", "first vertex of the component: the smallest id of numbers")
+COMPONENT = Column("component", "id", "a vertex of the component: with numbers as ids the smallest")
 
 #: What a row of a run's summary says of them.
 METRICS = (

@@ -135,8 +135,7 @@ def _text(summary: Summary) -> str:
 ANALYTIC = Analytic(
     name="sssp",
     title="shortest paths by weight",
-    about="Least sum of weights of a path from one vertex to every vertex, along the edges' "
-    "direction.",
+    about="Distance by weights from one vertex to every vertex, along the edges' direction.",
     # A vertex may come with a later batch, or be deleted: no reason to end a run.
     compute=partial(sssp, unknown="skip"),
     parameters=(
@@ -155,7 +154,7 @@ ANALYTIC = Analytic(
         ),
     ),
     results=(
-        Column("distance", "float64", "least sum of weights of a path; inf: none is finite"),
+        Column("distance", "float64", "least sum of weights of a path; inf: there is none"),
     ),
     metrics=(
         Metric("reached", "vertices with a path from the source", "int64"),
