@@ -59,7 +59,8 @@ class GraphSamples(GraphFrontiers):
             ``"first"`` or ``"last"``: only along edges whose time, of semantic records, is not
             before that of the step before. None: whatever times are.
         seed
-            Of the draws. A longer walk begins as a shorter one, and does not depend on others.
+            Of the draws. A walk depends on its start and its position in ``starts``, not on the
+            other starts, and a longer walk begins with the shorter one.
 
         Raises
         ------
