@@ -197,6 +197,9 @@ def test_the_tables_have_what_analytics_declare() -> None:
     for analytic in ANALYTICS.values():
         for each in (*analytic.columns, *analytic.parameters):
             assert each.about in made
+    # Ids are ids, rather than numbers between bounds of int64 and uint64, rounded to six digits.
+    assert "`bfs.sources` | id, or array of ids |" in made
+    assert "e+1" not in made.replace("e+100", "")
 
 
 def test_what_can_be_maintained_is_told_of() -> None:
