@@ -221,7 +221,7 @@ def batch_of_call(
     record = meaning.record
     for name, column in (*columns.items(), *values.items()):
         refuse_masked(name, column, BatchError)
-    source = given_ids(meaning.ids, "src", src)
+    source = given_ids(meaning.ids, "vertices" if dst is None else "src", src)
     target = source if dst is None else given_ids(meaning.ids, "dst", dst)
     unit = None
     if columns.get("ts") is not None and record.has_times:

@@ -74,39 +74,23 @@ def given_ids(ids: str, name: str, values: Any) -> Any:
 
 def as_ids(name: str, values: npt.ArrayLike) -> Int64s:
     """Return values as int64[n]; `BatchError` where they are not whole numbers in range."""
-    array = _of_numbers(np.asarray(values))
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    _check_numbers(name, array, "int64", values)
-    if array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
-        msg = f"{name} has {array.max()}, which does not fit into int64; ids='uint64' has room"
-        raise BatchError(msg)
-    return np.ascontiguousarray(array, np.int64)
+    return np.ascontiguousarray(_whole_numbers(name, values, "int64"), np.int64)
 
 
 def unsigned_ids(name: str, values: npt.ArrayLike) -> Column:
     """Return values as uint64[n]; `BatchError` where they are not whole numbers in range."""
-    if isinstance(values, list | tuple) and all(map(_is_whole, values)):
-        # NumPy makes floats of small and large ones side by side.
-        values = np.array(values, object)
-        most = max(values, default=0)
-        if most >= 2**64:
-            msg = f"{name} has {most}, which does not fit into uint64; ids='string' has room"
-            raise BatchError(msg)
-        array = values.astype(np.uint64 if all(0 <= value for value in values) else np.int64)
-    else:
-        try:
-            array = _of_numbers(np.asarray(values))
-        except ValueError:
-            msg = f"{name} has items of several kinds; give whole numbers"
-            raise BatchError(msg) from None
+    return _whole_numbers(name, values, "uint64").astype(np.uint64)
+
+
+def _whole_numbers(name: str, values: npt.ArrayLike, kind: str) -> Column:
+    """Values as an array of integers, of which each fits into a type."""
+    array = _of_numbers(name, values)
     if array.size == 0:
-        return np.empty(0, np.uint64)
-    _check_numbers(name, array, "uint64", values)
-    if array.dtype.kind == "i" and int(array.min()) < 0:
-        msg = f"{name} has {array.min()}, but ids='uint64' are whole numbers from 0 on"
-        raise BatchError(msg)
-    return array.astype(np.uint64)
+        return np.empty(0, kind)
+    _check_numbers(name, array, kind, values)
+    if not np.can_cast(array.dtype, kind):
+        _check_range(name, int(array.min()), int(array.max()), kind)
+    return array
 
 
 def signed(numbers: Column) -> Int64s:
@@ -114,14 +98,23 @@ def signed(numbers: Column) -> Int64s:
     return (numbers ^ _SIGN).view(np.int64)
 
 
-def _of_numbers(array: Column) -> Column:
-    """Python's numbers as NumPy's, where they fit; pandas 2 gives them for columns of Int64."""
-    if array.dtype.kind != "O" or not all(map(_is_whole, array.flat)):
-        return array
+def _of_numbers(name: str, values: npt.ArrayLike) -> Column:
+    """Values as an array, Python's whole numbers as NumPy's, where one type has them all."""
     try:
-        return array.astype(np.int64)
-    except OverflowError:
+        array = np.asarray(values)
+    except ValueError:
+        msg = f"{name} has items of several kinds; give whole numbers"
+        raise BatchError(msg) from None
+    if array.dtype.kind == "f" and isinstance(values, list | tuple):
+        # NumPy makes floats of small numbers beside those above int64.
+        array = np.array(values, object)
+    if array.dtype.kind != "O" or not array.size or not all(map(_is_whole, array.flat)):
         return array
+    least, most = array.min(), array.max()
+    for limits in map(np.iinfo, (np.int64, np.uint64)):
+        if limits.min <= least and most <= limits.max:
+            return array.astype(limits.dtype)
+    return array
 
 
 def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:
@@ -136,16 +129,29 @@ def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:
     if nulls:
         msg = f"{name} has {counted(nulls, 'null')}, and each row needs an id; leave those rows out"
         raise BatchError(msg)
-    wrong = None
+    wrong = []
     if array.dtype.kind == "O":
-        wrong = next((each for each in array.tolist() if not _is_whole(each)), None)
-        if wrong is None and not any(each is None for each in array.tolist()):
-            msg = f"{name} has {max(array, key=abs)}, which does not fit into {kind}"
-            raise BatchError(msg)
-    is_text = array.dtype.kind in "UT" or isinstance(wrong, str)
+        wrong = [each for each in array.tolist() if not _is_whole(each)][:1]
+        if not wrong:
+            return
+    is_text = array.dtype.kind in "UT" or any(isinstance(each, str) for each in wrong)
     cure = "; a graph with ids='string' takes names" if is_text else ""
-    found = f"{wrong!r} among its values" if array.dtype.kind == "O" else f"dtype {array.dtype}"
+    found = f"{wrong[0]!r} among its values" if wrong else f"dtype {array.dtype}"
     msg = f"{name} has {found}; vertex ids are whole numbers ({kind}){cure}"
+    raise BatchError(msg)
+
+
+def _check_range(name: str, least: int, most: int, kind: str) -> None:
+    """Refuse whole numbers, the least and the largest of which are these, beyond a type."""
+    limits = np.iinfo(kind)
+    if limits.min <= least and most <= limits.max:
+        return
+    if kind == "uint64" and least < 0:
+        msg = f"{name} has {least}, but ids='uint64' are whole numbers from 0 on"
+        raise BatchError(msg)
+    room = "uint64" if 0 <= least and most < 2**64 else "string"
+    wrong = most if most > limits.max else least
+    msg = f"{name} has {wrong}, which does not fit into {kind}; ids={room!r} has room"
     raise BatchError(msg)
 
 

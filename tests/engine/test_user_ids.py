@@ -392,6 +392,34 @@ def test_graphs_of_numbers_say_where_names_go() -> None:
         DynamicGraph(ids="text")
 
 
+def test_large_numbers_of_a_list_are_taken_or_refused_as_what_they_are() -> None:
+    # NumPy has floats for numbers below and above 2^63 side by side, and objects beyond 2^64.
+    graph = DynamicGraph(ids="uint64")
+    for ids in ([1, 2**63], (2**63 + 1, np.uint64(2)), np.array([2**63 - 1, 2**64 - 1], object)):
+        graph.insert_vertices(ids)
+    expected = [1, 2, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1]
+    assert graph.vertices().tolist() == expected
+    wrong = {
+        "vertices has -1, but ids='uint64' are whole numbers from 0 on": [-1, 2**63],
+        "vertices has 18446744073709551616, which does not fit into uint64; ids='string'": [2**64],
+        "vertices has items of several kinds": [1, [2]],
+    }
+    for text, ids in wrong.items():
+        with pytest.raises(BatchError, match=text):
+            graph.insert_vertices(ids)
+    signed = DynamicGraph()
+    for ids in ([1, 2**63], [np.uint64(2**63), 1]):
+        with pytest.raises(BatchError, match=r"9223372036854775808, .* ids='uint64' has room"):
+            signed.insert_edges(ids, [1, 2])
+    with pytest.raises(BatchError, match=r"dst has -9223372036854775809, .* ids='string' has room"):
+        signed.insert_edges([1], [-(2**63) - 1])
+    with pytest.raises(BatchError, match="vertices has items of several kinds"):
+        signed.has_vertices([1, [2]])
+    with pytest.raises(BatchError, match=r"vertices has 2\.5 among its values"):
+        signed.has_vertices([1, 2.5])
+    assert signed.insert_vertices([np.uint64(5), -1]).inserted == 2
+
+
 def test_memory_of_names_is_told_and_unsigned_ids_keep_their_order(tmp_path: Path) -> None:
     graph, _ = named("string")
     assert graph.memory().names_bytes > 40 * len(graph)
