@@ -174,11 +174,8 @@ def jaccard_coefficient(G: NodesGraph, ebunch: Any = None) -> Iterator[tuple[Any
     """`networkx.jaccard_coefficient` of pairs that are given."""
     G.check_loops()
     pairs = list(ebunch)
-    for node in (node for pair in pairs for node in pair):
-        if node not in G.numbers:
-            msg = f"Node {node} not in G."
-            raise nx.NodeNotFound(msg)
-    numbers = np.array([(G.numbers[u], G.numbers[v]) for u, v in pairs], np.int64).reshape(-1, 2)
+    numbers = np.array([(G.number_of(u), G.number_of(v)) for u, v in pairs], np.int64)
+    numbers = numbers.reshape(-1, 2)
     found = G.graph.jaccard_coefficient(numbers).jaccard_coefficient.tolist()
     return iter([(u, v, value) for (u, v), value in zip(pairs, found, strict=True)])
 
@@ -188,12 +185,13 @@ def jaccard_coefficient(G: NodesGraph, ebunch: Any = None) -> Iterator[tuple[Any
 
 def triangles(G: NodesGraph, nodes: Any = None) -> Any:
     """`networkx.triangles`."""
-    return _of_nodes(G, nodes, G.graph.triangles())
+    return _of_nodes(G, nodes, G.graph.triangles().tolist())
 
 
 def clustering(G: NodesGraph, nodes: Any = None, weight: str | None = None) -> Any:
     """`networkx.clustering`, without weights."""
-    return _of_nodes(G, nodes, G.graph.clustering().clustering)
+    # networkx has the integer 0 where there is no triangle.
+    return _of_nodes(G, nodes, [each or 0 for each in G.graph.clustering().clustering.tolist()])
 
 
 def average_clustering(
@@ -206,12 +204,12 @@ def average_clustering(
 
 def transitivity(G: NodesGraph) -> float:
     """`networkx.transitivity` of an undirected graph."""
-    return G.graph.transitivity()
+    return G.graph.transitivity() or 0
 
 
-def _of_nodes(G: NodesGraph, nodes: Any, values: npt.NDArray[Any]) -> Any:
+def _of_nodes(G: NodesGraph, nodes: Any, values: list[Any]) -> Any:
     """Values of all nodes, of some, or of one, as networkx has them."""
-    found = G.by_node(values)
+    found = dict(zip(G.nodes, values, strict=True))
     if nodes is None:
         return found
     if isinstance(nodes, Hashable) and nodes in found:
@@ -329,7 +327,8 @@ def single_source_dijkstra_path_length(
             msg = "graphtide's distances are float64, which does not have all so large integers"
             raise NotImplementedError(msg)
         found = np.where(is_reached, found, 0).astype(np.int64)
-    return _reached(G, found, is_reached)
+    # The source's distance is no sum of weights: networkx has the integer 0.
+    return {**_reached(G, found, is_reached), source: 0}
 
 
 def _reached(

@@ -86,10 +86,11 @@ class NodesGraph:
 
     def number_of(self, node: Any) -> int:
         """Number of a node; networkx' error where there is none."""
-        if node not in self.numbers:
+        try:
+            return self.numbers[node]
+        except (KeyError, TypeError):  # what has no hash is no node
             msg = f"Node {node!r} is not in the graph"
-            raise nx.NodeNotFound(msg)
-        return self.numbers[node]
+            raise nx.NodeNotFound(msg) from None
 
     def by_node(self, values: npt.NDArray[Any]) -> dict[Any, Any]:
         """Values of all vertices by node."""

@@ -341,6 +341,43 @@ def test_a_path_longer_than_any_float_is_one() -> None:
     assert found == {0: 0, 1: 1e308, 2: math.inf}
 
 
+def test_zeros_are_integers_where_those_of_networkx_are() -> None:
+    for kind in (nx.Graph, nx.DiGraph):
+        # A triangle, an edge, a node alone, and a triangle with an edge to its end.
+        graph = kind([("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("a", "f"), ("g", "g")])
+        graph.add_node("h")
+        nx.set_edge_attributes(graph, 0.5, "weight")
+        for function, arguments in (
+            (nx.clustering, {}),
+            (nx.clustering, {"nodes": ["a", "d", "h"]}),
+            (nx.single_source_dijkstra_path_length, {"source": "a"}),
+            (nx.single_source_dijkstra_path_length, {"source": "h"}),
+            (nx.single_source_shortest_path_length, {"source": "a"}),
+            (nx.triangles, {}),
+        ):
+            if graph.is_directed() and function is nx.triangles:
+                continue
+            expected = function(graph, backend="networkx", **arguments)
+            found = function(graph, backend="graphtide", **arguments)
+            assert found == expected
+            assert {node: type(each) for node, each in found.items()} == {
+                node: type(each) for node, each in expected.items()
+            }
+        for node in graph:
+            found = nx.clustering(graph, node, backend="graphtide")
+            assert type(found) is type(nx.clustering(graph, node, backend="networkx"))
+    for graph in (nx.Graph(), nx.path_graph(3), nx.complete_graph(3)):
+        found = nx.transitivity(graph, backend="graphtide")
+        assert type(found) is type(nx.transitivity(graph, backend="networkx"))
+
+
+def test_what_has_no_hash_is_no_node() -> None:
+    graph = nx.path_graph(3)
+    for backend in ("networkx", "graphtide"):
+        with pytest.raises(nx.NodeNotFound):
+            nx.single_source_shortest_path_length(graph, [1], backend=backend)
+
+
 def test_distances_by_whole_weights_are_whole_or_left_to_networkx() -> None:
     graph = nx.path_graph(4)
     found = nx.single_source_dijkstra_path_length(graph, 0, backend="graphtide")
