@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms.shared.masked import refuse_masked
+from ..algorithms.shared.masked import WHOLE, refuse_masked
 from ..batch.rows import check_on_repeat, check_self_loops
 from ..batch.update_batch import UpdateBatch
 from ..choices import one_of
@@ -220,7 +220,8 @@ def batch_of_call(
     """
     record = meaning.record
     for name, column in (*columns.items(), *values.items()):
-        refuse_masked(name, column, BatchError)
+        # Where a float may be missing it is NaN.
+        refuse_masked(name, column, BatchError, kinds=WHOLE)
     source = given_ids(meaning.ids, "vertices" if dst is None else "src", src)
     target = source if dst is None else given_ids(meaning.ids, "dst", dst)
     unit = None

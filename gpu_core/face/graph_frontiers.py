@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..algorithms.shared.masked import refuse_masked
 from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import listed
@@ -93,6 +94,7 @@ class GraphFrontiers(GraphProducts):
         named = self._named(name, given)
         if named is None:
             return given
+        refuse_masked(name, named[1])
         indices, values = self._known(name, named[0]), np.asarray(named[1])
         order = self._reader.sorted_order()
         if values.shape != indices.shape or not np.array_equal(np.sort(indices), np.sort(order)):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.shared.masked import refuse_masked
 from ..errors import BatchError
 from .arguments import is_frame
 
@@ -35,10 +36,14 @@ def named_values(name: str, given: Any) -> tuple[Any, Any] | None:
     ------
     BatchError
         A frame has no column ``vertex``, or several others and none is ``value``.
+    SettingsError
+        A Series has nulls.
     """
     if isinstance(given, Mapping):
         return list(given.keys()), list(given.values())
     if is_series(given):
+        # As an array it does not say so.
+        refuse_masked(name, given)
         return given.index, given.to_numpy()
     if isinstance(given, tuple | list) and len(given) == 2 and np.ndim(given[0]) == 1:
         return given[0], given[1]

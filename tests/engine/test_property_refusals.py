@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from graphtide import (
     BatchError,
     DynamicGraph,
     EdgeNotFoundError,
+    Program,
     SettingsError,
     UpdateBatch,
     VertexNotFoundError,
@@ -137,7 +139,16 @@ def test_a_name_of_edges_and_of_vertices_is_of_the_type_of_each() -> None:
     assert values[1] == 5
 
 
-@pytest.mark.parametrize("column_of", [pa.array, polars.Series], ids=["arrow", "polars"])
+COLUMNS: dict[str, Any] = {
+    "arrow": pa.array,
+    "arrow, through a dictionary": lambda values: pa.array(values).dictionary_encode(),
+    "polars": polars.Series,
+    "pandas": lambda values: pd.Series(pd.array(values)),
+    "pandas of arrow": lambda values: pd.Series(values, dtype=pd.ArrowDtype(pa.array(values).type)),
+}
+
+
+@pytest.mark.parametrize("column_of", COLUMNS.values(), ids=COLUMNS)
 def test_whole_numbers_beside_a_null_are_not_rounded(column_of: Any) -> None:
     # With nulls NumPy makes floats of them, and 2^53 + 1 is then 2^53.
     column = column_of([2**53 + 1, None])
@@ -147,6 +158,24 @@ def test_whole_numbers_beside_a_null_are_not_rounded(column_of: Any) -> None:
     assert graph.num_edges == 0
     graph.insert_edges([1, 2], [2, 1], amount=column_of([1.5, None]))
     assert np.isnan(graph.edge_values(2, 1)["amount"])
-    for ask in (lambda: graph.spmv(column), lambda: graph.vertex_state(count=column)):
-        with pytest.raises(SettingsError, match="is null in some rows"):
-            ask()
+
+
+@pytest.mark.parametrize("column_of", COLUMNS.values(), ids=COLUMNS)
+@pytest.mark.parametrize("values", [[2**53 + 1, None], [1.5, None]], ids=["whole", "floats"])
+def test_a_null_is_no_value_of_a_vertex(column_of: Any, values: list[Any]) -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([1, 0], [0, 1])
+    column = column_of(values)
+    program = Program(
+        lambda source_value, weight: source_value, "sum", lambda old, message: (message, False)
+    )
+    for given in (column, ([0, 1], column)):
+        for ask in (
+            lambda given: graph.spmv(given),
+            lambda given: graph.vertex_state(count=given),
+            lambda given: graph.run_program(program, given),
+        ):
+            with pytest.raises(SettingsError, match="is null in some rows"):
+                ask(given)
+    # Where NaN is a number, as in NumPy's arrays, it stays one.
+    assert np.isnan(graph.spmv(pd.Series([1.0, np.nan])).value[0])

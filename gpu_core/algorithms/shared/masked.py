@@ -1,27 +1,50 @@
-"""Masked arrays of NumPy, which are refused: as arrays they give what is under the mask.
+"""Columns in which values are missing, masked or null, which are refused.
 
-So are whole numbers of Arrow and Polars with nulls: as arrays they are floats, large ones rounded.
+As an array of NumPy's, a masked one gives what is under the mask. Nulls of Arrow, Polars and pandas
+make floats of whole numbers, large ones rounded, and are NaN among floats.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...errors import GraphtideError, SettingsError
 
+#: Types of whole numbers, as their names begin.
+WHOLE: Final = ("int", "uint")
 
-def refuse_masked(name: str, values: Any, error: type[GraphtideError] = SettingsError) -> None:
-    """Raise an error where a value of the argument ``name`` is masked, or null and no float."""
+
+def refuse_masked(
+    name: str,
+    values: Any,
+    error: type[GraphtideError] = SettingsError,
+    *,
+    kinds: tuple[str, ...] = ("",),
+) -> None:
+    """Raise an error where a value of the argument ``name`` is masked, or null.
+
+    ``kinds``: types, as their names begin, of which a column may have no nulls; all.
+    """
     if np.ma.is_masked(values):
         msg = f"{name} is masked in some rows; give each a value, or leave those rows out"
         raise error(msg)
-    if _has_whole_nulls(values):
+    if _has_nulls(values) and _kind_of(values).startswith(kinds):
         msg = f"{name} is null in some rows; give each a value, or leave those rows out"
         raise error(msg)
 
 
-def _has_whole_nulls(values: Any) -> bool:
-    """Whether a column of whole numbers has nulls: an attribute of Arrow's, a method of Polars'."""
-    count = getattr(values, "null_count", 0)
-    kind = str(getattr(values, "type", getattr(values, "dtype", ""))).lower()
-    return kind.startswith(("int", "uint")) and bool(count() if callable(count) else count)
+def _has_nulls(values: Any) -> bool:
+    """Whether a column says so: Arrow's by an attribute, Polars' by a method, pandas' by a mask."""
+    count = getattr(values, "null_count", None)
+    if count is not None:
+        return bool(count() if callable(count) else count)
+    # NaN of a column that is NumPy's array is a number.
+    is_numpy = isinstance(getattr(values, "dtype", np.dtype(object)), np.dtype)
+    return not is_numpy and hasattr(values, "isna") and bool(np.any(values.isna()))
+
+
+def _kind_of(values: Any) -> str:
+    """Name of the type of a column; of one through a dictionary, that of its values."""
+    kind = getattr(values, "type", getattr(values, "dtype", None))
+    kind = getattr(kind, "value_type", kind)
+    return str(getattr(getattr(kind, "categories", None), "dtype", kind)).lower()
