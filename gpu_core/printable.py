@@ -44,6 +44,11 @@ def noun_of(number: int, noun: str) -> str:
     return noun if number == 1 else _PLURALS.get(noun, noun + "s")
 
 
+def others_shown(number: int) -> str:
+    """`` (3 more are not either)``, behind what one thing is not: others that are not; '' of 0."""
+    return f" ({number:,} more {'is' if number == 1 else 'are'} not either)" if number else ""
+
+
 def listed(names: Sequence[str], most: int = 12) -> str:
     """Names in a line, the first ones where there are many; one without a letter as ``''``."""
     shown = [name_shown(name) if name.strip() else repr(name) for name in names[:most]]

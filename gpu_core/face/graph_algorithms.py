@@ -28,6 +28,7 @@ from ..errors import SettingsError, VertexNotFoundError
 from ..image.fields import NONE
 from ..names.hashing import NO_KEY
 from ..names.user_ids import UserIds, is_one, listed, nth
+from ..printable import others_shown
 from ..programs import run as _programs
 from ..programs.program import Program
 from ..table import Table
@@ -78,7 +79,7 @@ class GraphAlgorithms(GraphGroups):
         keys = self._ids.keys(name, listed(given))
         unknown = np.flatnonzero(keys == NO_KEY) if self._ids.names is not None else keys[:0]
         if strict and unknown.size:
-            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+            more = others_shown(unknown.size - 1)
             msg = f"{name} names vertex {nth(listed(given), int(unknown[0]))}, which is not in the "
             msg += f"graph{more}; check with has_vertices()"
             raise VertexNotFoundError(msg)
@@ -104,7 +105,7 @@ class GraphAlgorithms(GraphGroups):
             ids = self._ids.keys(f"the index of {name}", named[0])
             unknown = np.flatnonzero(self._reader.indices_of(ids) == NONE)
             if unknown.size:
-                more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+                more = others_shown(unknown.size - 1)
                 msg = f"{name} is a Series, whose index are ids of vertices, and vertex "
                 msg += f"{nth(named[0], int(unknown[0]))} is not in the graph{more}; give "
                 msg += "to_numpy() of one in the order of vertices()"

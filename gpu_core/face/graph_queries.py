@@ -25,7 +25,7 @@ from ..errors import (
 from ..image.fields import NONE
 from ..kind import GraphKind
 from ..names.user_ids import UserIds, is_one, listed, nth, unwrapped
-from ..printable import name_shown
+from ..printable import name_shown, others_shown
 from ..records import TIME_PROPERTIES
 from ..table import TableRows, VertexTable
 from ..times import TimeUnit
@@ -348,9 +348,8 @@ def _check_known(indices: UInt32s, values: Ids) -> None:
     """Refuse ids, such as of these vertices, that are not in the graph."""
     unknown = np.flatnonzero(indices == NONE)
     if unknown.size:
-        more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
         msg = (
-            f"vertex {nth(values, int(unknown[0]))}{more} is not in the graph; "
-            f"check with has_vertices()"
+            f"vertex {nth(values, int(unknown[0]))} is not in the graph"
+            f"{others_shown(unknown.size - 1)}; check with has_vertices()"
         )
         raise VertexNotFoundError(msg)

@@ -159,8 +159,8 @@ def open_header(header: Int64s, size: ImageSize) -> tuple[Int64s, Int64s]:
     if max_pages < 1 << tree_class:
         least = (HEADER_WORDS + (page_words << tree_class)) * WORD_BYTES * SCRATCH_SHARE
         msg = (
-            f"an arena of {image_words * WORD_BYTES} bytes is too small for its own header; "
-            f"give arena_bytes of at least {least // (SCRATCH_SHARE - 1) + 4096}"
+            f"the arena is too small for its own header; give arena_bytes (and max_arena_bytes) "
+            f"of at least {least // (SCRATCH_SHARE - 1) + 4096}"
         )
         raise ArenaFullError(msg)
     header[Field.IMAGE_WORDS] = image_words

@@ -105,7 +105,7 @@ def _of_numbers(name: str, values: npt.ArrayLike) -> Column:
     except ValueError:
         msg = f"{name} has items of several kinds; give whole numbers"
         raise BatchError(msg) from None
-    if array.dtype.kind == "f" and isinstance(values, list | tuple):
+    if array.dtype.kind == "f" and isinstance(values, list | tuple) and all(map(_is_whole, values)):
         # NumPy makes floats of small numbers beside those above int64.
         array = np.array(values, object)
     if array.dtype.kind != "O" or not array.size or not all(map(_is_whole, array.flat)):

@@ -37,7 +37,7 @@ from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.sources import ids_of, source_indices
 from ..choices import check_weight, one_of
 from ..errors import SettingsError, VertexNotFoundError
-from ..printable import counted
+from ..printable import counted, others_shown
 from ..table import VertexTable
 from .program import Program
 from .vertex_order import VERTEX_ORDERS
@@ -237,7 +237,7 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
     found = reader.indices_of(ids)
     unknown = ids[found == NONE]
     if unknown.size:
-        more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+        more = others_shown(unknown.size - 1)
         msg = f"values names vertex {{vertex}}, which is not in the graph{more}"
         raise VertexNotFoundError.of_vertex(msg, unknown[0])
     indices, first, counts = np.unique(found, return_index=True, return_counts=True)

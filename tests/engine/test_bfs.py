@@ -156,7 +156,7 @@ def test_self_loops_repeats_and_the_graph_as_it_is_now(engine: str) -> None:
     ("sources", "error", "message"),
     [
         (9, VertexNotFoundError, "source 9 is not in the graph; check with has_vertices"),
-        ([34, 77, 78], VertexNotFoundError, r"source 77 is not in the graph \(1 more are not"),
+        ([34, 77, 78], VertexNotFoundError, r"source 77 is not in the graph \(1 more is not"),
         ([], SettingsError, "sources is empty; give the id of a vertex"),
         ([1.5], SettingsError, r"got float64\[1\]"),
         ([[1, 2]], SettingsError, r"got int64\[1, 2\]"),

@@ -95,6 +95,7 @@ def test_properties_say_what_was_asked_for() -> None:
         ({"page_bytes": -32}, SettingsError, "page_bytes=-32"),
         ({"page_bytes": 16, "records": "semantic"}, SettingsError, "cannot hold one entry"),
         ({"arena_bytes": 100}, ArenaFullError, "too small for its own header.*at least"),
+        ({"max_arena_bytes": 1}, ArenaFullError, "the arena is too small .*max_arena_bytes"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError, VertexNotFoundError
+from ...printable import others_shown
 from .masked import refuse_masked
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def source_indices(
     indices = reader.indices_of(ids)
     missing = ids[indices == NONE]
     if missing.size and unknown == "error":
-        more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
+        more = others_shown(missing.size - 1)
         what = "source" if name in ("source", "sources") else f"{name} vertex"
         msg = f"{what} {{vertex}} is not in the graph{more}; check with has_vertices()"
         raise VertexNotFoundError.of_vertex(msg, missing[0])

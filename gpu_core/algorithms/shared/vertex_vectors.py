@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError, VertexNotFoundError
+from ...printable import others_shown
 from .masked import refuse_masked
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Positions:
             vertices, amounts, found = vertices[is_known], amounts[is_known], found[is_known]
         if (found < 0).any():
             unknown = vertices[found < 0]
-            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+            more = others_shown(unknown.size - 1)
             msg = f"{name} names vertex {{vertex}}, which is not in the graph{more}"
             raise VertexNotFoundError.of_vertex(msg, unknown[0])
         repeated = np.flatnonzero(np.bincount(found, minlength=1) > 1)
