@@ -47,9 +47,11 @@ def named_values(name: str, given: Any) -> tuple[Any, Any] | None:
         return given.index, given.to_numpy()
     if isinstance(given, tuple | list) and len(given) == 2 and np.ndim(given[0]) == 1:
         return given[0], given[1]
+    if not is_frame(given):
+        return None
     # A column of a frame is a stream of Arrow as well, and has no columns.
     columns = getattr(given, "column_names", getattr(given, "columns", None))
-    if columns is None or not is_frame(given):
+    if columns is None:
         return None
     values = [column for column in columns if column != "vertex"]
     if "vertex" not in columns or not ("value" in values or len(values) == 1):

@@ -10,7 +10,7 @@ A frame with both of them and no ``ts`` is taken for such edges, so that what ``
 export give can be put into a graph again, with both times.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -139,7 +139,7 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
     BatchError
         ``src`` or ``dst`` is missing, a column is there twice, or Arrow cannot read one.
     """
-    names = [str(name) for name in _column_names(frame)]
+    frame, names = _with_names(frame)
     meant: dict[str, str] = {}
     for name in names:
         canonical = name if name in own else _BY_NAME.get(name.lower())
@@ -171,16 +171,25 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
         raise BatchError(msg) from error
 
 
-def _column_names(frame: Any) -> list[Any]:
+def _with_names(frame: Any) -> tuple[Any, list[str]]:
+    """A frame and the names of its columns; as a table, where it streams them without a word."""
+    names: Iterable[Any]
     if hasattr(frame, "column_names") and not callable(frame.column_names):
-        return list(frame.column_names)
-    if hasattr(frame, "columns"):
-        return list(frame.columns)
-    if hasattr(frame, "__arrow_c_schema__"):
-        return pa.schema(frame).names
-    if hasattr(frame, "schema") and isinstance(frame.schema, pa.Schema):
-        return frame.schema.names
-    return list(frame.__dataframe__().column_names())
+        names = frame.column_names
+    elif hasattr(frame, "columns"):
+        names = frame.columns
+    elif isinstance(getattr(frame, "schema", None), pa.Schema):
+        names = frame.schema.names
+    elif hasattr(frame, "__dataframe__"):
+        names = frame.__dataframe__().column_names()
+    else:
+        try:
+            frame = pa.table(frame)
+        except (pa.ArrowException, TypeError, ValueError):
+            msg = f"{type(frame).__name__} is one column; give arrays src and dst, or a frame alone"
+            raise BatchError(msg) from None
+        names = frame.column_names
+    return frame, [str(name) for name in names]
 
 
 def _arrow(frame: Any, names: list[str]) -> pa.Table:

@@ -258,6 +258,27 @@ def test_what_a_user_may_type_wrongly_is_told_what_to_do():
 
 
 @host_only
+def test_a_stream_is_a_frame_and_a_column_is_none():
+    table = pa.table({"src": [1, 2], "dst": [2, 3]})
+    column = pa.chunked_array([[1, 2]])
+
+    class Stream:
+        """All that Arrow asks for."""
+
+        def __init__(self, content):
+            self.__arrow_c_stream__ = content.__arrow_c_stream__
+
+    graph = DynamicGraph()
+    assert graph.insert_edges(Stream(table)).inserted == 2
+    assert graph.jaccard_coefficient(Stream(table)).dst.tolist() == [2, 3]
+    for each in (column, Stream(column), pl.Series([1, 2]), pd.Series([1, 2])):
+        for call in (graph.apply, graph.insert_edges, graph.delete_edges, DynamicGraph.from_edges):
+            with pytest.raises(BatchError, match=f"{type(each).__name__} is one column; give arr"):
+                call(each)
+    assert graph.num_edges == 2
+
+
+@host_only
 def test_an_unknown_operation_in_a_frame_is_not_told_of_settings():
     frame = pd.DataFrame({"op": ["unfollow"], "src": [1], "dst": [2]})
     with pytest.raises(BatchError, match=r"op 'unfollow' is unknown; use .*or 1 or -1$"):

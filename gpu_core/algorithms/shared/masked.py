@@ -28,19 +28,21 @@ def refuse_masked(
     if np.ma.is_masked(values):
         msg = f"{name} is masked in some rows; give each a value, or leave those rows out"
         raise error(msg)
-    if _has_nulls(values) and _kind_of(values).startswith(kinds):
+    if _kind_of(values).startswith(kinds) and _has_nulls(values):
         msg = f"{name} is null in some rows; give each a value, or leave those rows out"
         raise error(msg)
 
 
 def _has_nulls(values: Any) -> bool:
     """Whether a column says so: Arrow's by an attribute, Polars' by a method, pandas' by a mask."""
+    kind = getattr(values, "type", getattr(values, "dtype", None))
+    if kind is None or isinstance(kind, np.dtype):
+        # No column, or an array of NumPy's, where NaN is a number.
+        return False
     count = getattr(values, "null_count", None)
     if count is not None:
         return bool(count() if callable(count) else count)
-    # NaN of a column that is NumPy's array is a number.
-    is_numpy = isinstance(getattr(values, "dtype", np.dtype(object)), np.dtype)
-    return not is_numpy and hasattr(values, "isna") and bool(np.any(values.isna()))
+    return hasattr(values, "isna") and bool(np.any(values.isna()))
 
 
 def _kind_of(values: Any) -> str:
