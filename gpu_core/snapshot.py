@@ -18,7 +18,7 @@ from .kind import GraphKind
 from .printable import counted
 from .records import record_named
 from .table import Table
-from .times import INTEGERS, first_at_or_after, time_unit_named
+from .times import first_at_or_after, time_unit_named
 
 # Not imported: who writes or shows tables need not wait for Numba.
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class CanonicalEdges(Table):
         if "last" not in self.properties:
             msg = "these edges have no times; use a graph with records='semantic'"
             raise SettingsError(msg)
-        unit = INTEGERS if self.time_unit is None else time_unit_named(self.time_unit)
+        unit = None if self.time_unit is None else time_unit_named(self.time_unit)
         last = self.properties["last"].view(np.int64)
         kept = np.ones(last.size, np.bool_)
         if since is not None:

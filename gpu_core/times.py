@@ -167,7 +167,7 @@ def convert(values: Int64s, given: TimeUnit, wanted: TimeUnit) -> tuple[Int64s, 
     return converted, bad if bad.any() else None
 
 
-def first_at_or_after(time: Any, unit: TimeUnit) -> int:
+def first_at_or_after(time: Any, unit: TimeUnit | None) -> int:
     """The first count of ``unit`` at or after a time; beyond int64, as far as Python counts.
 
     Parameters
@@ -175,6 +175,8 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     time
         An integer of any size, which is taken to be in ``unit``; or a time of Python, NumPy or
         pandas, or in text, as ISO 8601 has it: with a zone, which counts, or else of UTC.
+    unit
+        None: of a graph that has no time yet, and any may be its unit: microseconds.
 
     Raises
     ------
@@ -201,6 +203,7 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     if count == NAT:
         msg = f"{asked!r} is no time; give an integer, a datetime or a numpy.datetime64"
         raise BatchError(msg)
+    unit = time_unit_named("us") if unit is None else unit
     if unit.resolution is None:
         msg = f"{time} is a time, but the graph's times are plain integers; give an integer"
         raise BatchError(msg)

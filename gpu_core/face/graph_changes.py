@@ -166,10 +166,9 @@ class ChangingGraph(MaintainingGraph):
             msg = f"{self.records} records have no times; use records='semantic'"
             raise SettingsError(msg)
         with self._engine.lock:
+            first = first_at_or_after(before, self._time_unit)
             # Without a unit there is no edge that has a time.
-            unit = self._time_unit
-            first = first_at_or_after(before, time_unit_named("us") if unit is None else unit)
-            until = _LEAST_TIME - 1 if unit is None else first - 1
+            until = _LEAST_TIME - 1 if self._time_unit is None else first - 1
             batch: ListedBatch
             if until < _LEAST_TIME:
                 batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))

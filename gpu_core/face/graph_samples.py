@@ -14,7 +14,7 @@ from ..choices import check_weight, one_of
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
-from ..times import INTEGERS, TimeUnit, first_at_or_after
+from ..times import TimeUnit, first_at_or_after
 from .arguments import Id, Ids, count_of, yes_or_no
 from .graph_frontiers import GraphFrontiers
 from .samples import NeighborSample, WalksResult
@@ -205,7 +205,6 @@ class GraphSamples(GraphFrontiers):
 
     def _bounds(self, before: Any, count: int, *, disjoint: bool) -> Int64s:
         """int64[1], or [count]: times in the graph's unit."""
-        unit = self._time_unit or INTEGERS
         many = None if isinstance(before, str) or np.ndim(before) == 0 else list(before)
         if many is not None and not (disjoint and len(many) == count):
             msg = (
@@ -215,7 +214,7 @@ class GraphSamples(GraphFrontiers):
             raise SettingsError(msg)
         limits = np.iinfo(np.int64)
         times = [before] if many is None else many
-        counted = [first_at_or_after(each, unit) for each in times]
+        counted = [first_at_or_after(each, self._time_unit) for each in times]
         return np.array([min(max(each, limits.min), limits.max) for each in counted], np.int64)
 
 

@@ -195,6 +195,15 @@ def test_edges_of_a_time():
         numbers.edges(since=zoned)
     with pytest.raises(SettingsError, match="no times"):
         DynamicGraph.from_edges([1], [2]).edges(since=1)
+    # Before the first edge nobody knows what times will count.
+    empty = DynamicGraph(records="semantic")
+    empty.insert_vertices([7])
+    for time in (zoned, "2024-02-01", 5):
+        assert len(empty.edges(since=time, until=time)) == 0
+        assert empty.sample_neighbors([7], [3], before=time).vertices.tolist() == [7]
+        assert empty.expire(time).expired == 0
+    with pytest.raises(BatchError, match="no time"):
+        empty.edges(since="soon")
 
 
 # -- copies and files --------------------------------------------------------------------------
