@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,12 +65,15 @@ class GraphQueries:
         return iter(self.vertices().tolist())
 
     def __contains__(self, item: object) -> bool:
-        """Return whether an id is a vertex, or a pair of ids an edge."""
-        if isinstance(item, tuple):
-            pair = [unwrapped(each) for each in item]
-            return len(pair) == 2 and all(map(self._ids.is_id, pair)) and self.has_edge(*pair)
-        vertex = unwrapped(item)
-        return self._ids.is_id(vertex) and bool(self.has_vertices([cast(Id, vertex)])[0])
+        """Return whether an id is a vertex, or a pair of ids an edge; what is no id is neither."""
+        given = item if isinstance(item, tuple) else (item,)
+        ids: list[Any] = [[unwrapped(each)] for each in given]
+        try:
+            if isinstance(item, tuple):
+                return len(ids) == 2 and bool(self.has_edges(*ids)[0])
+            return bool(self.has_vertices(*ids)[0])
+        except BatchError:
+            return False
 
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of all results: numbers increase."""

@@ -255,10 +255,6 @@ class UserIds:
         """Ids of some keys, as users have them."""
         return keys
 
-    def is_id(self, item: object) -> bool:
-        """Whether something could be an id."""
-        return _is_whole(item) and -(2**63) <= item < 2**63  # type: ignore[operator]
-
     def take(self, names: BatchNames | None) -> dict[int, int]:
         """Enter the names of the next batch; see `Names.take`."""
         return {}
@@ -290,10 +286,6 @@ class UnsignedIds(UserIds):
         """uint64[n]."""
         return keys.view(np.uint64) ^ _SIGN
 
-    def is_id(self, item: object) -> bool:
-        """Whether something could be an id."""
-        return _is_whole(item) and 0 <= item < 2**64  # type: ignore[operator]
-
 
 class NamedIds(UserIds):
     """Texts, or UUIDs, through a table of names."""
@@ -316,12 +308,6 @@ class NamedIds(UserIds):
         """Names of some keys, as UTF-8."""
         strings = self.names.strings(keys)
         return text_of_uuids(strings) if form_of(self.kind) == "uuid" else strings
-
-    def is_id(self, item: object) -> bool:
-        """Whether something could be an id."""
-        return isinstance(item, str) or (
-            form_of(self.kind) == "uuid" and isinstance(item, uuid.UUID)
-        )
 
     def take(self, names: BatchNames | None) -> dict[int, int]:
         """Enter the names of the next batch; see `Names.take`."""

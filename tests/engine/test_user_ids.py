@@ -392,6 +392,19 @@ def test_graphs_of_numbers_say_where_names_go() -> None:
         DynamicGraph(ids="text")
 
 
+def test_whatever_can_be_an_id_is_found_and_all_else_is_not_there() -> None:
+    u, v = uuid.UUID(int=5), uuid.UUID(int=6)
+    graph = DynamicGraph(ids="uuid")
+    graph.insert_edges([u], [v])
+    assert all(each in graph for each in (u, str(u), u.bytes, (u.bytes, v), (str(u), v.bytes)))
+    for other in ("x", "\ud800", ("x", u), (u, "x"), (u, None), (u,), b"x", 5, None, [u], {}, 1.5):
+        assert other not in graph
+    numbers = DynamicGraph()
+    numbers.insert_edges([1], [2])
+    for other in (1.0, True, "1", 2**70, (1, 2.0), (1, 2, 3), (1, (2,)), [1], {1}, None, np.nan):
+        assert other not in numbers
+
+
 def test_large_numbers_of_a_list_are_taken_or_refused_as_what_they_are() -> None:
     # NumPy has floats for numbers below and above 2^63 side by side, and objects beyond 2^64.
     graph = DynamicGraph(ids="uint64")
