@@ -266,7 +266,7 @@ def batch_of_call(
 
 def _spread(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
     """One value for each row, or the same for all."""
-    array = array_of(values)
+    array = array_of(name, values)
     if array.ndim and array.shape != (size,):
         msg = f"{name} has shape {array.shape} but src has {size} items; give one each or one value"
         raise BatchError(msg)

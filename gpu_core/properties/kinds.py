@@ -119,15 +119,33 @@ def missing_column(kind: str, size: int) -> Column:
     return np.full(size, missing_of(kind))
 
 
-def array_of(values: Any) -> Column:
+#: From here on float64 does not have all whole numbers.
+_LARGE_WHOLE = 2.0**53
+
+
+def array_of(name: str, values: Any) -> Column:
     """Values as an array, whole numbers as such: a list of large and small ones is of uint64.
 
     NumPy makes floats of these, which are other numbers.
+
+    Raises
+    ------
+    BatchError
+        In a list with fractions, or NaN, is a whole number that float64 does not have.
     """
     array = np.asarray(values)
-    if array.dtype.kind != "f" or not isinstance(values, list | tuple):
+    is_list = array.dtype.kind == "f" and isinstance(values, list | tuple)
+    if not (is_list and (np.abs(array) >= _LARGE_WHOLE).any()):
         return array
-    if not all(isinstance(each, int | np.integer) for each in values):
+    whole = [each for each in values if isinstance(each, int | np.integer)]
+    if len(whole) < len(values):
+        wrong = next((each for each in whole if int(float(each)) != each), None)
+        if wrong is not None:
+            msg = (
+                f"{name} has {wrong} beside fractions or NaN, where it becomes {float(wrong):.0f}; "
+                f"give floats, or whole numbers alone"
+            )
+            raise BatchError(msg)
         return array
     # Those that no type of whole numbers has are left to whoever asks for one.
     is_unsigned = all(0 <= each < 2**64 for each in values)
@@ -159,7 +177,7 @@ def as_kind(
     BatchError
         They are of another type, or one of them does not fit, or is missing and must not be.
     """
-    array, dtype = array_of(values), np.dtype(kind)
+    array, dtype = array_of(name, values), np.dtype(kind)
     missing = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
     if array.ndim != 1:
         msg = f"{name} has {array.ndim} dimensions; give one value per row"

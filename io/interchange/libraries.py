@@ -334,7 +334,7 @@ def _graph(
         if src.size and "last" in own:
             columns = {"src": src, "dst": dst, "weight": weight, **own}
             given = {
-                name: _with_zone(array_of(each), settings)
+                name: _with_zone(array_of(name, each), settings)
                 for name, each in columns.items()
                 if each is not None
             }
@@ -362,7 +362,7 @@ def _with_zone(column: npt.NDArray[Any], settings: Mapping[str, Any]) -> Any:
 def _numbers(values: list[Any]) -> npt.NDArray[Any]:
     """Weights as an array; whole ones are not made floats here, as large ones would be rounded."""
     try:
-        array = np.array(values)
+        array = array_of("weight", values)
         return array if array.dtype.kind in "iuf" else array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         msg = f"weights are no numbers: {error}"

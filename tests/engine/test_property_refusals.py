@@ -4,6 +4,7 @@ import inspect
 import re
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars
@@ -18,6 +19,7 @@ from graphtide import (
     SettingsError,
     UpdateBatch,
     VertexNotFoundError,
+    from_networkx,
 )
 from graphtide.config.settings import load_settings
 from property_graphs import OWN, small_graph
@@ -179,3 +181,21 @@ def test_a_null_is_no_value_of_a_vertex(column_of: Any, values: list[Any]) -> No
                 ask(given)
     # Where NaN is a number, as in NumPy's arrays, it stays one.
     assert np.isnan(graph.spmv(pd.Series([1.0, np.nan])).value[0])
+
+
+def test_large_whole_numbers_beside_fractions_are_not_rounded() -> None:
+    graph = DynamicGraph(properties={"amount": "float64"}, records="weighted", weights="float64")
+    large = 2**53 + 1
+    words = "has 9007199254740993 beside fractions or NaN, where it becomes 9007199254740992"
+    for values in ({"amount": [large, 0.5]}, {"amount": (large, np.nan)}, {"weight": [large, 0.5]}):
+        with pytest.raises(BatchError, match=words):
+            graph.insert_edges([1, 2], [2, 3], **values)
+    rows = {"amount": [2.5, np.int64(large)]}
+    with pytest.raises(BatchError, match=words):
+        UpdateBatch.from_rows([1, 1], [1, 2], [2, 3], values=rows, properties=graph.properties)
+    lacking = nx.Graph([(1, 2, {"amount": large}), (2, 3)])
+    with pytest.raises(BatchError, match=words):
+        from_networkx(lacking, properties={"amount": "float64"})
+    assert graph.num_edges == 0
+    graph.insert_edges([1, 2], [2, 3], amount=[2**53, 1e300], weight=[2**60, 0.5])
+    assert graph.edge_values(1, 2)["amount"] == 2**53
