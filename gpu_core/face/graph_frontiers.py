@@ -13,6 +13,7 @@ from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
 from ..programs.vertex_state import Origin, VertexState
+from ..properties.kinds import array_of
 from .arguments import Id, Ids
 from .graph_products import GraphProducts
 
@@ -95,7 +96,7 @@ class GraphFrontiers(GraphProducts):
         if named is None:
             return given
         refuse_masked(name, named[1])
-        indices, values = self._known(name, named[0]), np.asarray(named[1])
+        indices, values = self._known(name, named[0]), array_of(name, named[1])
         order = self._reader.sorted_order()
         if values.shape != indices.shape or not np.array_equal(np.sort(indices), np.sort(order)):
             msg = (

@@ -38,6 +38,7 @@ from ..algorithms.shared.sources import ids_of, source_indices
 from ..choices import check_weight, one_of
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted, others_shown
+from ..properties.kinds import array_of
 from ..table import VertexTable
 from .program import Program
 from .vertex_order import VERTEX_ORDERS
@@ -254,7 +255,7 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
 def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:
     """Numbers as values of a program; refused where that changes them."""
     refuse_masked(name, given)
-    array = np.asarray(given)
+    array = array_of(name, given)
     if array.dtype.kind not in "biuf" or array.ndim > 1:
         msg = f"{name} has dtype {array.dtype} and {array.ndim} dimensions; give numbers"
         raise SettingsError(msg)

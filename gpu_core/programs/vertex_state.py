@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ..algorithms.shared.by_vertex import in_order
 from ..algorithms.shared.masked import refuse_masked
 from ..errors import SettingsError, StaleViewError
+from ..properties.kinds import array_of
 from ..rows import Rows
 from ..table import Column, TableRows
 from .operations import FLAG, REAL, WHOLE
@@ -162,7 +163,7 @@ def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
         msg = f"an array cannot be called {name!r}, which {why}; take another name"
         raise SettingsError(msg)
     refuse_masked(name, given)
-    values = np.asarray(given)
+    values = array_of(name, given)
     if values.dtype.kind not in _KINDS or values.ndim > 1:
         msg = (
             f"{name} has dtype {values.dtype} and {values.ndim} dimensions; give a number or bool "

@@ -198,4 +198,13 @@ def test_large_whole_numbers_beside_fractions_are_not_rounded() -> None:
         from_networkx(lacking, properties={"amount": "float64"})
     assert graph.num_edges == 0
     graph.insert_edges([1, 2], [2, 3], amount=[2**53, 1e300], weight=[2**60, 0.5])
+    program = Program(
+        lambda source_value, weight: source_value, "max", lambda old, message: (old, False),
+        value="int64", message="int64",
+    )  # fmt: skip
+    for given in ([large, 1.0, 2], ([1, 2, 3], [1.0, 2, large]), {1: large, 2: 1.0, 3: 2.0}):
+        with pytest.raises(BatchError, match=words):
+            graph.run_program(program, given)
+        with pytest.raises(BatchError, match=words):
+            graph.vertex_state(count=given)
     assert graph.edge_values(1, 2)["amount"] == 2**53
