@@ -16,7 +16,7 @@ _NARROWED = re.compile(r"(string|uuid):([1-9][0-9]?)")
 
 def form_of(ids: str) -> str:
     """One of `ID_KINDS`, of a value that may also narrow a hash (``string:12``)."""
-    narrowed = _NARROWED.fullmatch(ids)
+    narrowed = _NARROWED.fullmatch(ids) if isinstance(ids, str) else None
     form = narrowed[1] if narrowed else ids
     if form not in ID_KINDS:
         msg = f"ids={ids!r} is unknown; use one of {', '.join(ID_KINDS)}"

@@ -388,8 +388,10 @@ def test_graphs_of_numbers_say_where_names_go() -> None:
         DynamicGraph().insert_edges(np.array([2**63], np.uint64), np.array([1], np.uint64))
     with pytest.raises(BatchError, match="from 0 on"):
         DynamicGraph(ids="uint64").insert_edges([-1], [1])
-    with pytest.raises(SettingsError, match="use one of any, dense, string, uuid, uint64"):
-        DynamicGraph(ids="text")
+    kinds: list[Any] = ["text", str, np.int64, None, ["string"]]
+    for kind in kinds:
+        with pytest.raises(SettingsError, match="use one of any, dense, string, uuid, uint64"):
+            DynamicGraph(ids=kind)
 
 
 def test_whatever_can_be_an_id_is_found_and_all_else_is_not_there() -> None:
