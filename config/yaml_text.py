@@ -4,6 +4,9 @@ YAML 1.1, which PyYAML reads, takes 0123 for an octal number, 83, and 1:30 for 9
 zeros before it, that would make another one without a word. Here both are text, which is an id
 where ids are names, and which all else refuses.
 
+A key that stands twice in a mapping, which PyYAML takes the last of, is refused: of two sections
+``pagerank:`` the first would be lost without a word.
+
 Not here: files of Dask's own configuration, which Dask reads.
 """
 
@@ -11,6 +14,8 @@ import re
 from typing import Any, TextIO
 
 import yaml
+
+from ..gpu_core.errors import SettingsError
 
 #: Numbers by their tags: those of YAML 1.1, but for octal and sexagesimal ones.
 _NUMBERS = {
@@ -23,7 +28,19 @@ _NUMBERS = {
 
 
 class _Loader(yaml.SafeLoader):
-    """As YAML 1.1, but for numbers."""
+    """As YAML 1.1, but for numbers, and for keys that stand twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        # Before keys of `<<` come in, which may stand beside others of the same name.
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else id(key)
+            if name in seen:
+                where = f"{self.name}, line {key.start_mark.line + 1}: " if self.stream else ""
+                msg = f"{where}{key.value} is there twice; write it once"
+                raise SettingsError(msg)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -39,6 +56,8 @@ def read_yaml(source: str | TextIO) -> Any:
 
     Raises
     ------
+    SettingsError
+        A key stands twice in a mapping.
     yaml.YAMLError
         It is no YAML, or more than plain values.
     """

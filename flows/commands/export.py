@@ -36,7 +36,7 @@ def export_graph(
 
     ``results``: name of a result, and the file that it is written to.
     """
-    check_files(edges, vertices)
+    check_files(edges, vertices, results)
     refuse_outputs_in_state(state, edges, vertices, *(file for _, file in results))
     for name, file in results:
         with Activity("reading the result …"):
@@ -52,8 +52,10 @@ def export_graph(
     write_graph(graph, edges=edges, vertices=vertices)
 
 
-def check_files(edges: str | None, vertices: str | None) -> None:
-    """Refuse one file for both: what is written last would be all; and forms of edges alone."""
+def check_files(
+    edges: str | None, vertices: str | None, results: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Refuse one file for two: what is written last would be all; and forms of edges alone."""
     ending = Path(vertices or "").suffix.lower()
     if vertices is not None and ending in {*EDGE_ENDINGS} - {*VERTEX_ENDINGS}:
         msg = (
@@ -61,9 +63,15 @@ def check_files(edges: str | None, vertices: str | None) -> None:
             f"{vertices}, or end the name in {', '.join(VERTEX_ENDINGS)}"
         )
         raise SettingsError(msg)
-    if edges and vertices and Path(edges).resolve() == Path(vertices).resolve():
-        msg = f"edges and vertices are both to be written to {edges}; name two files"
-        raise SettingsError(msg)
+    taken: dict[Path, tuple[str, str]] = {}
+    wanted = (("edges", edges), ("vertices", vertices), *results)
+    for what, file in ((what, file) for what, file in wanted if file):
+        place = Path(file).resolve()
+        if place in taken:
+            first, name = taken[place]
+            msg = f"{first} and {what} are both to be written to {name}; name two files"
+            raise SettingsError(msg)
+        taken[place] = what, file
 
 
 def tell_notes(past: PastGraphs) -> None:

@@ -158,5 +158,8 @@ def _assign(assignments: dict[str, Any], assignment: str) -> None:
             msg = f"--set {section} and --set {key} contradict each other; leave one of them out"
             raise SettingsError(msg)
         nested[inner] = value
-    else:
-        assignments[key] = value
+        return
+    known = assignments.get(key)
+    if isinstance(known, dict) and isinstance(value, dict):
+        value = {**known, **value}
+    assignments[key] = value

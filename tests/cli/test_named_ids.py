@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 import uuid
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphtide
-from commands import fails, graphtide_here, run_here
+from commands import ENVIRONMENT, PROGRAM, fails, graphtide_here, run_here
 from made_state import apply_log
 
 EDGES = [("ann", "bob"), ("bob", "eve, jr."), ("eve, jr.", "ann"), ("zoë", "ann")]
@@ -58,6 +59,15 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     fails(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
     fails(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
     fails(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
+
+
+def test_a_terminal_without_the_letters_of_a_name_gets_them_escaped(folder: Path) -> None:
+    """Python ends a command there whose output has an arrow, when all else is done."""
+    words = [*PROGRAM, "query", "state", "path zoë ann"]
+    latin = {**ENVIRONMENT, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(words, capture_output=True, check=False, env=latin, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("latin-1") == "path       1 hop: zoë \\u2192 ann\n"
 
 
 def test_a_name_with_a_comma_may_be_an_argument_of_its_own(folder: Path) -> None:

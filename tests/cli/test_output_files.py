@@ -79,6 +79,20 @@ def test_folders_of_a_file_are_made_by_every_command(folder: Path, words: str, n
     assert [each.name for each in (folder / "new" / "er").iterdir()] == [name]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--edges x.csv --result pagerank x.csv",
+        "--result pagerank FILE --vertices x.csv",
+        "--result pagerank x.csv --result clustering sub/../x.csv",
+    ],
+)
+def test_nothing_is_written_over_what_the_same_command_wrote(folder: Path, words: str) -> None:
+    done = graphtide_here("export", "state", *command(words, folder / "x.csv"), cwd=folder)
+    fails(done, 2, "are both to be written to", "name two files")
+    assert not (folder / "x.csv").exists()
+
+
 def test_a_replay_without_a_state_leaves_its_log_alone(folder: Path) -> None:
     done = graphtide_here("replay", "log", "--to", 0, "--edges", "log/1.csv", cwd=folder)
     fails(done, 2, IN_LOG)

@@ -350,6 +350,14 @@ def test_wrong_settings_are_refused_by_name(overrides: dict[str, object], messag
         ("graphtide: [1]", "write keys and values below it"),
         ("graphtide: {a: ", "is not YAML"),
         ("graphtide: {a: 1}", "setting a is unknown"),
+        (
+            "graphtide:\n  pagerank: {tol: 1e-9}\n  window: 2\n  pagerank: {alpha: 0.5}\n",
+            "run.yaml, line 4: pagerank is there twice; write it once",
+        ),
+        (
+            "graphtide: {pagerank: {personalization: {17: 1, 4: 1, 17: 5}}}",
+            "run.yaml, line 1: 17 is there twice",
+        ),
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -357,6 +365,25 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str, message: str) -> Non
     file.write_text(text)
     with pytest.raises(SettingsError, match=message):
         load_settings({}, str(file))
+
+
+def test_keys_of_an_anchor_may_be_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(
+        "graphtide:\n  analytics: [pagerank, far=pagerank]\n"
+        "  pagerank: &usual {tol: 0.1, alpha: 0.5}\n  far:\n    <<: *usual\n    alpha: 0.9\n"
+    )
+    far = load_settings({}, str(file)).parameters["far"]
+    assert (far["tol"], far["alpha"]) == (0.1, 0.9)
+
+
+def test_a_section_may_be_assigned_in_parts_in_any_order() -> None:
+    parts = ["pagerank.alpha=0.5", "pagerank={tol: 0.1}", "pagerank.max_iter=7"]
+    for assignments in (parts, parts[::-1]):
+        found = settings_from_options({"assignments": assignments}).parameters["pagerank"]
+        assert (found["alpha"], found["tol"], found["max_iter"]) == (0.5, 0.1, 7)
+    with pytest.raises(SettingsError, match=r"^17 is there twice; write it once"):
+        settings_from_options({"assignments": ["pagerank.personalization={17: 1, 17: 2}"]})
 
 
 def test_a_missing_file_and_an_empty_one(tmp_path: Path) -> None:
