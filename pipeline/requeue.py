@@ -33,7 +33,6 @@ from ..gpu_core.id_kinds import are_names
 from ..gpu_core.times import INTEGERS, time_unit_named
 from ..io.arrow_types import is_text
 from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
-from ..io.log.columns.schema import check_schema
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
@@ -208,13 +207,14 @@ class _Requeue:
             origin = {*dict(ORIGIN_FIELDS), LINE_FIELD}
             kept = [name for name in table.column_names if name not in origin]
             table = _with_kinds(table.select(kept), self._log, str(path)).replace_schema_metadata()
-        self._check(table, str(path))
+        if table.num_rows:  # of a table without rows, tools drop the types of columns as well
+            self._check(table, str(path))
         return table
 
     def _check(self, table: pa.Table, shown: str) -> None:
         """Refuse rows that a run would not take."""
         log = self._log
-        check_schema(table.schema, {}, log.records, shown, log.ids, log.on_repeat, log.own)
+        replace(log, columns={}).check_columns(table.schema, shown)
         table_to_batch(
             table,
             meaning=self._meaning,

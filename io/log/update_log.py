@@ -209,7 +209,7 @@ class UpdateLog:
         try:
             is_planned = path.name in self.planned
             schema = self._schema(found.schema, path.shown, is_planned=is_planned)
-            self._check_time_unit(schema, time_unit, path, before)
+            self._check_time_unit(schema, time_unit, path.shown, before)
         except UnusableFileError:
             names = found.schema.names
             ends = {*self._names_in_files(("src", "dst"))}
@@ -262,7 +262,11 @@ class UpdateLog:
             It is such a file.
         """
         if file.rows:
-            self._check_time_unit(self._schema(file.schema, path.shown), self.time_unit, path, [])
+            self.check_columns(file.schema, path.shown)
+
+    def check_columns(self, schema: pa.Schema, shown: str) -> None:
+        """Refuse columns of a file, called ``shown``, that a state cannot use; as `check`."""
+        self._check_time_unit(self._schema(schema, shown), self.time_unit, shown, [])
 
     def check_properties(self, listing: LogListing) -> None:
         """Refuse properties that no file of the log has: more likely they are called otherwise.
@@ -425,7 +429,7 @@ class UpdateLog:
         )  # fmt: skip
 
     def _check_time_unit(
-        self, schema: LogSchema, time_unit: str | None, path: LogPath, before: list[LogFile]
+        self, schema: LogSchema, time_unit: str | None, shown: str, before: list[LogFile]
     ) -> None:
         if time_unit is None or schema.time_unit is None:
             return
@@ -433,7 +437,7 @@ class UpdateLog:
         try:
             check_together(time_unit_named(schema.time_unit), time_unit_named(time_unit), others)
         except BatchError as error:
-            msg = f"{path.shown}: {error}"
+            msg = f"{shown}: {error}"
             raise UnusableFileError(msg) from None
 
 
