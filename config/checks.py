@@ -29,6 +29,9 @@ _OF_FLAGS = {
     "window": "; after which time edges leave, as by the flag --window, is the setting time_window",
 }
 
+#: What is added where brackets came as text, as of a variable, which Dask reads by another rule.
+_OF_VARIABLES = "; texts in it are in quotes where it is a variable, as in ['pagerank']"
+
 
 def check_settings(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Refuse settings that the schema, or their combination, does not allow.
@@ -194,6 +197,9 @@ def _explain(error: Any) -> str:
         return f"setting {where}{unknown} is unknown{hint}; there are {', '.join(allowed)}"
     found = "null" if error.instance is None else repr(error.instance)
     hint = _OF_FLAGS.get(key, "") if error.validator == "type" else ""
+    is_text = error.validator == "type" and isinstance(error.instance, str)
+    if is_text and error.instance.startswith(("[", "{")):
+        hint += _OF_VARIABLES
     return f"setting {key}: {found} is not allowed; {_allowed(error)}{hint}"
 
 

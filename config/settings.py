@@ -214,6 +214,7 @@ def load_settings(
     """
     if _defaults() not in dask.config.defaults:
         dask.config.update_defaults(_defaults())
+    _refuse_joined_keys(dask.config.config)
     # dask.config.set may have replaced the whole section, so the defaults are merged in again.
     settings: dict[str, Any] = dict(_defaults()[SECTION])
     _merge(settings, _section(dask.config.config.get(SECTION), "Dask's configuration"))
@@ -249,6 +250,21 @@ def settings_schema() -> dict[str, Any]:
     """Types, bounds and meaning of all settings, as a JSON Schema."""
     text = _resource("graphtide-schema.yaml").read_text("utf-8")
     return with_analytics(yaml.safe_load(text))
+
+
+def _refuse_joined_keys(config: Mapping[str, Any]) -> None:
+    """Refuse ``graphtide_batch_rows``, which Dask makes of a variable that lacks an underscore.
+
+    It is a key of nobody's, so Dask takes it, and the setting would be left at its default.
+    """
+    for key in map(str, config):
+        section, _, name = key.replace("-", "_").partition("_")
+        if section == SECTION and name:
+            msg = (
+                f"Dask's configuration has {key}, which is no setting; a variable has two "
+                f"underscores there, as in DASK_{SECTION.upper()}__{name.upper().lstrip('_')}"
+            )
+            raise SettingsError(msg)
 
 
 def _section(values: object, origin: str) -> dict[str, Any]:

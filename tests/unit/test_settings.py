@@ -253,6 +253,20 @@ def test_environment_variables_reach_the_settings() -> None:
     assert done.stdout.split(maxsplit=3) == ["123", "False", "0.5", "pagerank\n"]
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("DASK_GRAPHTIDE_BATCH_ROWS", "5", "as in DASK_GRAPHTIDE__BATCH_ROWS"),
+        ("DASK_GRAPHTIDE__ANALYTICS", "[pagerank]", "a variable, as in .'pagerank'."),
+        ("DASK_GRAPHTIDE__BATCH_ROWZ", "5", "did you mean batch_rows"),
+    ],
+)
+def test_wrong_environment_variables_are_refused(variable: str, value: str, message: str) -> None:
+    config = dask.config.collect_env({variable: value})
+    with dask.config.set(config), pytest.raises(SettingsError, match=message):
+        load_settings()
+
+
 def test_hyphens_are_as_good_as_underscores() -> None:
     with dask.config.set({"graphtide.self-loops": "reject", "graphtide.pagerank.max-iter": 9}):
         loaded = load_settings()
