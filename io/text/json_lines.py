@@ -16,12 +16,12 @@ from ...gpu_core.errors import UpdateLogError
 from .line_blocks import without_mark
 from .line_spaces import is_blank, rows_of_lines
 from .text_form import type_of_time
-from .text_values import is_rounded, may_be_rounded, rounded, times_of
+from .text_values import is_rounded, may_be_rounded, rounded, times_of, unfit
 from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
 
 #: What Arrow says of a value of another type than its column has, but for lines that are no object.
 _OTHER_TYPE = re.compile(r"Column\(/(.+)\) changed from (?!object)(\w+) to (\w+)")
-_INT64 = range(-(1 << 63), 1 << 63)
+_INT64, _UINT64 = range(-(1 << 63), 1 << 63), range(1 << 64)
 
 
 class JsonColumns:
@@ -31,7 +31,8 @@ class JsonColumns:
     ----------
     whole
         Columns in which a number with a fraction has no meaning: where the first value is an
-        integer, such a number makes its line wrong, and not the column another.
+        integer, such a number makes its line wrong, and not the column another. Of theirs alone,
+        integers beyond int64 are kept apart from floats, which are what others become.
     """
 
     #: As of `CsvColumns`: there is nothing between the values of a line.
@@ -72,7 +73,7 @@ class JsonColumns:
                 self.faults.setdefault("", f"line {number}{_fault(line, pa.schema([]))}")
                 continue
             for name, value in values.items():
-                self._add(name, _kind_of_value(value), number)
+                self._add(name, _kind_of_value(value, is_whole=name in self._whole), number)
 
     def _add(self, name: str, kind: pa.DataType, line: int) -> None:
         known = self._types.setdefault(name, kind)
@@ -264,10 +265,22 @@ def _reason(line: bytes, types: Mapping[str, pa.DataType], floats: Mapping[str, 
                 return f": {name} is {value!r}, which is no time as those before; correct the line"
         if isinstance(value, int) and is_rounded(str(value), floats.get(name)):
             return f": {name} is {value}, which does not fit into {floats[name]}"
+        if type(value) in (int, float) and pa.types.is_integer(kind) and not _fits(value, kind):
+            why = unfit(str(value), kind) if isinstance(value, int) else "which is no integer"
+            return f": {name} is {value}, {why}"
     read_as = {
         name: pa.string() if pa.types.is_timestamp(kind) else kind for name, kind in types.items()
     }
     return _fault(line, pa.schema(read_as.items()))
+
+
+def _fits(number: object, kind: pa.DataType) -> bool:
+    """Whether a number of JSON is one of a type of integers."""
+    try:
+        pa.scalar(number, kind)
+    except (pa.ArrowInvalid, OverflowError):
+        return False
+    return isinstance(number, int)
 
 
 def _fields(line: bytes, types: Mapping[str, pa.DataType]) -> Mapping[str, str | None]:
@@ -305,13 +318,15 @@ def _kind(column: Any) -> pa.DataType:
     return pa.string()  # objects and lists, which no column of a log is
 
 
-def _kind_of_value(value: Any) -> pa.DataType:
+def _kind_of_value(value: Any, *, is_whole: bool) -> pa.DataType:
     """The same of one value."""
     if value is None:
         return pa.null()
     if isinstance(value, bool):
         return pa.bool_()
     if isinstance(value, int):
+        if is_whole and value not in _INT64 and value in _UINT64:
+            return pa.uint64()
         return pa.int64() if value in _INT64 else pa.float64()
     if isinstance(value, float):
         return pa.float64()
@@ -326,6 +341,8 @@ def _joined(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         return other
     if {one, other} == {pa.int64(), pa.float64()}:
         return pa.float64()
+    if {one, other} == {pa.int64(), pa.uint64()}:
+        return pa.uint64()
     if pa.types.is_timestamp(one) and pa.types.is_timestamp(other):
         # No text is a time both with and without a zone: the first ones decide.
         return pa.timestamp(max(one.unit, other.unit, key="ns".__eq__), one.tz)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from .line_fields import fields_of
 from .line_form import Form
-from .text_values import is_rounded, times_of
+from .text_values import is_rounded, times_of, unfit
 
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+")
 
@@ -55,9 +55,7 @@ def _fault_of_value(name: str, text: str, form: Form) -> str:
             return "which is no number in a log; write a point, or use graphtide import"
         return "which is no number; correct the line, or leave it out"
     if re.fullmatch(r"-?[0-9]+", text):
-        is_unsigned = kind == pa.int64() and 0 < int(text) < 1 << 64
-        cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
-        return f"which does not fit {kind}; {cure}"
+        return unfit(text, kind)
     cure = "give --ids string if ids are names" if name in form.ids else "say what the columns are"
     cure = "write times as 2026-01-31T10:00:00Z" if name == "ts" else cure
     return f"which is no integer; correct the line, or {cure}"

@@ -42,6 +42,7 @@ _TYPES = {
         pa.null(),
         pa.bool_(),
         pa.int64(),
+        pa.uint64(),
         pa.float64(),
         pa.string(),
         *(pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")),
@@ -253,6 +254,6 @@ def _type_as(
         return pa.float64()
     if canonical == "ts" and is_null:
         return kind
-    if canonical is not None and is_null:
-        return pa.int64()
+    if canonical is not None and (is_null or kind == pa.uint64()):
+        return pa.int64()  # a number beyond it makes its line wrong
     return pa.string() if is_null else kind

@@ -116,3 +116,11 @@ def is_rounded(text: str | None, floats: str | None) -> bool:
     with np.errstate(over="ignore"):
         kept = float(np.dtype(floats).type(float(text)))
     return not np.isfinite(kept) or int(kept) != int(text)
+
+
+def unfit(text: str, kind: pa.DataType) -> str:
+    """Why a whole number is none of a type of integers, as the end of a sentence."""
+    # Python makes no number of thousands of digits.
+    is_unsigned = kind == pa.int64() and len(text) <= _MOST_DIGITS and 0 < int(text) < 1 << 64
+    cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
+    return f"which does not fit {kind}; {cure}"

@@ -175,7 +175,38 @@ def test_a_number_that_is_not_whole_costs_its_line_of_json(
     read = replace(log, indexes=listing.indexes, time_unit=listing.time_unit)
     found = read.read_checked(file.name, 0, file.rows, sifts=True)
     assert [(each.row, each.number) for each in found.wrong] == [(2, 3)]
+    why = "which does not fit int64" if field.isdigit() else "which is no integer"
+    assert f": {column} is " in found.wrong[0].reason
+    assert why in found.wrong[0].reason
     assert found.table["src"].to_pylist() == [0, 1, 3, 4]
+
+
+def test_a_number_of_thousands_of_digits_costs_its_line(tmp_path: Path) -> None:
+    """Python refuses to make a number of it."""
+    (tmp_path / "a.csv").write_text(f"src,dst\n1,2\n{'9' * 5000},3\n")
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match=r"line 3: src is '9+', which does not fit int64"):
+        log.read("a.csv", 0, log.files()[0].rows)
+
+
+def test_ids_of_json_beyond_int64_stand_beside_smaller_ones(tmp_path: Path) -> None:
+    """Arrow takes the larger ones for floats, but they are read as they are."""
+    ids = [1, 2**64 - 1, 5, 2**63, 0]
+    lines = [f'{{"src": {each}, "dst": {each}, "weight": {each}}}' for each in ids]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="weighted", ids="uint64")
+    found = log.read("a.jsonl", 0, log.files()[0].rows)
+    assert found["src"].to_pylist() == found["dst"].to_pylist() == ids
+    assert found["weight"].to_pylist() == list(map(float, ids))
+    # Where ids are int64, they make their lines wrong, as in CSV; the others are read.
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(
+        UpdateLogError, match=r"line 2: src is 18446744073709551615, .* ids='uint64'"
+    ):
+        log.read("a.jsonl", 0, log.files()[0].rows)
+    sifted = log.read_checked("a.jsonl", 0, 5, sifts=True)
+    assert sifted.table["src"].to_pylist() == [1, 5, 0]
+    assert [each.number for each in sifted.wrong] == [2, 4]
 
 
 @pytest.mark.parametrize("field", ["0x10", "0X1f", "ffff\n3,0x0"])
