@@ -32,7 +32,7 @@ from .analytics import (
     with_names,
 )
 from .checks import check_settings
-from .units import checkpoint_cadence, number_of_bytes, number_or_all, seconds, with_numbers
+from .units import checkpoint_cadence, number_of_bytes, number_or_all, plain, seconds, with_numbers
 from .yaml_text import read_yaml
 
 SECTION = "graphtide"
@@ -274,10 +274,7 @@ def _section(values: object, origin: str) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         msg = f"{SECTION}: in {origin} is {values!r}; write keys and values below it"
         raise SettingsError(msg)
-    return {
-        str(key).replace("-", "_"): dict(value) if isinstance(value, Mapping) else value
-        for key, value in values.items()
-    }
+    return {str(key).replace("-", "_"): plain(value) for key, value in values.items()}
 
 
 def _merge(settings: dict[str, Any], newer: Mapping[str, Any]) -> None:

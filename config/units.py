@@ -1,14 +1,16 @@
 """Values that are written with a unit, or as a word for none: bytes, times, numbers of batches.
 
-Each is refused by the name of its setting, with what is allowed. And numbers that YAML reads as
-text.
+Each is refused by the name of its setting, with what is allowed. And numbers that are written in
+another way than their settings have them: as text, as YAML takes ``1e6``; as floats; as NumPy's.
 """
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from dask.utils import parse_bytes, parse_timedelta
 
 from ..gpu_core.errors import SettingsError
@@ -55,6 +57,8 @@ def checkpoint_cadence(value: object) -> tuple[float | None, int | None]:
     """``checkpoint_every`` as ``(seconds, None)``, ``(None, batches)`` or ``(None, None)``."""
     if value is None:
         return None, None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # of which Dask would make seconds
     if isinstance(value, int) or str(value).strip().isdecimal():
         batches = int(str(value))
         if batches < 1:
@@ -71,14 +75,32 @@ def checkpoint_cadence(value: object) -> tuple[float | None, int | None]:
         raise SettingsError(msg) from None
 
 
+def plain(value: Any) -> Any:
+    """A value as YAML has it, of one of Python: NumPy's numbers and arrays, tuples, paths."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
 def with_numbers(value: Any, allowed: Mapping[str, Any]) -> Any:
-    """A value with ``1e-9`` as a number where the schema has one: YAML takes it for text."""
+    """A value with ``1e-9`` as a number where the schema has one, and ``1e6`` as a whole one.
+
+    YAML takes the first for text; the second is a float in Python, of which JSON Schema takes a
+    whole one for an integer.
+    """
     if isinstance(value, Mapping):
         named, others = allowed.get("properties", {}), allowed.get("additionalProperties")
         others = others if isinstance(others, Mapping) else {}
         return {key: with_numbers(each, named.get(key, others)) for key, each in value.items()}
     kinds = allowed.get("type", ())
-    is_number = "number" in kinds and "string" not in kinds
-    if is_number and isinstance(value, str) and re.fullmatch(r"[-+]?\d+[eE][-+]?\d+", value):
-        return float(value)
-    return value
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if "string" in kinds or not {"number", "integer"} & {*kinds}:
+        return value
+    if isinstance(value, str) and re.fullmatch(r"[-+]?\d+[eE][-+]?\d+", value):
+        value = float(value)
+    is_whole = isinstance(value, float) and value.is_integer() and "number" not in kinds
+    return int(value) if is_whole else value

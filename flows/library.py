@@ -6,6 +6,7 @@ is opened is only read, takes no cluster and no lock, and may be in use by a run
 
 import difflib
 import multiprocessing
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -344,7 +345,7 @@ def run(
     if checked.scheduler is None:
         _refuse_daemon()
     logs = (log,) if isinstance(log, str | Path) else log
-    given = tuple(map(str, logs)), str(state)
+    given = tuple(map(str, logs)), os.fspath(state)
     if progress:
         with ProgressLine() as line:
             summary = run_pipeline(*given, checked, line.show)

@@ -70,7 +70,7 @@ class StateDirectory:
     """
 
     def __init__(self, path: str | Path) -> None:
-        text = str(path)
+        text = os.fspath(path)  # None, of a variable that is not set, is no folder `None`
         if "://" in text and not text.startswith("file://"):
             msg = (
                 f"a state is kept on a local disk, not at {text}, where there are no locks and no "

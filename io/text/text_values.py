@@ -123,4 +123,5 @@ def unfit(text: str, kind: pa.DataType) -> str:
     # Python makes no number of thousands of digits.
     is_unsigned = kind == pa.int64() and len(text) <= _MOST_DIGITS and 0 < int(text) < 1 << 64
     cure = "ids='uint64' has room for it" if is_unsigned else "use smaller numbers"
-    return f"which does not fit {kind}; {cure}"
+    is_below = text.startswith("-") and pa.types.is_unsigned_integer(kind)
+    return f"which does not fit {kind}; {'these are 0 or more' if is_below else cure}"

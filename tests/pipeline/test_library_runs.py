@@ -103,6 +103,17 @@ def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):
     assert graphtide.open(state).batch_id == newest.batch_id - 1
 
 
+def test_a_state_that_is_none_makes_no_folder_of_that_name(log, tmp_path, scheduler, monkeypatch):
+    """As of an environment variable that is not set."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TypeError, match="NoneType"):
+        graphtide.run(log, None, scheduler=scheduler)
+    for read in (graphtide.open, graphtide.read_summary):
+        with pytest.raises(TypeError, match="NoneType"):
+            read(None)
+    assert not (tmp_path / "None").exists()
+
+
 def test_the_first_screen_of_the_readme_runs(tmp_path, scheduler, monkeypatch, capsys):
     """From a frame to top ranks, and from a folder to results, as a user types them."""
     screen = README.partition("$ graphtide demo")[0]

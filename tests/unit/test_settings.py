@@ -1,5 +1,6 @@
 """Settings: where they come from, which one wins, and how a wrong one is refused."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dask.config
+import numpy as np
 import pytest
 import yaml
 
@@ -272,6 +274,34 @@ def test_hyphens_are_as_good_as_underscores() -> None:
         loaded = load_settings()
     assert loaded.graph.self_loops == "reject"
     assert loaded.parameters["pagerank"]["max_iter"] == 9
+
+
+@pytest.mark.parametrize("number", [np.int64(4), 4.0, "4e0", np.float32(4)], ids=repr)
+def test_a_whole_number_is_one_however_it_was_made(number: object) -> None:
+    """A float went on as such, and ended the run where rows were counted."""
+    loaded = load_settings({"batch_rows": number, "pagerank": {"max_iter": number}})
+    kept = loaded.batch_rows, loaded.parameters["pagerank"]["max_iter"]
+    assert kept == (4, 4)
+    assert {type(each) for each in kept} == {int}
+    if not isinstance(number, str):
+        loaded = load_settings({"checkpoint_every": number})
+        assert (loaded.checkpoint_seconds, loaded.checkpoint_batches) == (None, 4)
+
+
+def test_values_of_python_are_as_good_as_those_of_yaml() -> None:
+    loaded = load_settings(
+        {
+            "directed": np.bool_(False),
+            "analytics": ("bfs", "pagerank"),
+            "bfs": {"sources": np.array([3, 4])},
+            "pagerank": {"alpha": np.float32(0.5), "personalization": Path("seeds.parquet")},
+        }
+    )
+    assert loaded.graph.directed is False
+    assert loaded.parameters["bfs"]["sources"] == [3, 4]
+    ranks = loaded.parameters["pagerank"]
+    assert (ranks["alpha"], ranks["personalization"]) == (0.5, "seeds.parquet")
+    json.dumps(loaded.parameters)
 
 
 def test_bytes_and_times_carry_units() -> None:
