@@ -200,7 +200,7 @@ class OpenState:
                     yield name, dict(result_summary(result))
 
 
-def open_state(state: str | Path, batch: int | None = None) -> OpenState:
+def open_state(state: str | Path, batch: int | None = None, *, at: int | None = None) -> OpenState:
     """Open a state to read it: ``graphtide.open``.
 
     Parameters
@@ -210,14 +210,17 @@ def open_state(state: str | Path, batch: int | None = None) -> OpenState:
     batch
         Number of a batch that is applied; None: the newest. The graph of one whose checkpoint is
         not kept needs the log.
+    at
+        The same, as the commands call it.
 
     Raises
     ------
     StateError
         There is no state, or no batch is applied yet.
     SettingsError
-        The batch is not applied.
+        The batch is not applied, or ``batch`` and ``at`` are two batches.
     """
+    batch = _one_batch(batch, at)
     directory = StateDirectory(state)
     past = PastGraphs(directory)
     if batch is not None and not 0 <= _number(batch) <= past.newest:
@@ -252,11 +255,16 @@ def read_results(
     SettingsError
         ``batch`` and ``at`` are two batches.
     """
+    wanted = _one_batch(batch, at)
+    return result_after(StateDirectory(state), name, None if wanted is None else _number(wanted))[1]
+
+
+def _one_batch(batch: int | None, at: int | None) -> int | None:
+    """The batch that is meant, which has two names."""
     if None not in (batch, at) and batch != at:
         msg = f"batch={batch} and at={at} are two batches; give one of them"
         raise SettingsError(msg)
-    wanted = at if batch is None else batch
-    return result_after(StateDirectory(state), name, None if wanted is None else _number(wanted))[1]
+    return at if batch is None else batch
 
 
 def _number(batch: object) -> int:

@@ -20,6 +20,9 @@ _ENTITIES = {
 #: Characters that XML 1.0 has no form of.
 _NO_XML = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]"
 
+#: Texts of floats that are no finite numbers -> as all readers take them: Java's know no ``nan``.
+_NO_NUMBERS = {"nan": "NaN", "inf": "Infinity"}
+
 #: Rows turned into text at a time.
 _PIECE_ROWS = 1 << 18
 
@@ -108,5 +111,9 @@ def _lines(piece: pa.RecordBatch, marks: list[str]) -> list[str]:
     """A line for each row: its values, with ``marks`` before, between and after them."""
     parts: list[pa.Array | str] = []
     for mark, column in zip(marks, piece.columns, strict=False):
-        parts += [mark, column.cast(pa.string())]
+        texts = column.cast(pa.string())
+        if pa.types.is_floating(column.type):
+            for text, name in _NO_NUMBERS.items():
+                texts = pc.replace_substring(texts, text, name)
+        parts += [mark, texts]
     return pc.binary_join_element_wise(*parts, marks[-1], "").to_pylist()

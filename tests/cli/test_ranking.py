@@ -229,6 +229,13 @@ def test_what_cannot_be_shown_is_refused(
     ]
     for words, status, text in cases:
         fails(graphtide_here(*words, cwd=folder), status, text)
+    assert (
+        graphtide.open(folder / "state", at=1).batch_id
+        == graphtide.open(folder / "state", 1, at=1).batch_id
+        == 1
+    )
+    with pytest.raises(graphtide.SettingsError, match="batch=1 and at=2 are two batches"):
+        graphtide.open(folder / "state", 1, at=2)
     with pytest.raises(graphtide.SettingsError, match="batch=1 and at=2 are two batches"):
         graphtide.read_results(folder / "state", "pagerank", 1, at=2)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

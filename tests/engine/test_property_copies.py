@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,18 @@ def test_graphml_has_them(properties: dict[str, Any], tmp_path: Path) -> None:
     assert math.isnan(expected.nodes[3].pop("score"))
     assert dict(read.nodes(data=True)) == dict(expected.nodes(data=True))
     assert list(read.edges(data=True)) == list(expected.edges(data=True))
+
+
+def test_graphml_has_floats_that_are_no_numbers_as_java_reads_them(tmp_path: Path) -> None:
+    """Gephi and yEd fail at ``nan``; networkx and igraph take any case."""
+    graph = DynamicGraph(vertex_properties={"score": "float64"}, engine="host")
+    values = [math.nan, math.inf, -math.inf, 1e-300]
+    graph.insert_vertices([1, 2, 3, 4], score=values)
+    graph.export_edges(tmp_path / "g.graphml")
+    text = (tmp_path / "g.graphml").read_text()
+    assert re.findall(">([^<]*)</data>", text) == ["NaN", "Infinity", "-Infinity", "1e-300"]
+    read = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
+    assert [read.nodes[each]["score"] for each in (2, 3, 4)] == values[1:]
 
 
 def test_a_difference_has_them() -> None:
