@@ -145,7 +145,7 @@ def test_graphml_has_them(properties: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_graphml_has_floats_that_are_no_numbers_as_java_reads_them(tmp_path: Path) -> None:
-    """Gephi and yEd fail at ``nan``; networkx and igraph take any case."""
+    """Numbers of Java are not read from ``nan``; those of Python and C from any case."""
     graph = DynamicGraph(vertex_properties={"score": "float64"}, engine="host")
     values = [math.nan, math.inf, -math.inf, 1e-300]
     graph.insert_vertices([1, 2, 3, 4], score=values)
