@@ -268,7 +268,7 @@ def _refuse_joined_keys(config: Mapping[str, Any]) -> None:
 
 
 def _section(values: object, origin: str) -> dict[str, Any]:
-    """Keys with ``_``, at both depths."""
+    """Keys with ``_``, and plain values."""
     if values is None:
         return {}
     if not isinstance(values, Mapping):
