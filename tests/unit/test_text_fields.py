@@ -189,6 +189,17 @@ def test_a_number_of_thousands_of_digits_costs_its_line(tmp_path: Path) -> None:
         log.read("a.csv", 0, log.files()[0].rows)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_negative_number_is_told_that_ids_are_not(tmp_path: Path, name: str) -> None:
+    """Not to be smaller, as those that are too large."""
+    is_csv = name.endswith("csv")
+    text = "src,dst\n-1,2\n" if is_csv else '{"src": 1, "dst": 2}\n{"src": -1, "dst": 2}\n'
+    (tmp_path / name).write_text(text)
+    log = UpdateLog(str(tmp_path), ids="uint64")
+    with pytest.raises(UpdateLogError, match=r"line 2: src is .*-1.* fit uint64; these are 0 or"):
+        log.read(name, 0, log.files()[0].rows)
+
+
 def test_ids_of_json_beyond_int64_stand_beside_smaller_ones(tmp_path: Path) -> None:
     """Arrow takes the larger ones for floats, but they are read as they are."""
     ids = [1, 2**64 - 1, 5, 2**63, 0]
