@@ -23,7 +23,8 @@ _KINDS = {
     "string": "text",
 }
 
-#: What is added to the refusal of a type, by key: flags of the commands have other names and words.
+#: What is added to the refusal of a type, or of a number too large, by key: flags of the commands
+#: have other names and words.
 _OF_FLAGS = {
     "analytics": "; [] computes none",
     "window": "; after which time edges leave, as by the flag --window, is the setting time_window",
@@ -196,7 +197,7 @@ def _explain(error: Any) -> str:
             hint += f", nor named in analytics, as {unknown}=pagerank would"
         return f"setting {where}{unknown} is unknown{hint}; there are {', '.join(allowed)}"
     found = "null" if error.instance is None else repr(error.instance)
-    hint = _OF_FLAGS.get(key, "") if error.validator == "type" else ""
+    hint = _OF_FLAGS.get(key, "") if error.validator in ("type", "maximum") else ""
     is_text = error.validator == "type" and isinstance(error.instance, str)
     if is_text and error.instance.startswith(("[", "{")):
         hint += _OF_VARIABLES

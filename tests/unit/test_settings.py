@@ -352,6 +352,7 @@ def test_checkpoints_by_time_or_by_batches(
         ({"pagerank": 3}, "pagerank: 3 is not allowed; use a mapping, such as {name: value}"),
         ({"analytics": "none"}, r"analytics: 'none' is not .* \[a, b\]; \[\] computes none"),
         ({"window": "7d"}, "window: '7d' is not .* or null; .* is the setting time_window"),
+        ({"window": 86400}, "window: 86400 is not .* 4096.*; .* is the setting time_window"),
         ({"op_insert": "c,u"}, r"op_insert: 'c,u' is not allowed; use a list, such as \[a, b\]"),
         ({"arena_bytes": "a lot"}, "setting arena_bytes: 'a lot' is not allowed; use a number of"),
         ({"arena_bytes": 0}, "setting arena_bytes: 0 is not allowed"),
