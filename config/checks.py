@@ -31,7 +31,7 @@ _OF_FLAGS = {
 }
 
 #: What is added where brackets came as text, as of a variable, which Dask reads by another rule.
-_OF_VARIABLES = "; texts in it are in quotes where it is a variable, as in ['pagerank']"
+_OF_VARIABLES = "; texts in it are in quotes where it is a variable, as in ['name']"
 
 
 def check_settings(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> None:

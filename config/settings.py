@@ -255,11 +255,13 @@ def settings_schema() -> dict[str, Any]:
 def _refuse_joined_keys(config: Mapping[str, Any]) -> None:
     """Refuse ``graphtide_batch_rows``, which Dask makes of a variable that lacks an underscore.
 
-    It is a key of nobody's, so Dask takes it, and the setting would be left at its default.
+    It is a key of nobody's, so Dask takes it, and the setting would be left at its default. Other
+    such keys are none of ours: Kubernetes sets ``DASK_GRAPHTIDE_PORT`` for a service of that name.
     """
+    known = {str(name) for name in _defaults()[SECTION]}
     for key in map(str, config):
         section, _, name = key.replace("-", "_").partition("_")
-        if section == SECTION and name:
+        if section == SECTION and name.lstrip("_").partition(".")[0] in known:
             msg = (
                 f"Dask's configuration has {key}, which is no setting; a variable has two "
                 f"underscores there, as in DASK_{SECTION.upper()}__{name.upper().lstrip('_')}"

@@ -259,7 +259,7 @@ def test_environment_variables_reach_the_settings() -> None:
     ("variable", "value", "message"),
     [
         ("DASK_GRAPHTIDE_BATCH_ROWS", "5", "as in DASK_GRAPHTIDE__BATCH_ROWS"),
-        ("DASK_GRAPHTIDE__ANALYTICS", "[pagerank]", "a variable, as in .'pagerank'."),
+        ("DASK_GRAPHTIDE__ANALYTICS", "[pagerank]", "a variable, as in .'name'."),
         ("DASK_GRAPHTIDE__BATCH_ROWZ", "5", "did you mean batch_rows"),
     ],
 )
