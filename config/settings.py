@@ -276,7 +276,12 @@ def _section(values: object, origin: str) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         msg = f"{SECTION}: in {origin} is {values!r}; write keys and values below it"
         raise SettingsError(msg)
-    return {str(key).replace("-", "_"): plain(value) for key, value in values.items()}
+    names = [str(key).replace("-", "_") for key in values]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        msg = f"{origin}: {twice} is there with - and with _, which are the same; write it once"
+        raise SettingsError(msg)
+    return {name: plain(value) for name, value in zip(names, values.values(), strict=True)}
 
 
 def _merge(settings: dict[str, Any], newer: Mapping[str, Any]) -> None:

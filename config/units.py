@@ -78,7 +78,7 @@ def checkpoint_cadence(value: object) -> tuple[float | None, int | None]:
 def plain(value: Any) -> Any:
     """A value as YAML has it, of one of Python: NumPy's numbers and arrays, tuples, paths."""
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {plain(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if isinstance(value, np.generic | np.ndarray):

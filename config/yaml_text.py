@@ -27,20 +27,25 @@ _NUMBERS = {
 }
 
 
+#: The key whose values are those of another mapping, which may stand there more than once.
+_MERGE: Any = ("tag:yaml.org,2002:merge", "<<")
+
+
 class _Loader(yaml.SafeLoader):
     """As YAML 1.1, but for numbers, and for keys that stand twice."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        # Before keys of `<<` come in, which may stand beside others of the same name.
-        seen = set()
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        # As it is written: keys of `<<`, which come in later, may stand beside others of that name.
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        seen = {_MERGE}
         for key, _ in node.value:
             name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else id(key)
-            if name in seen:
+            if name in seen and name != _MERGE:
                 where = f"{self.name}, line {key.start_mark.line + 1}: " if self.stream else ""
                 msg = f"{where}{key.value} is there twice; write it once"
                 raise SettingsError(msg)
             seen.add(name)
-        return super().construct_mapping(node, deep)
+        return node
 
 
 _Loader.yaml_implicit_resolvers = {

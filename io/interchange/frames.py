@@ -185,9 +185,9 @@ def _with_names(frame: Any) -> tuple[Any, list[str]]:
     else:
         try:
             frame = pa.table(frame)
-        except (pa.ArrowException, TypeError, ValueError):
+        except (pa.ArrowException, TypeError, ValueError) as error:
             msg = f"{type(frame).__name__} is one column; give arrays src and dst, or a frame alone"
-            raise BatchError(msg) from None
+            raise BatchError(msg) from error
         names = frame.column_names
     return frame, [str(name) for name in names]
 

@@ -20,6 +20,7 @@ from graphtide.config.settings import (
     load_settings,
     settings_schema,
 )
+from graphtide.config.yaml_text import read_yaml
 from graphtide.flows.commands.run import settings_from_options
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.batch.rows import row_meaning
@@ -267,6 +268,24 @@ def test_wrong_environment_variables_are_refused(variable: str, value: str, mess
     config = dask.config.collect_env({variable: value})
     with dask.config.set(config), pytest.raises(SettingsError, match=message):
         load_settings()
+
+
+def test_variables_of_others_are_no_settings() -> None:
+    """Kubernetes sets them in every process beside a service called dask-graphtide."""
+    of_others = {"DASK_GRAPHTIDE_PORT": "tcp://10.0.0.1:80", "DASK_GRAPHTIDE_SERVICE_HOST": "a"}
+    with dask.config.set(dask.config.collect_env(of_others)):
+        load_settings()
+
+
+def test_a_setting_in_both_spellings_is_refused() -> None:
+    with pytest.raises(SettingsError, match="the flags: batch_rows is there with - and with _"):
+        load_settings({"batch-rows": 5, "batch_rows": 6})
+
+
+def test_keys_of_a_mapping_that_is_merged_in_are_none_that_stand_twice() -> None:
+    text = "base: &b {tol: 1}\nx: {y: {a: &A {<<: *b, tol: 2}}}\nc: {<<: *A}\nd: {<<: *b, <<: *A}"
+    read = read_yaml(text)
+    assert read["x"]["y"]["a"] == read["c"] == read["d"] == {"tol": 2}
 
 
 def test_hyphens_are_as_good_as_underscores() -> None:

@@ -35,13 +35,13 @@ def refuse_masked(
 
 def _has_nulls(values: Any) -> bool:
     """Whether a column says so: Arrow's by an attribute, Polars' by a method, pandas' by a mask."""
+    count = getattr(values, "null_count", None)
+    if count is not None:
+        return bool(count() if callable(count) else count)
     kind = getattr(values, "type", getattr(values, "dtype", None))
     if kind is None or isinstance(kind, np.dtype):
         # No column, or an array of NumPy's, where NaN is a number.
         return False
-    count = getattr(values, "null_count", None)
-    if count is not None:
-        return bool(count() if callable(count) else count)
     return hasattr(values, "isna") and bool(np.any(values.isna()))
 
 
