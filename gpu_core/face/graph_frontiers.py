@@ -96,7 +96,7 @@ class GraphFrontiers(GraphProducts):
         if named is None:
             return given
         refuse_masked(name, named[1])
-        indices, values = self._known(name, named[0]), array_of(name, named[1])
+        indices, values = self._known(name, named[0]), array_of(name, named[1], SettingsError)
         order = self._reader.sorted_order()
         if values.shape != indices.shape or not np.array_equal(np.sort(indices), np.sort(order)):
             msg = (

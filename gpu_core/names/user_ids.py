@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,7 @@ def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:
         raise BatchError(msg)
     wrong = []
     if array.dtype.kind == "O":
-        wrong = [each for each in array.tolist() if not _is_whole(each)][:1]
+        wrong = list(islice((each for each in array.flat if not _is_whole(each)), 1))
         if not wrong:
             return
     is_text = array.dtype.kind in "UT" or any(isinstance(each, str) for each in wrong)

@@ -255,7 +255,7 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
 def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:
     """Numbers as values of a program; refused where that changes them."""
     refuse_masked(name, given)
-    array = array_of(name, given)
+    array = array_of(name, given, SettingsError)
     if array.dtype.kind not in "biuf" or array.ndim > 1:
         msg = f"{name} has dtype {array.dtype} and {array.ndim} dimensions; give numbers"
         raise SettingsError(msg)

@@ -163,7 +163,7 @@ def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
         msg = f"an array cannot be called {name!r}, which {why}; take another name"
         raise SettingsError(msg)
     refuse_masked(name, given)
-    values = array_of(name, given)
+    values = array_of(name, given, SettingsError)
     if values.dtype.kind not in _KINDS or values.ndim > 1:
         msg = (
             f"{name} has dtype {values.dtype} and {values.ndim} dimensions; give a number or bool "

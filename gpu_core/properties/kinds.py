@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BatchError, SettingsError
+from ..errors import BatchError, GraphtideError, SettingsError
 
 Column = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
@@ -123,14 +123,14 @@ def missing_column(kind: str, size: int) -> Column:
 _LARGE_WHOLE = 2.0**53
 
 
-def array_of(name: str, values: Any) -> Column:
+def array_of(name: str, values: Any, error: type[GraphtideError] = BatchError) -> Column:
     """Values as an array, whole numbers as such: a list of large and small ones is of uint64.
 
     NumPy makes floats of these, which are other numbers.
 
     Raises
     ------
-    BatchError
+    ``error``
         In a list with fractions, or NaN, is a whole number that float64 does not have.
     """
     array = np.asarray(values)
@@ -145,7 +145,7 @@ def array_of(name: str, values: Any) -> Column:
                 f"{name} has {wrong} beside fractions or NaN, where it becomes {float(wrong):.0f}; "
                 f"give floats, or whole numbers alone"
             )
-            raise BatchError(msg)
+            raise error(msg)
         return array
     # Those that no type of whole numbers has are left to whoever asks for one.
     is_unsigned = all(0 <= each < 2**64 for each in values)

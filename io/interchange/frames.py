@@ -172,7 +172,7 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
 
 
 def _with_names(frame: Any) -> tuple[Any, list[str]]:
-    """A frame and the names of its columns; as a table, where it streams them without a word."""
+    """A frame and the names of its columns; one that has only Arrow's stream is read for them."""
     names: Iterable[Any]
     if hasattr(frame, "column_names") and not callable(frame.column_names):
         names = frame.column_names

@@ -20,7 +20,7 @@ _ENTITIES = {
 #: Characters that XML 1.0 has no form of.
 _NO_XML = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]"
 
-#: Texts of floats that are no finite numbers -> as all readers take them: Java's know no ``nan``.
+#: Arrow's texts of floats that are not finite -> those that readers of GraphML parse, as Java does.
 _NO_NUMBERS = {"nan": "NaN", "inf": "Infinity"}
 
 #: Rows turned into text at a time.

@@ -41,18 +41,7 @@ def stamp_of(path: LogPath) -> str:
 
 
 def scan_text(source: Any, path: LogPath, form: str, roles: Mapping[str, str]) -> TextIndex:
-    """Make the index of a file.
-
-    Parameters
-    ----------
-    source
-        The file, open.
-    path
-        Where it is.
-    form
-        ``csv`` or ``json``.
-    roles
-        Name in the file -> canonical column, for those that are columns of a log.
+    """Make the index of an open file; arguments as of `TextLogFile`.
 
     Raises
     ------

@@ -203,8 +203,8 @@ def test_large_whole_numbers_beside_fractions_are_not_rounded() -> None:
         value="int64", message="int64",
     )  # fmt: skip
     for given in ([large, 1.0, 2], ([1, 2, 3], [1.0, 2, large]), {1: large, 2: 1.0, 3: 2.0}):
-        with pytest.raises(BatchError, match=words):
+        with pytest.raises(SettingsError, match=words):
             graph.run_program(program, given)
-        with pytest.raises(BatchError, match=words):
+        with pytest.raises(SettingsError, match=words):
             graph.vertex_state(count=given)
     assert graph.edge_values(1, 2)["amount"] == 2**53
