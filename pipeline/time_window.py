@@ -123,7 +123,7 @@ def _length(setting: str, time_unit: str | None) -> int:
     if unit.resolution is None:
         if setting.isdecimal():
             return int(setting)
-        wanted = f"are {unit}; use a number, in whatever they count"
+        wanted = f"are {unit}; use a number, in their unit"
     else:
         if not setting.isdecimal():
             return max(1, round(parse_timedelta(setting) * _PER_SECOND[unit.resolution]))
