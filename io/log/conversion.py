@@ -29,12 +29,13 @@ from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.id_kinds import are_names, form_of
 from ...gpu_core.kind import RowMeaning
 from ...gpu_core.times import TimeUnit, convert, shown, time_unit_named
+from ..arrow_types import is_text
 from .columns.column_types import OP_BYTES, cure_of_ids, is_id, time_unit_of
 from .columns.id_bounds import bounds_of
 from .columns.name_columns import name_column
 from .columns.own_columns import own_columns
 from .columns.whole_decimals import integers_of
-from .operations import USUAL, Operations
+from .operations import USUAL, Operations, word_shown
 from .row_origin import RowOrigin
 
 Batch = TypeVar("Batch")
@@ -144,10 +145,10 @@ class _Columns:
             return _zeros_delete(_values(column, np.int8))
         if pa.types.is_boolean(kind):
             return np.where(column.to_numpy(zero_copy_only=False), np.int8(1), np.int8(-1))
-        if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        if pa.types.is_dictionary(kind) and is_text(kind.value_type):
             # Words of a dictionary that no row uses may be anything.
             kinds = operations.kinds(column.dictionary)[_values(column.indices)]
-        elif _is_text(kind):
+        elif is_text(kind):
             kinds = operations.kinds(column)
         else:
             msg = f"{self._file}: op is of type {kind}; use {operations.described}"
@@ -157,7 +158,7 @@ class _Columns:
             raise BadRowsError(
                 kinds == 0,
                 self._origin.row,
-                lambda at: f"op {column[at].as_py()!r} is unknown; use {cure}",
+                lambda at: f"op {word_shown(column[at])!r} is unknown; use {cure}",
             )
         return kinds
 
@@ -256,14 +257,6 @@ def inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type_)
-        or pa.types.is_large_string(type_)
-        or pa.types.is_string_view(type_)
-    )
 
 
 def _values(column: pa.Array, kind: npt.DTypeLike | None = None) -> npt.NDArray[Any]:

@@ -8,18 +8,18 @@ none in a log.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..arrow_types import is_text
 from ..tables.table_files import TableFile
 from ..text.text_form import SAMPLE_LINES
 from .columns.column_types import OP_BYTES
 from .file_errors import UnreadableRowsError
 from .log_files import LogFileReader, hidden_partitions
 from .log_paths import LogPath
-from .operations import Operations
+from .operations import Operations, word_shown
 from .update_log import UpdateLog
 
 #: Operations by how a graph takes them.
@@ -136,10 +136,13 @@ def _groups(file: LogFileReader, names: list[str]) -> Iterator[pa.Table]:
 def _counted_operations(column: pa.ChunkedArray, words: Operations) -> Iterator[tuple[str, int]]:
     known = words.words
     for each in pc.value_counts(column):
-        value: Any = each["values"].as_py()
-        if column.type == OP_BYTES and value is not None:
-            value = int.from_bytes(value, "little", signed=True)
-        text = "null" if value is None else str(value)
+        value = each["values"]
+        if is_text(value.type):
+            text = word_shown(value)
+        elif value.type == OP_BYTES and value.is_valid:
+            text = str(int.from_bytes(value.as_py(), "little", signed=True))
+        else:
+            text = str(value.as_py()) if value.is_valid else "null"
         yield _OPERATIONS.get(known.get(text.lower(), 0), text), each["counts"].as_py()
 
 

@@ -42,13 +42,16 @@ class Operations:
             **{word.lower(): -1 for word in self.delete},
         }
 
-    def kinds(self, words: pa.Array) -> npt.NDArray[np.int8]:
+    def kinds(self, words: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int8]:
         """Each word as 1 or -1; 0 where it is null or unknown."""
         known = self.words
-        small = pc.utf8_lower(words.cast(pa.string()))
-        indexes = pc.index_in(small, pa.array(known, pa.string()))
-        kinds = pa.array(known.values(), pa.int8()).take(indexes)
-        return pc.fill_null(kinds, 0).to_numpy(zero_copy_only=False)
+        texts = words.cast(pa.string())
+        # A column has few different ones. Python makes their letters small, as it does those of
+        # settings: Arrow has other small letters for some.
+        different = pc.unique(texts)
+        kinds = [known.get(word_shown(each).lower(), 0) for each in different]
+        found = pa.array(kinds, pa.int8()).take(pc.index_in(texts, different))
+        return found.to_numpy(zero_copy_only=False)
 
     @property
     def described(self) -> str:
@@ -59,3 +62,12 @@ class Operations:
 
 #: The words that every log may have, and no others.
 USUAL = Operations()
+
+
+def word_shown(word: pa.Scalar) -> str:
+    """A word of a column, also where its bytes are no UTF-8; ``null`` where there is none."""
+    if pa.types.is_dictionary(word.type):
+        word = word.value
+    if not word.is_valid:
+        return "null"
+    return bytes(word.as_buffer()).decode(errors="backslashreplace")

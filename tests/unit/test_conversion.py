@@ -18,6 +18,7 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log import conversion
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.columns.id_bounds import with_bounds
+from graphtide.io.log.operations import Operations
 from graphtide.io.log.row_origin import RowOrigin
 from oracles import ModelGraph, Row, apply_batch, listed_edges
 
@@ -231,6 +232,33 @@ def test_unused_names_of_a_dictionary_may_be_anything() -> None:
     ops = pa.DictionaryArray.from_arrays(pa.array([1, 1], pa.int8()), ["upsert", "delete"])
     batch = convert({"op": ops, "src": [1, 2], "dst": [3, 4]})
     assert listed_edges(batch, "delete") == [(1, 3), (2, 4)]
+
+
+@pytest.mark.parametrize("form", ["string", "large_string", "string_view", "dictionary"])
+def test_a_word_of_a_setting_is_found_in_any_language(form: str) -> None:
+    """Arrow has small letters of its own for some: a dotted I that deletes would be an i."""
+    ops = [
+        "insert",
+        "\u0130",
+        "\u0130PTAL",
+        "\u0394\u0399\u0391\u0393\u03a1\u0391\u03a6\u0397\u03a3",
+        "Ekle",
+    ]
+    words = Operations(insert=("EKLE",), delete=tuple(ops[1:4]))
+    column = pa.array(ops).cast(OP_FORMS[form])
+    batch = convert({"op": column, "src": range(5), "dst": range(5, 10)}, operations=words)
+    assert listed_edges(batch, "delete") == [(1, 6), (2, 7), (3, 8)]
+    assert listed_edges(batch, "put") == [(0, 5), (4, 9)]
+
+
+@pytest.mark.parametrize("form", ["string", "dictionary"])
+def test_an_op_that_is_no_utf_8_is_refused_with_its_row(form: str) -> None:
+    column = pa.array([b"insert", b"del\xffete"]).view(pa.string()).cast(OP_FORMS[form])
+    with pytest.raises(
+        UpdateLogError, match=r"row 1001: op 'del\\\\xffete' is unknown; use"
+    ) as caught:
+        convert({"op": column, "src": [1, 2], "dst": [3, 4]})
+    assert isinstance(caught.value.__cause__, BadRowsError)
 
 
 def test_a_garbage_id_under_a_null_is_not_looked_at() -> None:
