@@ -27,7 +27,7 @@ from .errors import BatchError, SettingsError
 Int64s = npt.NDArray[np.int64]
 
 #: Resolution -> parts of a second.
-_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME: Final = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
 #: A time in text that has a zone: what is before it, and how far it is ahead of UTC.
 _ZONED: Final = re.compile(r"(.+[T ]\d\d.*?) ?(?:Z|UTC|([+-]\d\d):?(\d\d)?)")
@@ -71,10 +71,10 @@ def time_unit_named(name: str) -> TimeUnit:
     """Look up a unit by its name; ``us`` is short for ``timestamp[us]``."""
     if name == str(INTEGERS):
         return INTEGERS
-    match = _NAME.fullmatch(f"timestamp[{name}]" if name in _PER_SECOND else str(name))
+    match = _NAME.fullmatch(f"timestamp[{name}]" if name in PER_SECOND else str(name))
     if match is None:
         msg = (
-            f"time_unit={name!r} is unknown; use int64, {', '.join(_PER_SECOND)}, or a name like "
+            f"time_unit={name!r} is unknown; use int64, {', '.join(PER_SECOND)}, or a name like "
             f"'timestamp[us, tz=UTC]'"
         )
         raise SettingsError(msg)
@@ -122,9 +122,9 @@ def times_of(values: Any) -> tuple[npt.NDArray[Any], TimeUnit]:
         return array, INTEGERS
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     base, step = np.datetime_data(array.dtype)
-    if base in _PER_SECOND and step == 1:
+    if base in PER_SECOND and step == 1:
         return array.view(np.int64), TimeUnit(base, zone)
-    resolution = base if base in _PER_SECOND else "ns" if base in ("ps", "fs", "as") else "s"
+    resolution = base if base in PER_SECOND else "ns" if base in ("ps", "fs", "as") else "s"
     counted = array.astype(f"M8[{resolution}]")
     lossy = ~np.isnat(array) & (counted.astype(array.dtype) != array)
     if base != "generic" and lossy.any():
@@ -155,7 +155,7 @@ def convert(values: Int64s, given: TimeUnit, wanted: TimeUnit) -> tuple[Int64s, 
     """
     if given.resolution == wanted.resolution or None in (given.resolution, wanted.resolution):
         return values, None
-    have, want = _PER_SECOND[str(given.resolution)], _PER_SECOND[str(wanted.resolution)]
+    have, want = PER_SECOND[str(given.resolution)], PER_SECOND[str(wanted.resolution)]
     if want > have:
         factor = want // have
         limit = np.iinfo(np.int64).max // factor
@@ -207,7 +207,7 @@ def first_at_or_after(time: Any, unit: TimeUnit | None) -> int:
     if unit.resolution is None:
         msg = f"{time} is a time, but the graph's times are plain integers; give an integer"
         raise BatchError(msg)
-    have, want = _PER_SECOND[str(given.resolution)], _PER_SECOND[unit.resolution]
+    have, want = PER_SECOND[str(given.resolution)], PER_SECOND[unit.resolution]
     return -(-count * want // have)
 
 

@@ -23,10 +23,8 @@ from dask.utils import parse_timedelta
 from ..gpu_core.errors import ArenaFullError, EngineError, SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
-from ..gpu_core.times import time_unit_named
+from ..gpu_core.times import PER_SECOND, time_unit_named
 from ..io.log.batch_times import TimeRange
-
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass
@@ -126,7 +124,7 @@ def _length(setting: str, time_unit: str | None) -> int:
         wanted = f"are {unit}; use a number, in their unit"
     else:
         if not setting.isdecimal():
-            return max(1, round(parse_timedelta(setting) * _PER_SECOND[unit.resolution]))
+            return max(1, round(parse_timedelta(setting) * PER_SECOND[unit.resolution]))
         wanted = f"are {unit}; use a time such as 7d"
     msg = f"time_window: {setting} is not allowed, as the times of the log {wanted}"
     raise SettingsError(msg)

@@ -8,12 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...gpu_core.report import BatchSource
-from ...gpu_core.times import time_unit_named
+from ...gpu_core.times import PER_SECOND, time_unit_named
 from .columns.column_types import time_unit_of
 from .conversion import inserts_edge
 from .plan import PlannedBatch
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INT64 = np.iinfo(np.int64)
 
 Batch = TypeVar("Batch")
@@ -79,7 +78,7 @@ def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) 
     if first is None:
         return source
     if given.resolution and wanted.resolution:
-        have, want = _PER_SECOND[given.resolution], _PER_SECOND[wanted.resolution]
+        have, want = PER_SECOND[given.resolution], PER_SECOND[wanted.resolution]
         first, last = first * want // have, last * want // have
     if not _INT64.min <= first <= last <= _INT64.max:
         return source

@@ -1,12 +1,12 @@
 """Checks of a Parquet footer: against its checksum, or else for consistency.
 
 The format has no checksum for footers. Those of our own files carry one, in two entries of their
-metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer,
-so that files with other rows have other footers; and ``graphtide.footer``, the SHA-256 of the
-footer, in which that value itself is written as zeros. Of other footers it is checked that what
-Arrow would end the process for is not there: a footer says many things twice.
+metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer, so that files with other
+rows have other footers; and ``graphtide.footer``, the SHA-256 of the footer, in which that value
+itself is written as zeros. In a footer without one, what it says twice is compared: Arrow would end
+the process where that differs.
 
-Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (``update_log.py``).
+Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (``footers.py``).
 """
 
 import hashlib
@@ -37,11 +37,11 @@ _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
 _MOST_CODEC = 7
 
 #: Four bytes of footer length and the magic.
-_TRAILER_BYTES = 8
+TRAILER_BYTES = 8
 
 
 class FooterError(ValueError):
-    """A footer does not have the checksum that is written in it."""
+    """A footer does not have the checksum that is written in it, or contradicts itself."""
 
 
 def check_footer(footer: bytes) -> None:
@@ -88,7 +88,7 @@ class CheckedSink:
     def write_footer(self) -> None:
         """Write the footer, with its checksum."""
         assert self._footer is not None
-        footer, trailer = bytes(self._footer[:-_TRAILER_BYTES]), self._footer[-_TRAILER_BYTES:]
+        footer, trailer = bytes(self._footer[:-TRAILER_BYTES]), self._footer[-TRAILER_BYTES:]
         entry = _ENTRY.search(footer)
         assert entry is not None, "the footer has not the metadata of begin_footer"
         begin, end = entry.span(1)

@@ -11,12 +11,10 @@ import pyarrow.parquet as pq
 from ...gpu_core.errors import UpdateLogError
 from ..error_text import RESTORE, one_line
 from ..log.file_errors import GoneFileError, UnusableFileError
-from .footer_checks import FooterError, check_footer
+from .footer_checks import TRAILER_BYTES, FooterError, check_footer
 
 #: What a Parquet file begins with, and ends with.
 PARQUET_BEGINS = b"PAR1"
-#: Four bytes of footer length and the magic.
-_TRAILER_BYTES = 8
 #: Read at the end of a file, and ahead in one that is not local: most footers need one request.
 TAIL_BYTES = 1 << 16
 
@@ -27,9 +25,9 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL_BYTES))
         tail = file.read()
-        footer_bytes = int.from_bytes(tail[-_TRAILER_BYTES:-4], "little")
-        if tail[-4:] == PARQUET_BEGINS and len(tail) < footer_bytes + _TRAILER_BYTES <= size:
-            file.seek(size - footer_bytes - _TRAILER_BYTES)
+        footer_bytes = int.from_bytes(tail[-TRAILER_BYTES:-4], "little")
+        if tail[-4:] == PARQUET_BEGINS and len(tail) < footer_bytes + TRAILER_BYTES <= size:
+            file.seek(size - footer_bytes - TRAILER_BYTES)
             tail = file.read()
         file.seek(0)
         head = file.read(4)
@@ -50,13 +48,13 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
             f"with graphtide import"
         )
         raise UnusableFileError(msg)
-    if tail[-4:] != PARQUET_BEGINS or footer_bytes + _TRAILER_BYTES + 4 > size:
+    if tail[-4:] != PARQUET_BEGINS or footer_bytes + TRAILER_BYTES + 4 > size:
         msg = (
             f"{shown} is cut short, or still being written; copy it again, and write files of a "
             f"log under a name ending in .tmp until they are whole"
         )
         raise UnusableFileError(msg)
-    return size, tail[len(tail) - footer_bytes - _TRAILER_BYTES : -_TRAILER_BYTES]
+    return size, tail[len(tail) - footer_bytes - TRAILER_BYTES : -TRAILER_BYTES]
 
 
 def parse_footer(footer: bytes, shown: str) -> Any:

@@ -1,10 +1,10 @@
 """Checks of the pages of a Parquet column chunk, and a checksum of them.
 
-A page is a header and a payload. The header may carry a CRC-32 of the
-payload; where it does, the payload must have it. A header carries no checksum of itself, so what
-it says is compared with the footer: the number of values, and the encoding. The checksum of the
-chunk is computed from all its pages, headers included, and is how a later read of the same chunk is
-compared with this one, with page checksums or without.
+A page is a header and a payload. The header may carry a CRC-32 of the payload; where it does, the
+payload must have it. A header carries no checksum of itself, so what it says is compared with the
+footer: the number of values, and the encoding. The checksum of the chunk is computed from all its
+pages, headers included, and is how a later read of the same chunk is compared with this one, with
+page checksums or without.
 
 Invariants
 ----------

@@ -25,8 +25,15 @@ from ..log.file_rows import ReadRows
 from .file_bytes import FileBytes, bytes_of
 from .footers import fingerprint_of, parse_footer, read_footer
 from .page_checks import ChunkSum, PageError, check_chunk, read_header
-from .plain_columns import column_index, plain_column
-from .row_groups import bounds_of_rows, extent, extents, group_starts, groups_of_rows
+from .plain_columns import plain_column
+from .row_groups import (
+    bounds_of_rows,
+    column_index,
+    extent,
+    extents,
+    group_starts,
+    groups_of_rows,
+)
 
 #: Rows decoded at a time where a row group is much longer than what is asked for.
 _PIECE_ROWS = 1 << 17

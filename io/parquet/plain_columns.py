@@ -23,6 +23,7 @@ import pyarrow as pa
 from ..log.columns.column_types import OP_BYTES
 from .file_bytes import FileBytes
 from .page_checks import DATA, PageError, read_header
+from .row_groups import column_index
 
 #: Arrow types whose values are those of the file, and their bytes.
 _WIDTHS = {pa.int32(): 4, pa.uint32(): 4, pa.int64(): 8, pa.uint64(): 8, OP_BYTES: 1}
@@ -54,16 +55,6 @@ def plain_column(
             return None
         chunks.append(pa.Array.from_buffers(kind, chunk.num_values, [None, pa.py_buffer(values)]))
     return pa.chunked_array(chunks, kind)
-
-
-def column_index(schema: Any, name: str) -> int | None:
-    """Number of a column among those of the file; None where it is a column of others."""
-    for index in range(len(schema)):
-        column = schema.column(index)
-        # A path is names with dots between, and so may be the name of another column.
-        if column.path == column.name == name:
-            return index
-    return None
 
 
 def _plain_values(data: FileBytes, chunk: Any, nbytes: int) -> memoryview | None:

@@ -1,11 +1,9 @@
-"""The row groups of a Parquet file by its footer: which have some rows, and where they lie."""
+"""What lies where in a Parquet file by its footer: rows in row groups, columns in bytes."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
-
-from .plain_columns import column_index
 
 
 def groups_of_rows(metadata: Any, first_row: int, rows: int) -> list[int]:
@@ -29,6 +27,16 @@ def group_starts(metadata: Any) -> list[int]:
     """First row of each row group, and the number of rows."""
     sizes = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
     return [0, *accumulate(sizes)]
+
+
+def column_index(schema: Any, name: str) -> int | None:
+    """Number of a column among those of the file; None where it is a column of others."""
+    for index in range(len(schema)):
+        column = schema.column(index)
+        # A path is names with dots between, and so may be the name of another column.
+        if column.path == column.name == name:
+            return index
+    return None
 
 
 def extent(chunk: Any) -> tuple[int, int]:

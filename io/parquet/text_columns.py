@@ -29,7 +29,7 @@ from ...gpu_core.names.text_pages import (
 from ...gpu_core.names.words import SLACK
 from .file_bytes import FileBytes
 from .page_checks import DATA, DICTIONARY, PageError, PageHeader, read_header
-from .plain_columns import column_index
+from .row_groups import column_index, extent
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -129,10 +129,7 @@ def _pages(
     data: FileBytes, chunk: Any, codec: str | None, *, is_nullable: bool
 ) -> tuple[_Words, list[_Page]]:
     """Pages of a column chunk, and its dictionary: of no words where it has none."""
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page:
-        start = min(start, chunk.dictionary_page_offset)
-    content = data.range(start, chunk.total_compressed_size)
+    content = data.range(*extent(chunk))
     words = _Words(np.zeros(1, np.int64), np.empty(0, np.uint8))
     pages: list[_Page] = []
     at = seen = 0

@@ -16,6 +16,7 @@ import fsspec
 import pyarrow as pa
 
 from ...gpu_core.errors import UpdateLogError
+from ..error_text import one_line
 from ..file_systems import as_storage_errors, file_system_of
 from ..log.file_errors import UnusableFileError
 from .line_spaces import is_blank
@@ -100,7 +101,7 @@ def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
             raise UpdateLogError(msg) from None
         if isinstance(error, UpdateLogError):
             raise
-        msg = f"{path} cannot be read: {' '.join(str(error).split())}"
+        msg = f"{path} cannot be read: {one_line(error)}"
         raise UpdateLogError(msg) from error
 
 

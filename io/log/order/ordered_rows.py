@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from dask.utils import parse_timedelta
 
 from ....gpu_core.errors import SettingsError, UpdateLogError
+from ....gpu_core.times import PER_SECOND
 from ...parquet.page_checks import ChunkSum
 from ..file_rows import ReadRows
 from ..log_files import LogFileReader
@@ -36,7 +37,6 @@ from .joined_tables import joined
 
 #: Rows that one batch may hold while it is sorted.
 MOST_SORTED_ROWS = 1 << 25
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True)
@@ -262,8 +262,8 @@ def row_order(
             ):
                 if rows:
                     before = max(low, groups[-1].before, groups[-1].high) if groups else low
-                    print_ = fingerprints[path.name]
-                    group = KeyedGroup(path.name, print_, first_row, rows, low, high, before)
+                    fingerprint = fingerprints[path.name]
+                    group = KeyedGroup(path.name, fingerprint, first_row, rows, low, high, before)
                     groups.append(group)
                     if low < before - bound:
                         row = _first_below(log, group, column, before - bound)
@@ -300,7 +300,7 @@ def _bound(within: str | float | None, kind: pa.DataType, column: str) -> int:
         return int(within)
     if pa.types.is_timestamp(kind) and (not is_number or int(within) == 0):
         try:
-            return round(parse_timedelta(str(within)) * _PER_SECOND[kind.unit])
+            return round(parse_timedelta(str(within)) * PER_SECOND[kind.unit])
         except (ValueError, KeyError):
             pass
     wanted = "a number" if pa.types.is_integer(kind) else "a time such as 5m"
