@@ -29,10 +29,10 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
-from ..gpu_core.id_kinds import are_names
 from ..gpu_core.times import INTEGERS, time_unit_named
 from ..io.arrow_types import is_text
 from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
+from ..io.log.columns.column_types import id_type_of_text, property_type_of_text
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
@@ -259,13 +259,8 @@ def _with_kinds(table: pa.Table, log: UpdateLog, shown: str) -> pa.Table:
     Values of lines that are no rows are text. Refused with its row is one that still has no
     meaning.
     """
-    ids = pa.string() if are_names(log.ids) else pa.uint64() if log.ids == "uint64" else pa.int64()
-    # Floats are rounded where they are kept, and whole numbers that would be are refused.
-    own = {
-        name: pa.float64() if kind.startswith("float") else pa.from_numpy_dtype(kind)
-        for name, kind in log.own.items()
-    }
-    kinds = _KINDS | {"src": ids, "dst": ids} | own
+    kinds = _KINDS | dict.fromkeys(("src", "dst"), id_type_of_text(log.ids))
+    kinds |= {name: property_type_of_text(kind) for name, kind in log.own.items()}
     unit = INTEGERS if log.time_unit is None else time_unit_named(log.time_unit)
     if unit.resolution is not None:
         kinds["ts"] = pa.timestamp(unit.resolution, unit.zone)

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ...gpu_core.id_kinds import are_names
 from ..text.text_form import type_of_time
 from ..text.text_values import typed
+from .columns.column_types import id_type_of_text, property_type_of_text
 from .file_errors import UnusableFileError
 
 #: How writers call the folder of rows without a value.
@@ -74,12 +74,8 @@ def partition_values(
     UnusableFileError
         A value is not what its column needs.
     """
-    of_ids = pa.string() if are_names(ids) else pa.uint64() if ids == "uint64" else pa.int64()
-    types = _TYPES | {"src": of_ids, "dst": of_ids}
-    types |= {
-        name: pa.float64() if kind.startswith("float") else pa.from_numpy_dtype(kind)
-        for name, kind in own.items()
-    }
+    types = _TYPES | dict.fromkeys(("src", "dst"), id_type_of_text(ids))
+    types |= {name: property_type_of_text(kind) for name, kind in own.items()}
     return {
         key: _scalar(key, value, columns.get(key), shown, types, own)
         for key, value in partitions.items()

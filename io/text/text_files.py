@@ -19,9 +19,10 @@ from zlib import crc32
 import pyarrow as pa
 
 from ...gpu_core.errors import UpdateLogError
-from ...gpu_core.id_kinds import form_of
+from ...gpu_core.id_kinds import are_names
 from ..error_text import RESTORE, one_line
 from ..file_systems import open_file
+from ..log.columns.column_types import id_type_of_text, property_type_of_text
 from ..log.file_errors import UnreadableRowsError
 from ..log.file_rows import ReadRows
 from ..log.log_paths import LogPath
@@ -51,8 +52,6 @@ _TYPES = {
 #: Packed files that this process has open: file -> where in the text, and what it is read from.
 _open_streams: dict[tuple[str, str], tuple[int, Any]] = {}
 _MOST_STREAMS = 4
-#: Kind of ids -> type in which they are read, whatever they look like.
-_IDS_IN_TEXT = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
 
 
 class TextLogFile:
@@ -100,7 +99,7 @@ class TextLogFile:
             for name, canonical in roles.items()
             if own.get(canonical, "").startswith("float")
         }
-        ends = ("src", "dst") if form_of(ids) in ("string", "uuid") else ()
+        ends = ("src", "dst") if are_names(ids) else ()
         self._has_operations = roles.get("op", "op") == "op"
         self._ends = frozenset(name for name in roles if roles[name] in ends)
         self._ids = frozenset(name for name in roles if roles[name] in ("src", "dst"))
@@ -110,7 +109,7 @@ class TextLogFile:
         self.fingerprint = self.index.fingerprint
         self.schema = pa.schema(
             [
-                (name, _type_as(roles.get(name), _TYPES[kind], form, form_of(ids), own))
+                (name, _type_as(roles.get(name), _TYPES[kind], form, ids, own))
                 for name, kind in self.index.columns
             ]
         )
@@ -241,13 +240,12 @@ def _type_as(
     """Type in which a column is read, from what its values look like."""
     is_null = pa.types.is_null(kind)
     if canonical is not None and canonical in own:
-        # A column of numbers may begin with whole ones. Floats are rounded where they are kept.
-        is_float = own[canonical].startswith("float")
-        wanted = pa.float64() if is_float else pa.from_numpy_dtype(own[canonical])
+        # A column of numbers may begin with whole ones.
+        wanted = property_type_of_text(own[canonical])
         is_number = is_null or kind in (pa.bool_(), pa.int64(), pa.float64())
         return wanted if is_number or pa.types.is_boolean(wanted) else kind
-    if canonical in ("src", "dst") and ids in _IDS_IN_TEXT:
-        return _IDS_IN_TEXT[ids]
+    if canonical in ("src", "dst") and (are_names(ids) or ids == "uint64"):
+        return id_type_of_text(ids)
     if canonical == "op" and (form == "csv" or is_null):
         return pa.string()
     if canonical == "weight" and (is_null or kind == pa.int64()):

@@ -145,6 +145,21 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
     return "write ids as int64, or as strings for ids='string'"
 
 
+def id_type_of_text(ids: str) -> pa.DataType:
+    """Type as which text is read in columns of ids: names as they stand there."""
+    if are_names(ids):
+        return pa.string()
+    return pa.uint64() if ids == "uint64" else pa.int64()
+
+
+def property_type_of_text(kind: str) -> pa.DataType:
+    """Type as which text is read in a column of the user's own, which is to be of type ``kind``.
+
+    Floats are rounded where they are kept, so that a whole number which would be can be refused.
+    """
+    return pa.float64() if kind.startswith("float") else pa.from_numpy_dtype(kind)
+
+
 def time_unit_of(kind: pa.DataType) -> TimeUnit:
     """Unit of the times of a column."""
     if pa.types.is_date(kind):
