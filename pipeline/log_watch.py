@@ -30,11 +30,11 @@ from dataclasses import dataclass, replace
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
+from ..io.log.file_names import order_key
 from ..io.log.log_listing import LogListing
-from ..io.log.log_paths import LogPath, order_key
+from ..io.log.log_paths import LogPath
 from ..io.log.update_log import UpdateLog
 from ..io.text.text_index import TextIndex
-from ..io.text.text_names import text_format
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
 LOOK_SECONDS, _LOOKS = 0.05, 10
@@ -80,7 +80,7 @@ class Follow:
 
 def is_text(path: LogPath) -> bool:
     """Whether a file has no end by which it is known to be whole."""
-    return not path.change and text_format(path.path) is not None
+    return path.text_format is not None
 
 
 def was_written_now(path: LogPath) -> bool:

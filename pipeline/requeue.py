@@ -34,6 +34,7 @@ from ..io.arrow_types import is_text
 from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
 from ..io.log.columns.column_types import id_type_of_text, property_type_of_text
 from ..io.log.conversion import table_to_batch
+from ..io.log.file_names import FileName
 from ..io.log.log_order import natural_key
 from ..io.log.log_paths import log_path
 from ..io.log.log_writer import write_log_file
@@ -182,7 +183,7 @@ class _Requeue:
             thing.done()
             return Requeued(thing.what)
         last = paths[-1]
-        within = _name_after(last.name.rpartition("//")[2], f"{_MARK}{thing.mark}-{ending}")
+        within = _name_after(FileName.of(last.name).within, f"{_MARK}{thing.mark}-{ending}")
         is_in_log = (
             isinstance(last.filesystem, LocalFileSystem)
             and Path(self._log.addresses[-1]).is_dir()

@@ -11,9 +11,9 @@ from itertools import accumulate
 
 from ..gpu_core.errors import UpdateLogError
 from ..io.log.bad_rows import RowsToRead
+from ..io.log.file_names import order_key
 from ..io.log.log_listing import LogListing
 from ..io.log.log_order import unordered_note
-from ..io.log.log_paths import order_key
 from ..io.log.order.ordered_rows import OrderedBatch, RowOrder
 from ..io.log.plan import BatchPlan, PlannedBatch
 from ..io.log.update_log import UpdateLog

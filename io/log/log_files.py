@@ -23,7 +23,6 @@ from ..tables.table_files import INSERT, ChangedRows
 from ..text.text_files import TextLogFile
 from ..text.text_index import BLOCK_BYTES as TEXT_BLOCK_BYTES
 from ..text.text_index import TextIndex
-from ..text.text_names import text_format
 from .columns.schema import CANONICAL
 from .file_rows import ReadRows
 from .log_paths import LogPath
@@ -159,7 +158,7 @@ def open_log_file(
     sifts
         Whether lines of text that are no rows are left out of what is read, and reported beside it.
     """
-    form = None if path.change else text_format(path.path)
+    form = path.text_format
     block_bytes = TAIL_BYTES if form is None else TEXT_BLOCK_BYTES
     with opened(path.filesystem, path.path, path.shown, block_bytes) as source:
         file: LogFileReader

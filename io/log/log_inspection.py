@@ -17,6 +17,7 @@ from ..tables.table_files import TableFile
 from ..text.text_form import SAMPLE_LINES
 from .columns.column_types import OP_BYTES
 from .file_errors import UnreadableRowsError
+from .file_names import FileName
 from .log_files import LogFileReader, hidden_partitions
 from .log_paths import LogPath
 from .operations import Operations, word_shown
@@ -90,7 +91,7 @@ def _facts(path: LogPath, file: LogFileReader, op: str, ts: str, words: Operatio
             ends = pc.min_max(group[ts])
             times += [ends["min"], ends["max"]]
     first, last = (_end(times, pick) for pick in ("min", "max"))
-    of_table = TableFile.of_name(path.name.rpartition("//")[2])
+    of_table = TableFile.of_name(FileName.of(path.name).within)
     return FileFacts(
         name=path.name,
         form=file.form,

@@ -6,12 +6,11 @@ say, in their order (``table_files.py``). A log of several addresses has the fil
 then those of the second, and so on; those of one address come in the natural order of their paths
 within it (``log_order.py``).
 
-A file is known by its *name*: its path within the address, which stays when the log is moved as a
-whole; that of a pattern begins where the pattern does. Names of the second address begin with
-``2//``, and so on: no path has two slashes in a row, so an address that is added changes no name.
-A file that is there under several paths by symbolic links, such as ``latest.parquet``, is taken
-once, by the path without a link, or the one that a plan has. A table may end in ``@v12``, the
-version that it is read from.
+A file is known by its *name* (``file_names.py``), made of its path within the address, which stays
+when the log is moved as a whole; that of a pattern begins where the pattern does. A file that is
+there under several paths by symbolic links, such as ``latest.parquet``, is taken once, by the path
+without a link, or the one that a plan has. A table may end in ``@v12``, the version that it is read
+from.
 
 Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are ignored.
 """
@@ -40,8 +39,10 @@ from ..file_systems import (
 )
 from ..tables.table_files import TableFile
 from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
+from ..text.text_names import text_format
 from .addresses import PATTERN, Location, base_of, is_pattern, location_of
 from .file_errors import EmptyLogError
+from .file_names import FileName, order_key
 from .log_order import natural_key
 from .partitions import is_partition, partitions_of
 
@@ -63,12 +64,17 @@ class LogPath:
     links: tuple[str, ...] = ()
 
     @property
+    def text_format(self) -> str | None:
+        """``csv`` or ``json``; None where it is Parquet, as all files of tables are."""
+        return None if self.change else text_format(self.path)
+
+    @property
     def partitions(self) -> dict[str, str | None]:
         """Columns in its path, see `partitions_of`: in its name, and right around its address.
 
         ``hive/op=delete`` as an address is as much of that column as ``op=delete`` within ``hive``.
         """
-        within = self.name.rpartition("//")[2]
+        within = FileName.of(self.name).within
         around: list[str] = []
         if not self.change:
             folders = self.path.removesuffix(within).rstrip("/").split("/")
@@ -98,10 +104,11 @@ def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[Lo
         for each in _list_address(addresses, number, planned):
             twin = first_of.setdefault((str(each.filesystem.protocol), each.path), each)
             # A table has a file in several versions.
-            if twin is not each and (twin.change == "" or _number_of(twin.name) != number):
+            other = FileName.of(twin.name).address
+            if twin is not each and (twin.change == "" or other != number):
                 msg = (
-                    f"{each.shown} is in the log twice, by {addresses[_number_of(twin.name)]} and "
-                    f"by {addresses[number]}; leave one of them out"
+                    f"{each.shown} is in the log twice, by {addresses[other]} and by "
+                    f"{addresses[number]}; leave one of them out"
                 )
                 raise UpdateLogError(msg)
             found.append(each)
@@ -187,8 +194,8 @@ def list_in_order(
 
 def log_path(addresses: Sequence[str], name: str) -> LogPath:
     """Find a file by its name within the log; whether it is there is not looked at."""
-    number = _number_of(name)
-    address, within = addresses[number], name.rpartition("//")[2]
+    number, within = FileName.of(name)
+    address = addresses[number]
     location = location_of(address)
     filesystem, root = location.filesystem, location.root
     change = ""
@@ -253,21 +260,16 @@ def holds(address: str, file: str) -> bool:
         return False
 
 
-def order_key(name: str) -> tuple[object, ...]:
-    """Sort key of the name of a file in its log: by address, then natural order."""
-    return _number_of(name), natural_key(name.rpartition("//")[2])
-
-
 def _list_address(addresses: Sequence[str], number: int, planned: Collection[str]) -> list[LogPath]:
     address = addresses[number]
     location = location_of(address)
-    prefix = f"{number + 1}//" if number else ""
-    known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
+    parts = map(FileName.of, planned)
+    known = [each.within for each in parts if each.address == number]
     try:
         with as_storage_errors(location.filesystem), one_look(location.filesystem):
             table, within = _list_location(location, address, known)
-            names = [prefix + name for name in sorted(within, key=natural_key)]
-            found = [log_path(addresses, name) for name in names]
+            names = [FileName(number, each) for each in sorted(within, key=natural_key)]
+            found = [log_path(addresses, str(name)) for name in names]
     except OSError as error:
         cure = f"; {CHECK_STORE}" if isinstance(error, StorageError) else ""
         msg = f"log {address} cannot be listed: {one_line(error)}{cure}"
@@ -394,11 +396,6 @@ def _is_ignored(name: str) -> bool:
 
 def _joined(folder: str, within: str) -> str:
     return f"{folder.rstrip('/')}/{within}"
-
-
-def _number_of(name: str) -> int:
-    number = name.rpartition("//")[0]
-    return int(number) - 1 if number else 0
 
 
 def _last(path: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...gpu_core.errors import UpdateLogError
 from ..tables.table_files import TableFile
+from .file_names import FileName
 from .partitions import partitions_of
 
 
@@ -34,7 +35,7 @@ def refuse_operations_apart(
     """
     seen: dict[tuple[object, ...], dict[int, str]] = {}
     for name in names:
-        number, _, within = name.rpartition("//")
+        number, within = FileName.of(name)
         table = TableFile.of_name(within)
         folders = (table.path if table else within).split("/")[:-1]
         for depth, folder in enumerate(folders):
@@ -46,7 +47,7 @@ def refuse_operations_apart(
             kinds = seen.setdefault(around, {})
             kinds.setdefault(kind, "/".join(folders[: depth + 1]))
             if len(kinds) == 2:
-                address = addresses[int(number) - 1 if number else 0]
+                address = addresses[number]
                 cure = f"write the log in its order, with {column} as a column"
                 if table:
                     address += f", version {table.version},"
