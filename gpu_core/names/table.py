@@ -2,14 +2,11 @@
 
 A name's key is the hash of its bytes (`hashing.py`), unless another name came with that key
 before: then it is *displaced* to another key, which the table keeps from then on. Batches are taken
-in their order, so the same log comes to the same keys, and
-displaced names concern this table alone: a batch that has one under its hash gets its key from
-`Names.take`.
+in their order, so the same log comes to the same keys, and displaced names concern this table
+alone: a batch that has one under its hash gets its key from `Names.take`.
 
-The table is cut into shards by the upper bits of the keys, which threads work on side by side. A
-shard is a hash table of 32-bit positions in a heap of 64-bit words, in which a name takes a word
-for its key, one for its length, and its bytes. A look-up of names in the order of their keys reads
-the slots from front to back, and prefetches the words.
+The table is cut into shards (`shard.py`) by the upper bits of the keys, which threads work on side
+by side.
 
 Names stay as long as the table does, also those of deleted vertices: a name that comes back has the
 key that it had. `Names.nbytes` are what they take: 30 to 40 bytes each and their own.
@@ -27,34 +24,30 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ArenaFullError, CorruptImageError
+from ..errors import CorruptImageError
 from ..jit.arrays import readonly
-from ..jit.compile import compiled, inlined
 from ..jit.forked_locks import refuse_if_lost
 from ..jit.parallel import run_all
-from ..jit.prefetch import prefetch
 from .distinct import BatchNames
 from .hashing import ALL_BITS, NO_KEY, keys_of, other_keys
+from .shard import (
+    KNOWN,
+    NEW,
+    SHARD_BITS,
+    TAKEN,
+    Shard,
+    find,
+    list_names,
+    look_up,
+    read_names,
+)
 from .strings import Strings
-from .words import SLACK, padded_word, put_word
+from .words import SLACK
 
 Int64s = npt.NDArray[np.int64]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-#: Shards, and the bits of a key that distinguish them.
-_SHARD_BITS = 4
-_SHARDS = 1 << _SHARD_BITS
-#: Slots of an empty shard, a power of two. At most half of them are taken.
-_LEAST_SLOTS = 8
-#: Words of a heap that are of no name: 0 stands for a free slot.
-_UNUSED_WORDS = 1
-#: Places in a heap have 32 bits.
-_MOST_WORDS = 1 << 32
-#: How many names ahead memory is asked for.
-_AHEAD = 16
-
-#: What `look_up` finds of a name.
-NEW, KNOWN, TAKEN = 0, 1, 2
+_SHARDS = 1 << SHARD_BITS
 
 
 class Mark(NamedTuple):
@@ -63,67 +56,6 @@ class Mark(NamedTuple):
     #: Names of each shard, and words of its heap in use.
     counts: tuple[int, ...]
     words: tuple[int, ...]
-
-
-class _Shard:
-    """Names whose keys have the same upper bits."""
-
-    def __init__(self) -> None:
-        self.slots = np.zeros(_LEAST_SLOTS, np.uint32)
-        self.heap = np.zeros(8, np.uint64)
-        #: Words of the heap in use, and names in them: both at once, as Ctrl-C may come in between.
-        self.fill = _UNUSED_WORDS, 0
-        #: Whether slots may name what is beyond `fill`, as a call that enters names was cut off.
-        self.is_cut_off = False
-
-    @property
-    def words(self) -> int:
-        return self.fill[0]
-
-    @property
-    def count(self) -> int:
-        return self.fill[1]
-
-    @property
-    def nbytes(self) -> int:
-        return self.slots.nbytes + self.heap.nbytes
-
-    def add(self, keys: Int64s, strings: Strings, which: Int64s) -> None:
-        """Enter names whose keys are not there yet."""
-        lengths = np.diff(strings.starts)[which]
-        words = int((2 + (lengths + 7) // 8).sum())
-        self._make_room(which.size, words)
-        data, count = strings.data, self.count + which.size
-        self.is_cut_off = True
-        words = enter(keys, strings.starts, data, which, self.slots, self.heap, self.words)
-        self.fill = words, count
-        self.is_cut_off = False
-
-    def mend(self) -> None:
-        """Forget names that a call which was cut off has entered, but not accounted for."""
-        if self.is_cut_off:
-            self.slots = self._slots_of(self.slots.size)
-            self.is_cut_off = False
-
-    def _slots_of(self, size: int) -> npt.NDArray[np.uint32]:
-        slots = np.zeros(size, np.uint32)
-        enter_again(self.heap, self.words, slots)
-        return slots
-
-    def _make_room(self, names: int, words: int) -> None:
-        needed = self.words + words
-        if needed > _MOST_WORDS:
-            msg = "a sixteenth of the names takes 32 GiB, which is all that it can; number them"
-            raise ArenaFullError(msg)
-        if needed > self.heap.size:
-            larger = np.empty(max(needed, self.heap.size * 3 // 2), np.uint64)
-            larger[: self.words] = self.heap[: self.words]
-            self.heap = larger
-        slots = self.slots.size
-        while slots < 2 * (self.count + names):
-            slots *= 2
-        if slots > self.slots.size:
-            self.slots = self._slots_of(slots)
 
 
 class Names:
@@ -137,7 +69,7 @@ class Names:
 
     def __init__(self, bits: int = ALL_BITS) -> None:
         self.bits = bits
-        self._shards = [_Shard() for _ in range(_SHARDS)]
+        self._shards = [Shard() for _ in range(_SHARDS)]
         #: Name -> its key, of displaced names.
         self._displaced: dict[bytes, int] = {}
         self._lock: Any = threading.Lock()
@@ -275,7 +207,7 @@ class Names:
         names = cls(bits)
         keys = np.ascontiguousarray(arrays["name_keys"], np.int64)
         strings = Strings(arrays["name_starts"], arrays["name_bytes"])
-        order = np.argsort(_ranks(keys) >> np.uint64(64 - _SHARD_BITS), kind="stable")
+        order = np.argsort(_ranks(keys) >> np.uint64(64 - SHARD_BITS), kind="stable")
         ordered = BatchNames(keys[order], strings.take(order), np.empty(0, np.int64))
         names._enter(ordered, np.ones(keys.size, np.bool_))
         for at in np.flatnonzero(keys_of(strings, bits) != keys).tolist():
@@ -284,15 +216,15 @@ class Names:
 
     # -- shards ------------------------------------------------------------------------------
 
-    def _runs(self, keys: Int64s) -> list[tuple[_Shard, int, int]]:
+    def _runs(self, keys: Int64s) -> list[tuple[Shard, int, int]]:
         """Shards that hold keys, which are in the order of their shards, and where those are."""
         for shard in self._shards:
             shard.mend()
         if keys.size == 1:
-            only = int(_ranks(keys)[0] >> np.uint64(64 - _SHARD_BITS))
+            only = int(_ranks(keys)[0] >> np.uint64(64 - SHARD_BITS))
             return [(self._shards[only], 0, 1)]
         # The smallest key of each shard but the first.
-        borders = np.arange(1 - _SHARDS // 2, _SHARDS // 2, dtype=np.int64) << (64 - _SHARD_BITS)
+        borders = np.arange(1 - _SHARDS // 2, _SHARDS // 2, dtype=np.int64) << (64 - SHARD_BITS)
         ends = [0, *np.searchsorted(keys, borders).tolist(), keys.size]
         return [
             (shard, ends[at], ends[at + 1])
@@ -336,114 +268,3 @@ class Names:
 def _ranks(keys: Int64s) -> npt.NDArray[np.uint64]:
     """Keys as unsigned numbers of the same order."""
     return keys.view(np.uint64) ^ np.uint64(1 << 63)
-
-
-@inlined
-def _slot_of(key, slots):
-    """First slot of the probe sequence of a key: its bits below those of its shard."""
-    rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(_SHARD_BITS)
-    return np.int64(((rest >> np.uint64(32)) * np.uint64(slots)) >> np.uint64(32))
-
-
-@inlined
-def _position_of(key, slots, heap):
-    """Place of a key in the heap, 0 if it has none."""
-    slot = _slot_of(key, slots.size)
-    while True:
-        position = np.int64(slots[slot])
-        if position == 0 or np.int64(heap[position]) == key:
-            return position
-        slot = (slot + 1) & (slots.size - 1)
-
-
-@inlined
-def _holds(heap, position, data, begin, end):
-    """Whether these bytes are those of the name at a position."""
-    if np.int64(heap[position + 1]) != end - begin:
-        return False
-    word = position + 2
-    for at in range(begin, end, 8):
-        if padded_word(data, at, end) != heap[word]:
-            return False
-        word += 1
-    return True
-
-
-@compiled
-def look_up(low, high, keys, starts, data, slots, heap, states):
-    """Classify the names ``low … high - 1``: new, known, or their key is taken."""
-    for i in range(low, high):
-        if i + 2 * _AHEAD < high:
-            prefetch(slots, _slot_of(keys[i + 2 * _AHEAD], slots.size))
-            prefetch(heap, np.int64(slots[_slot_of(keys[i + _AHEAD], slots.size)]))
-        position = _position_of(keys[i], slots, heap)
-        if position == 0:
-            states[i] = NEW
-        elif _holds(heap, position, data, starts[i], starts[i + 1]):
-            states[i] = KNOWN
-        else:
-            states[i] = TAKEN
-
-
-@compiled
-def enter(keys, starts, data, which, slots, heap, words):
-    """Write names to the heap, and their positions to free slots; return the words in use."""
-    for at in range(which.size):
-        i = which[at]
-        slot = _slot_of(keys[i], slots.size)
-        while slots[slot] != 0:
-            slot = (slot + 1) & (slots.size - 1)
-        slots[slot] = words
-        heap[words] = np.uint64(keys[i])
-        heap[words + 1] = starts[i + 1] - starts[i]
-        words += 2
-        for begin in range(starts[i], starts[i + 1], 8):
-            heap[words] = padded_word(data, begin, starts[i + 1])
-            words += 1
-    return words
-
-
-@compiled
-def enter_again(heap, words, slots):
-    """Fill empty slots with all names of the heap."""
-    position = _UNUSED_WORDS
-    while position < words:
-        slot = _slot_of(np.int64(heap[position]), slots.size)
-        while slots[slot] != 0:
-            slot = (slot + 1) & (slots.size - 1)
-        slots[slot] = position
-        position += 2 + (np.int64(heap[position + 1]) + 7) // 8
-
-
-@compiled
-def find(low, high, keys, slots, heap, positions, lengths):
-    """Write the position of each key, 0 where it has none, and its name's length one item on."""
-    for i in range(low, high):
-        positions[i] = _position_of(keys[i], slots, heap)
-        if positions[i]:
-            lengths[i + 1] = np.int64(heap[positions[i] + 1])
-
-
-@compiled
-def list_names(heap, words, before, keys, positions, lengths):
-    """Write key, position and length of each name of a heap, in order."""
-    position = _UNUSED_WORDS
-    while position < words:
-        keys[before] = np.int64(heap[position])
-        positions[before] = position
-        lengths[before + 1] = np.int64(heap[position + 1])
-        before += 1
-        position += 2 + (np.int64(heap[position + 1]) + 7) // 8
-
-
-@compiled
-def read_names(low, high, heap, positions, starts, out):
-    """Copy the bytes of names to where ``starts`` says."""
-    for i in range(low, high):
-        if i + _AHEAD < high:
-            prefetch(heap, positions[i + _AHEAD])
-        word = positions[i] + 2
-        # What is written after a name is overwritten by the next one.
-        for position in range(starts[i], starts[i + 1], 8):
-            put_word(out, position, heap[word])
-            word += 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.errors import BatchError, CorruptImageError
-from graphtide.gpu_core.names import distinct, table
+from graphtide.gpu_core.names import distinct, shard
 from graphtide.gpu_core.names.distinct import NameColumn, number_names
 from graphtide.gpu_core.names.hashing import NO_KEY, keys_of
 from graphtide.gpu_core.names.strings import Strings
@@ -198,7 +198,7 @@ def test_names_of_a_call_that_was_cut_off_are_as_if_it_had_not_been(
 
     names = Names()
     names.take(batch("a"))
-    whole = getattr(table, step)
+    whole = getattr(shard, step)
 
     def cut_off(*given: object) -> None:
         if step == "enter":
@@ -206,7 +206,7 @@ def test_names_of_a_call_that_was_cut_off_are_as_if_it_had_not_been(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(table, step, cut_off)
+        patched.setattr(shard, step, cut_off)
         with pytest.raises(KeyboardInterrupt):
             names.take(batch("b"))
     for prefix in ("c", "b", "a"):
