@@ -141,6 +141,12 @@ def has_pair(content: bytes, pair: bytes) -> bool:
     return bool(((letters[:-1] == pair[0]) & (letters[1:] == pair[1])).any())
 
 
+def numbered_lines(content: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not blank, with their numbers; the first line has ``first_line``."""
+    lines = enumerate(content.split(b"\n"), first_line)
+    return ((number, line) for number, line in lines if not is_blank(line))
+
+
 def is_blank(line: bytes) -> bool:
     """Whether a line has nothing but white space, and so is none."""
     return not line.strip(_WHITE)

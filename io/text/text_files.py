@@ -27,7 +27,7 @@ from ..log.file_errors import UnreadableRowsError
 from ..log.file_rows import ReadRows
 from ..log.log_paths import LogPath
 from ..parquet.page_checks import ChunkSum
-from .csv_lines import without_header
+from .csv_columns import without_header
 from .json_lines import parse_json, sift_json
 from .line_form import Form
 from .text_index import BLOCK_BYTES, TextBlock, TextIndex

@@ -48,8 +48,7 @@ class TextIndex:
     blocks: tuple[TextBlock, ...]
     #: Whether white space around fields of CSV does not belong to them, if they are names.
     is_padded: bool = True
-    #: Column of JSON lines -> what is wrong with the first line where it is of another type; under
-    #: no name that of the first line that is no object.
+    #: What is wrong with JSON lines, as sentences: see `JsonColumns.faults`.
     faults: tuple[tuple[str, str], ...] = ()
 
     def check(self, names: Collection[str]) -> None:

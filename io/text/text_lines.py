@@ -8,7 +8,7 @@ and what is wrong with a line (``line_faults.py``).
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,15 +22,9 @@ from ..log.operations import USUAL
 from .line_faults import fault_of_field, fault_of_line
 from .line_fields import fields_of
 from .line_form import Form
-from .line_spaces import (
-    has_odd_spaces,
-    has_pair,
-    is_blank,
-    normalized,
-    rows_of_lines,
-)
+from .line_spaces import has_odd_spaces, has_pair, normalized, numbered_lines, rows_of_lines
 from .text_values import may_be_rounded, odd_texts, typed
-from .wrong_lines import ALL, SIFTED_LINES, WrongLine, failing
+from .wrong_lines import ALL, Faults, WrongLine, failing, sift
 
 _QUOTE = b'"'
 #: A first line with a zone that the CSV reader does not know.
@@ -85,38 +79,23 @@ def sift_lines(
     wrong
         The others, in order.
     """
-    raw = [each for each in _numbered(content, first_line) if not is_blank(each[1])][span]
-    lines = [
-        line
-        for line in normalized(content, form.delimiter, keeps_spaces=bool(form.as_written)).split(
-            b"\n"
-        )
-        if line
-    ][span]
-    tables, wrong = [form.schema.empty_table()], []
-    for start in range(0, len(lines), SIFTED_LINES):
-        table, faults = _sifted(lines[start : start + SIFTED_LINES], form)
-        tables.append(table)
-        for at in sorted(faults):
-            number, text = raw[start + at]
-            reason, fields = faults[at]
-            row = start + at + (span.start or 0)
-            shown = text.rstrip(b"\r").decode(errors="backslashreplace")
-            wrong.append(WrongLine(row, number, reason, shown, fields))
-        if wrong and is_first_enough:
-            break
-    return pa.concat_tables(tables), wrong
+    raw = list(numbered_lines(content, first_line))[span]
+    whole = normalized(content, form.delimiter, keeps_spaces=bool(form.as_written))
+    lines = [line for line in whole.split(b"\n") if line][span]
+    tables, wrong = sift(
+        raw,
+        span.start or 0,
+        lambda part: _sifted(lines[part], form),
+        is_first_enough=is_first_enough,
+    )
+    return pa.concat_tables([form.schema.empty_table(), *tables]), wrong
 
 
-#: Line -> what is wrong with it, as `WrongLine` has it.
-_Faults = dict[int, tuple[str, Mapping[str, str | None]]]
-
-
-def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, _Faults]:
+def _sifted(lines: list[bytes], form: Form) -> tuple[pa.Table, Faults]:
     """Some lines, normalized: first as text, then column by column."""
     fields = len(form.columns) - 1
     mark = form.delimiter.encode()
-    faults: _Faults = {
+    faults: dict[int, tuple[str, Mapping[str, str | None]]] = {
         at: (fault_of_line(line, form), {})
         for at, line in enumerate(lines)
         if _QUOTE not in line and line.count(mark) != fields
@@ -305,8 +284,3 @@ def _values(column: Any, kind: pa.DataType) -> Any:
             raise pa.ArrowInvalid(msg)
         return pa.array(kinds)
     return pc.round(pc.multiply(column, 1e6)).cast(pa.int64()).cast(kind)
-
-
-def _numbered(content: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers."""
-    return enumerate(content.split(b"\n"), first_line)

@@ -18,8 +18,8 @@ from ..error_text import one_line
 from ..file_systems import as_storage_errors, is_local
 from ..log.file_errors import UnusableFileError
 from ..log.log_paths import LogPath
-from .csv_lines import CsvColumns
-from .json_lines import JsonColumns
+from .csv_columns import CsvColumns
+from .json_columns import JsonColumns
 from .line_blocks import line_blocks
 from .text_index import BLOCK_BYTES, TextBlock, TextIndex
 from .text_names import codec_of, refuse_misnamed

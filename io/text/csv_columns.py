@@ -1,4 +1,4 @@
-"""Lines of a CSV file of a log, whose first line names the columns.
+"""The columns of a CSV file of a log: their names by its first line, their types by the next ones.
 
 Fields are apart by ``;``, tabs or ``,``, whichever the first line has; a field may be in quotes, a
 line is a row, and an empty field is null, but for a name that is empty in quotes. Lines end with LF
