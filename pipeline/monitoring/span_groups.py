@@ -5,7 +5,7 @@ task; but the span that both belong to (``distributed/spans.py``) holds each of 
 of each submission, for as long as the scheduler is there. A run that follows a log would leave 5 kB
 with each file. So groups that are gone are added up, one for each name.
 
-Not here: what belongs to the span of a run (``pipeline/in_flight.py``).
+Not here: what belongs to the span of a run (``pipeline/graph_client/in_flight.py``).
 """
 
 from collections.abc import Mapping

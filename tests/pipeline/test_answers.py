@@ -8,7 +8,7 @@ import queue
 import pytest
 from distributed import Client, LocalCluster
 
-from graphtide.pipeline.answers import Answer, Answers
+from graphtide.pipeline.graph_client.answers import Answer, Answers
 from waiting import PATIENCE, wait_until
 
 CLIENT = "distributed.client"

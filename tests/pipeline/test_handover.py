@@ -27,7 +27,7 @@ from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import tasks
-from graphtide.pipeline.answers import explain
+from graphtide.pipeline.graph_client.answers import explain
 from graphtide.pipeline.graph_worker import handover, inbox
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments

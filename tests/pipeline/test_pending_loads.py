@@ -4,7 +4,7 @@ import queue
 
 from distributed import Client, LocalCluster
 
-from graphtide.pipeline.pending_loads import PendingLoads
+from graphtide.pipeline.graph_client.pending_loads import PendingLoads
 from graphtide.pipeline.state_machine.events import BatchLoaded
 from waiting import PATIENCE, wait_until
 

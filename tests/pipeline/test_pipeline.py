@@ -23,11 +23,12 @@ from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import read_reports
-from graphtide.pipeline import graph_client, run_loop
+from graphtide.pipeline import run_loop
+from graphtide.pipeline.graph_client import client
+from graphtide.pipeline.graph_client.in_flight import TasksInFlight
 from graphtide.pipeline.graph_worker import batch_results
 from graphtide.pipeline.graph_worker.pinned import Arrays
 from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
-from graphtide.pipeline.in_flight import TasksInFlight
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.workers.cluster import open_cluster
@@ -122,7 +123,7 @@ def test_a_client_that_cannot_open_the_copy_is_sent_it(
         asked.append(address)
         return open_arrays(replace(address, pid=2**22 + 1))
 
-    monkeypatch.setattr(graph_client, "open_arrays", elsewhere)
+    monkeypatch.setattr(client, "open_arrays", elsewhere)
     summary = run(str(log), str(tmp_path / "state"), run_settings(ids=ids, checkpoint_every=40))
     assert len(asked) == 2
     assert summary.state_hash == expected_hash()

@@ -22,7 +22,7 @@ from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import read_reports
-from graphtide.pipeline.answers import explain
+from graphtide.pipeline.graph_client.answers import explain
 from graphtide.pipeline.graph_worker.pinned import Arrays, Copy
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.ingest import run

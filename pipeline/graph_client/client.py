@@ -15,23 +15,23 @@ from typing import Any
 
 from distributed import Future
 
-from ..config.settings import RunSettings
-from . import tasks
+from ...config.settings import RunSettings
+from .. import tasks
+from ..graph_worker.batch_results import BatchResults, SharedResults
+from ..graph_worker.exit_reasons import ExitReasons
+from ..graph_worker.graph_status import GraphStatus, GraphStoppedError
+from ..graph_worker.pinned import Arrays, Copy, PinAnswer
+from ..graph_worker.recovery import GraphLostError
+from ..graph_worker.shared_arrays import ArraysAddress, open_arrays
+from ..monitoring.picture import RunMonitor
+from ..run_files import RunFiles
+from ..state_machine import events
+from ..state_machine.apply_progress import ApplyProgress
+from ..state_machine.events import Event
+from ..state_machine.instructions import Apply, Pin
 from .answers import Answer, explain
-from .graph_worker.batch_results import BatchResults, SharedResults
-from .graph_worker.exit_reasons import ExitReasons
-from .graph_worker.graph_status import GraphStatus, GraphStoppedError
-from .graph_worker.pinned import Arrays, Copy, PinAnswer
-from .graph_worker.recovery import GraphLostError
-from .graph_worker.shared_arrays import ArraysAddress, open_arrays
 from .in_flight import TasksInFlight
-from .monitoring.picture import RunMonitor
 from .pending_loads import PendingLoads
-from .run_files import RunFiles
-from .state_machine import events
-from .state_machine.apply_progress import ApplyProgress
-from .state_machine.events import Event
-from .state_machine.instructions import Apply, Pin
 
 #: Seconds between two applies whose answer is fetched, for the status in it.
 _STATUS_SECONDS = 0.1

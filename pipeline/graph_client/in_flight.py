@@ -25,15 +25,15 @@ from typing import Any, Final
 import dask
 from distributed import Client, Future, span
 
-from ..gpu_core.kind import RowMeaning
-from ..io.log.bad_rows import RowsToRead
-from . import tasks
+from ...gpu_core.kind import RowMeaning
+from ...io.log.bad_rows import RowsToRead
+from .. import tasks
+from ..batch_form import BatchForm
+from ..graph_worker.handover import RingSlot
+from ..graph_worker.recovery import Generation
+from ..state_machine.instructions import Pin
+from ..workers.forgotten import run_and_forget
 from .answers import Answer, Answers
-from .batch_form import BatchForm
-from .graph_worker.handover import RingSlot
-from .graph_worker.recovery import Generation
-from .state_machine.instructions import Pin
-from .workers.forgotten import run_and_forget
 
 #: Keyword arguments of ``dask.annotate``.
 Annotation = Mapping[str, Any]

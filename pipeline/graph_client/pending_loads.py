@@ -10,7 +10,7 @@ from functools import partial
 
 from distributed import Future
 
-from .state_machine.events import BatchLoaded
+from ..state_machine.events import BatchLoaded
 
 
 class PendingLoads:
