@@ -1,4 +1,4 @@
-"""Kinds of Arrow types, with or without a dictionary: text, bytes, UUIDs, decimals.
+"""Kinds of Arrow types, with or without a dictionary: text, bytes, UUIDs, decimals; and nulls.
 
 For whatever holds them: logs, frames, exported files. What a column of a log may be:
 ``log/columns/column_types.py``.
@@ -6,6 +6,8 @@ For whatever holds them: logs, frames, exported files. What a column of a log ma
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 
@@ -39,6 +41,19 @@ def is_uuid(kind: pa.DataType) -> bool:
 def is_whole_decimal(kind: pa.DataType) -> bool:
     """Whether all decimals of a type are whole numbers; int64 need not hold them."""
     return bool(pa.types.is_decimal(kind)) and kind.scale == 0
+
+
+def valid_mask(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_] | None:
+    """Which values of a column are not null; None where all are."""
+    if not column.null_count:
+        return None
+    valid = column.is_valid()
+    # A column of chunks gives a copy in any case, and takes no such argument.
+    is_one = isinstance(valid, pa.Array)
+    flags: npt.NDArray[np.bool_] = (
+        valid.to_numpy(zero_copy_only=False) if is_one else valid.to_numpy()
+    )
+    return flags
 
 
 def floats_of_decimals(column: Any) -> Any:

@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .durable import new_file
+from .error_text import one_line
 
 FACTS_KEY = b"graphtide.facts"
 DIGEST_KEY = b"graphtide.digest"
@@ -97,7 +98,7 @@ def read_table(path: Path) -> pa.Table:
         raise
     # Damage may make columns of any type and name.
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        msg = f"it cannot be read: {' '.join(str(error).split())}"
+        msg = f"it cannot be read: {one_line(error)}"
         raise DamagedTableError(msg) from error
     if not is_whole:
         msg = "its rows do not have the digest that they were written with"

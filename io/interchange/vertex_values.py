@@ -18,10 +18,9 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.id_kinds import are_names, form_of, is_whole
-
-#: Kind of ids -> type of a column of them.
-_ID_TYPES = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
+from ...gpu_core.id_kinds import are_names, is_whole
+from ..error_text import one_line
+from ..log.columns.column_types import id_type_of_text
 
 
 class VertexValues(NamedTuple):
@@ -69,7 +68,7 @@ def _ids_of(given: list[Any], setting: str, ids: str) -> npt.NDArray[Any]:
     """Ids that a setting names."""
     if are_names(ids):
         return np.array([str(each) for each in given], object)
-    kind = np.uint64 if form_of(ids) == "uint64" else np.int64
+    kind = np.uint64 if ids == "uint64" else np.int64
     limits = np.iinfo(kind)
     wrong = [each for each in given if not is_whole(each)]
     if wrong:
@@ -93,13 +92,13 @@ def _bytes_of(vertices: npt.NDArray[Any]) -> bytes:
 
 
 def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
-    types = {"vertex": _ID_TYPES.get(form_of(ids), pa.int64()), "value": pa.float64()}
+    types = {"vertex": id_type_of_text(ids), "value": pa.float64()}
     what = "names" if are_names(ids) else "integers"
     try:
         table = _read(path, types)
         columns = [table[name].cast(kind) for name, kind in types.items()]
     except (OSError, pa.ArrowException, KeyError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        reason = getattr(error, "strerror", None) or one_line(error)
         if isinstance(error, FileNotFoundError):  # of which Arrow names the path alone
             reason = "there is no such file"
         msg = (

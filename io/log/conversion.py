@@ -29,7 +29,7 @@ from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.id_kinds import are_names, form_of
 from ...gpu_core.kind import RowMeaning
 from ...gpu_core.times import TimeUnit, convert, shown, time_unit_named
-from ..arrow_types import is_text
+from ..arrow_types import is_text, valid_mask
 from .columns.column_types import OP_BYTES, cure_of_ids, is_id, time_unit_of
 from .columns.id_bounds import bounds_of
 from .columns.name_columns import name_column
@@ -177,7 +177,7 @@ class _Columns:
         if pa.types.is_decimal(column.type):
             wanted = pa.uint64() if form == "uint64" else pa.int64()
             column = integers_of(column, wanted, name, self._origin.row)
-        return _values(column), _valid(column)
+        return _values(column), valid_mask(column)
 
     def property(
         self, name: str, op: npt.NDArray[Any] | None, dst_valid: Flags | None
@@ -188,7 +188,7 @@ class _Columns:
         if not is_right(column.type):
             msg = f"{self._file}: {name} is of type {column.type}; give {wanted}"
             raise UpdateLogError(msg)
-        valid = _valid(column)
+        valid = valid_mask(column)
         if valid is not None:
             missing = ~valid & inserts_edge(valid.size, op, dst_valid)
             self._refuse_first(missing, f"{name} is null on a row that inserts an edge; fill it in")
@@ -232,7 +232,7 @@ class _Columns:
         return column.chunk(0) if column.num_chunks == 1 else _joined(column)
 
     def _refuse_nulls(self, name: str, column: pa.Array | pa.ChunkedArray, cure: str) -> None:
-        valid = _valid(column)
+        valid = valid_mask(column)
         if valid is not None:
             self._refuse_first(~valid, f"{name} is null; {cure}")
 
@@ -279,14 +279,3 @@ def _dtype_of(kind: pa.DataType) -> np.dtype[Any]:
     else:
         code = "u" if pa.types.is_unsigned_integer(kind) else "i"
     return np.dtype(f"{code}{kind.bit_width // 8}")
-
-
-def _valid(column: pa.Array | pa.ChunkedArray) -> Flags | None:
-    """Mask of a column's values that are not null; None where it has no nulls."""
-    if not column.null_count:
-        return None
-    valid = column.is_valid()
-    # A column of chunks gives a copy in any case, and takes no such argument.
-    is_one = isinstance(valid, pa.Array)
-    flags: Flags = valid.to_numpy(zero_copy_only=False) if is_one else valid.to_numpy()
-    return flags

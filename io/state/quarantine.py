@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import StateError
 from ..durable import new_file, sync
+from ..error_text import one_line
 from ..hashed_json import DamagedJsonError, read_json, write_json
 from ..log.bad_rows import LeftOut
 from .directory import StateDirectory, padded_id
@@ -67,7 +68,7 @@ class Quarantine:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             msg = (
-                f"{path} cannot be read ({' '.join(str(error).split())}); write it as Parquet, or "
+                f"{path} cannot be read ({one_line(error)}); write it as Parquet, or "
                 f"remove it to leave its rows out for good"
             )
             raise StateError(msg) from error

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import json
 
 from ...gpu_core.errors import UpdateLogError
+from ..error_text import one_line
 from .line_blocks import without_mark
 from .line_spaces import numbered_lines, rows_of_lines
 from .text_values import is_rounded, may_be_rounded, rounded, times_of, unfit
@@ -163,7 +164,7 @@ def fault_of_json_line(line: bytes, schema: pa.Schema) -> str:
             raise pa.ArrowInvalid(msg)
         read_objects(line, 1, schema)
     except pa.ArrowInvalid as error:
-        why = " ".join(str(error).split())
+        why = one_line(error)
     else:
         why = "it is not one object"
     cure = "one JSON object a line"

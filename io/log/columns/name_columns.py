@@ -18,7 +18,7 @@ from ....gpu_core.errors import BatchError
 from ....gpu_core.names.distinct import NameColumn
 from ....gpu_core.names.strings import Strings
 from ....gpu_core.names.uuids import SIZE, fixed, uuid_of, uuids_of_text
-from ...arrow_types import is_bytes, is_uuid
+from ...arrow_types import is_bytes, is_uuid, valid_mask
 
 #: Offsets of 32 bits reach so far.
 _MOST_BYTES = (1 << 31) - 1
@@ -44,7 +44,7 @@ def name_column(column: pa.ChunkedArray, form: str, name: str, row_name: RowName
         A text is not UTF-8, or no UUID.
     """
     chunks = [_plain(chunk) for chunk in column.chunks]
-    valid = _valid(column)
+    valid = valid_mask(column)
     if not chunks:
         return NameColumn(Strings.of([]))
     if not pa.types.is_dictionary(chunks[0].type):
@@ -195,10 +195,3 @@ def _decode(text: bytes) -> str:
 
 def _bytes(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
     return np.frombuffer(buffer, np.uint8) if buffer is not None else np.empty(0, np.uint8)
-
-
-def _valid(column: pa.ChunkedArray) -> npt.NDArray[np.bool_] | None:
-    if not column.null_count:
-        return None
-    valid: npt.NDArray[np.bool_] = column.is_valid().to_numpy()
-    return valid
