@@ -95,11 +95,12 @@ class PartitionedFile:
 
     def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
         """Read columns of a run of rows."""
-        own = [name for name in names if name not in self._values]
-        # A table of no columns would have no rows.
-        found = self._file.read(own or self._plain_column(), first_row, rows)
+        own = [name for name in names if name not in self._values] or self._plain_column()
+        found = self._file.read(own, first_row, rows)
+        # A table of no columns has no rows.
+        count = found.table.num_rows if own else rows
         columns = {
-            name: pa.repeat(self._values[name], found.table.num_rows)
+            name: pa.repeat(self._values[name], count)
             if name in self._values
             else found.table[name]
             for name in names

@@ -245,6 +245,14 @@ def test_a_link_to_a_folder_is_followed_and_one_to_a_folder_around_it_refused(
         link.unlink()
 
 
+def test_rows_of_folders_are_there_where_no_column_of_the_file_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "src=1" / "dst=2").mkdir(parents=True)
+    pq.write_table(pa.table({"x": [[1], [2], [3]]}), tmp_path / "src=1" / "dst=2" / "a.parquet")
+    log = UpdateLog(str(tmp_path))
+    (file,) = log.files()
+    assert log.read(file.name, 1, 2).to_pydict() == {"src": [1, 1], "dst": [2, 2]}
+
+
 @pytest.mark.parametrize(
     ("ids", "kind", "values"),
     [("string", pa.string(), ["007", "ann"]), ("uint64", pa.uint64(), ["7", str(2**64 - 1)])],
