@@ -94,7 +94,7 @@ def export(
 ) -> None:
     """Write graph and results to files, as they are or were.
 
-    It is that of the newest checkpoint, or with --at the one after an earlier batch.
+    The graph is that of the newest checkpoint, or with --at the one after an earlier batch.
     Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
     Between two checkpoints, the log after the earlier one is read again; results are those that a
     run wrote, whole or as changes, and without --at the newest. Folders of FILE that are not there

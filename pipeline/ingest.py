@@ -24,7 +24,8 @@ from .opening import open_files
 from .run_files import RunFiles
 from .run_loop import RunLoop
 from .run_summary import RunSummary
-from .state_machine.lifecycle import Lifecycle, RunRules
+from .state_machine.lifecycle import Lifecycle
+from .state_machine.run_rules import RunRules
 from .workers.cluster import open_cluster
 
 

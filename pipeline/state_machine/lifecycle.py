@@ -80,8 +80,6 @@ Source: the worker state machine of dask.distributed, which separates decisions 
 """
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from ...gpu_core.errors import ClusterError
@@ -116,6 +114,7 @@ from .instructions import (
     WriteResults,
 )
 from .pin_queue import PinQueue
+from .run_rules import RunRules
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
 #: ``starting``: waits for GraphStarted. ``applying``: batches are applied. ``holding``: the graph
@@ -125,30 +124,6 @@ State = Literal["idle", "down", "starting", "applying", "holding", "ending", "fi
 
 #: Writes of arrays that may wait for the disk, beyond which nothing is copied.
 MOST_WRITES = 4
-
-
-@dataclass(frozen=True)
-class RunRules:
-    """Limits of a run's concurrency, and when results and checkpoints are due."""
-
-    #: Batches that may be requested beyond those applied, ``>= 1``.
-    window: int
-    #: Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
-    max_loads: int | None = None
-    #: Name of each result -> batches between two of it; None: at the end only.
-    analytics: Mapping[str, int | None] = field(default_factory=dict)
-    #: Graphs that may be pinned at once, ``>= 1``.
-    epochs: int = 1
-    #: Longest time or number of batches between two checkpoints; None: no bound. There is always
-    #: one at the end.
-    checkpoint_seconds: float | None = None
-    checkpoint_batches: int | None = None
-    #: Generations that may be lost in a row without a new checkpoint between them.
-    graph_restarts: int = 3
-    #: Whether a new generation computes results again that a lost one has computed beyond the
-    #: newest checkpoint. What is maintained has the bits that it would have had only if it is
-    #: asked for after the same batches.
-    repeats_results: bool = False
 
 
 class Lifecycle:

@@ -23,7 +23,8 @@ from graphtide.pipeline.state_machine.instructions import (
     WriteCheckpoint,
     WriteResults,
 )
-from graphtide.pipeline.state_machine.lifecycle import Lifecycle, RunRules
+from graphtide.pipeline.state_machine.lifecycle import Lifecycle
+from graphtide.pipeline.state_machine.run_rules import RunRules
 
 
 class World:
