@@ -19,7 +19,6 @@ Files are written with each checkpoint, before it, as the reports are: so there 
 batch that is applied, and for no other one. Files of runs with other analytics have other columns.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.report import STAGES, BatchReport
 from ...gpu_core.table import TableRows
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
-from .directory import StateDirectory, padded_id
+from .directory import StateDirectory, range_files, range_name, remove_files_from
 
 #: Values of a batch by column.
 Row = Mapping[str, float | None]
@@ -81,19 +80,17 @@ def write_summary(
         for each in reports
     ]
     first, last = reports[0].batch_id, reports[-1].batch_id
-    path = summary_folder(state) / f"{padded_id(first)}-{padded_id(last)}.parquet"
+    path = summary_folder(state) / f"{range_name(first, last)}.parquet"
     _write(path, rows, types)
     # What begins here or later is of a run that lost these batches before its checkpoint.
-    for begins, _, other in _files(state):
-        if begins >= first and other != path:
-            other.unlink(missing_ok=True)
+    remove_files_from(summary_folder(state), first, kept=path)
 
 
 def amend_summary(
     state: StateDirectory, batch_id: int, found: Row, types: Mapping[str, str]
 ) -> None:
     """Put results into the row of a batch that has one, as they were computed once more."""
-    for first, last, path in _files(state):
+    for first, last, path in range_files(summary_folder(state)):
         if first <= batch_id <= last:
             try:
                 table = _read(path, first, last)
@@ -121,7 +118,7 @@ def missing_summaries(state: StateDirectory, boundary: int) -> list[Path]:
         for first, last, path in state.report_files()
         if first < boundary and (read_facts(path) or {}).get("has_summary")
     ]
-    there = _files(state)
+    there = range_files(folder)
     names = {path.name for _, _, path in there}
     return [
         path
@@ -144,7 +141,7 @@ def read_summary(state: StateDirectory, notes: list[str] | None = None) -> Table
     ``notes`` gets one sentence for each damaged file, which is skipped; None: `StateError`.
     """
     tables = []
-    for first, last, path in _files(state):
+    for first, last, path in range_files(summary_folder(state)):
         try:
             tables.append(_read(path, first, last))
         except FileNotFoundError:
@@ -166,9 +163,7 @@ def read_summary(state: StateDirectory, notes: list[str] | None = None) -> Table
 
 def drop_summary_from(state: StateDirectory, boundary: int) -> None:
     """Remove what is left of batches from ``boundary`` on (`StateDirectory.drop_from`)."""
-    for first, _, path in _files(state):
-        if first >= boundary:
-            path.unlink()
+    remove_files_from(summary_folder(state), boundary)
 
 
 def _read(path: Path, first: int, last: int) -> pa.Table:
@@ -185,13 +180,3 @@ def _write(path: Path, rows: Sequence[Mapping[str, Any]], types: Mapping[str, st
     columns = {**_FIRST, **types, **_LAST}
     schema = pa.schema([(name, pa.type_for_alias(columns[name])) for name in columns])
     write_table(path, pa.Table.from_pylist(list(rows), schema=schema), {})
-
-
-def _files(state: StateDirectory) -> list[tuple[int, int, Path]]:
-    """``(first batch, last batch, file)``, ordered."""
-    found = []
-    for path in summary_folder(state).glob("*.parquet"):
-        match = re.fullmatch(r"(\d+)-(\d+)", path.stem)
-        if match:
-            found.append((int(match[1]), int(match[2]), path))
-    return sorted(found)

@@ -63,6 +63,28 @@ def padded_id(batch_id: int) -> str:
     return f"{batch_id:012d}"
 
 
+def range_name(first: int, last: int) -> str:
+    """Name of a file of consecutive batches, but for its ending."""
+    return f"{padded_id(first)}-{padded_id(last)}"
+
+
+def range_files(folder: Path) -> list[tuple[int, int, Path]]:
+    """``(first batch, last batch, file)`` of the tables in a folder that batches name, ordered."""
+    found = []
+    for path in folder.glob("*.parquet"):
+        match = re.fullmatch(r"(\d+)-(\d+)", path.stem)
+        if match:
+            found.append((int(match[1]), int(match[2]), path))
+    return sorted(found)
+
+
+def remove_files_from(folder: Path, boundary: int, kept: Path | None = None) -> None:
+    """Remove such files that begin at ``boundary`` or later, but one."""
+    for first, _, path in range_files(folder):
+        if first >= boundary and path != kept:
+            path.unlink(missing_ok=True)
+
+
 class StateDirectory:
     """A state directory, which may not be there yet.
 
@@ -329,9 +351,7 @@ class StateDirectory:
         for batch_id in self.result_ids():
             if batch_id >= boundary:
                 remove_folder(self.results(batch_id))
-        for first, _, path in self.report_files():
-            if first >= boundary:
-                path.unlink()
+        remove_files_from(self.batches, boundary)
         for batch_id in self.checkpoint_ids():
             if batch_id >= boundary:
                 remove_folder(self.checkpoint(batch_id))
@@ -348,12 +368,7 @@ class StateDirectory:
 
     def report_files(self) -> list[tuple[int, int, Path]]:
         """``(first batch, last batch, file)`` of the reports, ordered."""
-        found = []
-        for path in self.batches.glob("*.parquet"):
-            match = re.fullmatch(r"(\d+)-(\d+)", path.stem)
-            if match:
-                found.append((int(match[1]), int(match[2]), path))
-        return sorted(found)
+        return range_files(self.batches)
 
     def results(self, batch_id: int) -> Path:
         """Folder of the results after a batch."""

@@ -68,8 +68,8 @@ class Quarantine:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             msg = (
-                f"{path} cannot be read ({one_line(error)}); write it as Parquet, or "
-                f"remove it to leave its rows out for good"
+                f"{path} cannot be read ({one_line(error)}); write it as Parquet, or remove it to "
+                f"leave its rows out for good"
             )
             raise StateError(msg) from error
 

@@ -21,7 +21,7 @@ from typing import Any
 from ...gpu_core.errors import StateError
 from ..hashed_json import DamagedJsonError, read_json, write_json
 from ..parquet.page_checks import ChunkSum
-from .directory import StateDirectory, padded_id
+from .directory import StateDirectory, range_name
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ReadRecord:
             }
             for (name, fingerprint), each in sorted(self.files.items())
         ]
-        path = state.path / "read" / f"{padded_id(first)}-{padded_id(last)}.json"
+        path = state.path / "read" / f"{range_name(first, last)}.json"
         write_json(path, {"files": files})
 
     @classmethod

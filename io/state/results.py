@@ -32,7 +32,7 @@ from ...gpu_core.report import STAGES, BatchReport, BatchSource
 from ...gpu_core.table import Table
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
 from ..interchange.edge_table import table_of
-from .directory import StateDirectory, padded_id
+from .directory import StateDirectory, range_name, remove_files_from
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ def failures_by_name(
     failed: Iterable[FailedResult], before: Mapping[str, Failures] = MappingProxyType({})
 ) -> dict[str, Failures]:
     """Name of a result -> how often it failed, of batches in order; ``before`` are counted in."""
-    counted = dict(before)
+    found = dict(before)
     for each in failed:
-        known = counted.get(each.name)
+        known = found.get(each.name)
         if known is None or each.batch_id > known.newest.batch_id:
-            counted[each.name] = Failures(1 + (known.batches if known else 0), each)
-    return counted
+            found[each.name] = Failures(1 + (known.batches if known else 0), each)
+    return found
 
 
 class Result(Table):
@@ -257,7 +257,7 @@ def write_reports(
     if [report.batch_id for report in reports] != list(range(first, last + 1)):
         msg = f"the reports of batches {first} to {last} have gaps; keep each report that is made"
         raise StateError(msg)
-    path = state.batches / f"{padded_id(first)}-{padded_id(last)}.parquet"
+    path = state.batches / f"{range_name(first, last)}.parquet"
     rows = [report.as_dict() for report in reports]
     facts: dict[str, Any] = {
         key: {str(each): sorted(names[each]) for each in names if first <= each <= last}
@@ -267,9 +267,7 @@ def write_reports(
     facts["has_summary"] = has_summary
     write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), facts)
     # What begins here or later is of a run that lost these batches before its checkpoint.
-    for begins, _, other in state.report_files():
-        if begins >= first and other != path:
-            other.unlink(missing_ok=True)
+    remove_files_from(state.batches, first, kept=path)
     return path
 
 
