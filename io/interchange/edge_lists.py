@@ -1,8 +1,8 @@
 """Import of edge lists into an update log, and export of a graph as one.
 
 Text: an edge a line, fields apart by white space, commas, semicolons or tabs; lines that begin with
-``#``, ``%`` or ``//`` are comments, and a first line of names is a header. ``text_form.py`` says
-how it is found out which field is what. Matrix Market files are known by their name (``.mtx``).
+``#``, ``%`` or ``//`` are comments, and a first line of names is a header. Which field is what:
+``edge_list_form.py``. Matrix Market files are known by their name (``.mtx``).
 
 Not here: how lines are parsed (``text_lines.py``), matrices (``matrix_market.py``), writing
 (``export.py``); what a caller needs of them is offered here.
@@ -17,8 +17,9 @@ from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.log_writer import write_log_file
 from ..parquet.footers import PARQUET_BEGINS
 from ..text.line_blocks import blocks_of, first_lines, refuse_utf_16, without_comments
-from ..text.text_form import SAMPLE_LINES, Reading, reading_of
 from ..text.text_lines import parse_lines
+from ..text.text_types import SAMPLE_LINES
+from .edge_list_form import Reading, reading_of
 from .export import export_edges, export_vertices
 from .matrix_market import is_matrix_market, matrix_tables, read_matrix_market
 

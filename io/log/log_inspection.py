@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ..arrow_types import is_text
 from ..tables.table_files import TableFile
-from ..text.text_form import SAMPLE_LINES
+from ..text.text_types import SAMPLE_LINES
 from .columns.column_types import OP_BYTES
 from .file_errors import UnreadableRowsError
 from .file_names import FileName

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ..text.text_form import type_of_time
+from ..text.text_types import type_of_time
 from ..text.text_values import typed
 from .columns.column_types import id_type_of_text, property_type_of_text
 from .file_errors import UnusableFileError

@@ -20,8 +20,8 @@ from .line_blocks import first_lines, refuse_utf_16, without_marks_of_excel
 from .line_fields import split_lines
 from .line_form import Form
 from .line_spaces import rows_of_lines
-from .text_form import SAMPLE_LINES, is_value, type_of_fields
 from .text_lines import parse_lines, sift_lines
+from .text_types import SAMPLE_LINES, is_value, type_of_fields
 
 
 class CsvColumns:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from .json_lines import fault_of_json_line, object_of, read_objects
 from .line_blocks import without_mark
 from .line_spaces import numbered_lines, rows_of_lines
-from .text_form import type_of_time
+from .text_types import type_of_time
 
 _INT64, _UINT64 = range(-(1 << 63), 1 << 63), range(1 << 64)
 

@@ -3,8 +3,8 @@
 A block of whole lines is brought into the one form that the CSV reader takes, which parses it in
 C++; only a block that it refuses is gone through line by line, to say which line is wrong.
 
-Not here: how a file comes in blocks (``line_blocks.py``), which column is what (``text_form.py``),
-and what is wrong with a line (``line_faults.py``).
+Not here: how a file comes in blocks (``line_blocks.py``), which column is what (``csv_columns.py``,
+``io/interchange/edge_list_form.py``), and what is wrong with a line (``line_faults.py``).
 """
 
 import re

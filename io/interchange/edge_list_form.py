@@ -11,11 +11,7 @@ Ids are numbers, unsigned where one of the first is beyond int64, or names where
 sources or targets are words: then a number among them is a name too, while a word among numbers is
 refused.
 
-Times here, and all columns in the CSV of a log, are of the type that a clear majority of the first
-lines shows, two thirds of the fields that are not empty: one bad field makes its own line wrong,
-and not the column another. Without such a majority a column of a log is text.
-
-Not here: how the lines are parsed (``text_lines.py``).
+Not here: how the lines are parsed (``io/text/text_lines.py``).
 """
 
 import re
@@ -27,25 +23,24 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.columns.schema import CANONICAL, NAMES
-from .line_fields import split_lines
-from .line_form import TYPES, Form
+from ..text.line_fields import split_lines
+from ..text.line_form import TYPES, Form
+from ..text.text_types import (
+    NUMBER,
+    TIME,
+    WHOLE,
+    are_most,
+    is_value,
+    times_among,
+    type_of_times,
+)
 
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}
 _ENDS = ("src", "dst")
 #: For a field that is not wanted.
 _SKIPPED = ("_", "")
 
-#: Lines that are looked at.
-SAMPLE_LINES = 1000
-
-_WHOLE = re.compile(r"[-+]?\d+")
 _QUOTED = re.compile(r'"[^"]*"')
-_NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
-_TIME = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.(?P<fraction>\d{1,9}))?)?)?)?"
-    r"(?P<zone>Z| UTC| ?[-+]\d\d(:?\d\d)?)?"
-)
-
 #: First and last second that whole numbers are taken for as unix times: March 1973 to July 2040.
 _UNIX_SECONDS = (100_000_000, 2_225_000_000)
 #: Unit of unix times -> units a second.
@@ -156,7 +151,7 @@ def _are_names(ends: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_unsigned(field: str) -> bool:
-    return bool(_WHOLE.fullmatch(field)) and 1 << 63 <= int(field) < 1 << 64
+    return bool(WHOLE.fullmatch(field)) and 1 << 63 <= int(field) < 1 << 64
 
 
 def _decimal_point(weights: Sequence[str]) -> str:
@@ -174,11 +169,11 @@ def _delimiter(path: str, content: bytes) -> str:
     by_tab = [field.strip() for field in first.split("\t")]
     is_strict = len(by_tab) > 1 and len(by_tab) != len(first.split())
     # Numbers with a space between them are two fields; a date and a time, or two words, are one.
-    are_numbers = all(_NUMBER.fullmatch(part) for each in by_tab for part in each.split())
+    are_numbers = all(NUMBER.fullmatch(part) for each in by_tab for part in each.split())
     is_by_tab = is_strict and not are_numbers
     # Of a file that says so by its name, commas are of names and numbers.
     alike = sum(line.count("\t") == len(by_tab) - 1 for line in lines)
-    if _TSV.search(path) and len(by_tab) > 1 and _are_most(alike, lines):
+    if _TSV.search(path) and len(by_tab) > 1 and are_most(alike, lines):
         return " " if is_strict and are_numbers and mark is None else "\t"
     return mark or ("\t" if is_by_tab else " ")
 
@@ -255,9 +250,9 @@ def _of_values(
 def _looks_like(fields: Sequence[str]) -> str | None:
     """Kind of times that fields look like: dates most, numbers all of them; None: of none."""
     fields = [field for field in fields if field]
-    if _are_most(sum(bool(_TIME.fullmatch(field)) for field in fields), fields):
+    if are_most(sum(bool(TIME.fullmatch(field)) for field in fields), fields):
         return "dates"
-    if not fields or not all(_WHOLE.fullmatch(field) for field in fields):
+    if not fields or not all(WHOLE.fullmatch(field) for field in fields):
         return None
     low, high = min(map(int, fields)), max(map(int, fields))
     for unit, per_second in _UNIX_UNITS.items():
@@ -267,65 +262,15 @@ def _looks_like(fields: Sequence[str]) -> str | None:
     return None
 
 
-def is_value(field: str) -> bool:
-    """Whether a field is a number or a time, and so no name of a column."""
-    return bool(_NUMBER.fullmatch(field) or _TIME.fullmatch(field))
-
-
-def type_of_time(text: str) -> pa.DataType | None:
-    """Type of times that are written as this one; None where it is no date."""
-    return _time_type([text], [])[0] if _TIME.fullmatch(text) else None
-
-
-def type_of_fields(fields: Sequence[str], *, is_whole: bool = False) -> pa.DataType:
-    """Type that a clear majority of the fields has: integers, numbers, times or text.
-
-    Parameters
-    ----------
-    fields
-        A sample of a column; empty ones say nothing.
-    is_whole
-        Whether no column of that name has fractions: where most numbers are whole, the others are
-        wrong. Else one fraction makes it a column of floats, as whole numbers are floats, too.
-    """
-    given = [field for field in fields if field]
-    if not given:
-        return pa.null()
-    numbers = [field for field in given if _NUMBER.fullmatch(field)]
-    if _are_most(len(numbers), given):
-        whole = sum(bool(_WHOLE.fullmatch(field)) for field in numbers)
-        is_integer = whole == len(numbers) or (is_whole and _are_most(whole, given))
-        return pa.int64() if is_integer else pa.float64()
-    times = _times_among(given)
-    return _type_of_times(times) if _are_most(len(times), given) else pa.string()
-
-
-def _are_most(count: int, fields: Sequence[str]) -> bool:
-    """Whether some of the fields are a clear majority, at least two thirds."""
-    return count > 0 and 3 * count >= 2 * len(fields)
-
-
-def _times_among(fields: Sequence[str]) -> list[re.Match[str]]:
-    return [time for field in fields if (time := _TIME.fullmatch(field))]
-
-
-def _type_of_times(times: Sequence[re.Match[str]]) -> pa.DataType:
-    """Type of some times: with a zone if most have one, or half of them and the first."""
-    is_fine = any(len(time["fraction"] or "") > 6 for time in times)
-    zones = [bool(time["zone"]) for time in times]
-    has_zone = 2 * sum(zones) + zones[0] > len(zones)
-    return pa.timestamp("ns" if is_fine else "us", "UTC" if has_zone else None)
-
-
 def _time_type(fields: Sequence[str], notes: list[str]) -> tuple[pa.DataType, bool]:
     """Type of a column of times, and whether they are unix seconds with a fraction."""
     fields = [field for field in fields if field]
-    times = _times_among(fields)
-    if _are_most(len(times), fields):
-        return _type_of_times(times), False
-    numbers = [field for field in fields if _NUMBER.fullmatch(field)]
-    is_decimal = any(not _WHOLE.fullmatch(field) for field in numbers)
-    if is_decimal and _are_most(len(numbers), fields):
+    times = times_among(fields)
+    if are_most(len(times), fields):
+        return type_of_times(times), False
+    numbers = [field for field in fields if NUMBER.fullmatch(field)]
+    is_decimal = any(not WHOLE.fullmatch(field) for field in numbers)
+    if is_decimal and are_most(len(numbers), fields):
         notes.append("times with a fraction are taken as unix seconds")
         return pa.timestamp("us", "UTC"), True
     return pa.int64(), False
