@@ -16,12 +16,13 @@ import pyarrow as pa
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.log_writer import write_log_file
 from ..parquet.footers import PARQUET_BEGINS
-from ..text.line_blocks import blocks_of, first_lines, refuse_utf_16, without_comments
+from ..text.line_blocks import first_lines, refuse_utf_16
 from ..text.text_lines import parse_lines
 from ..text.text_types import SAMPLE_LINES
 from .edge_list_form import Reading, reading_of
 from .export import export_edges, export_vertices
 from .matrix_market import is_matrix_market, matrix_tables, read_matrix_market
+from .text_blocks import blocks_of, without_comments
 
 __all__ = [
     "TextEdges",

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...gpu_core.errors import UpdateLogError
-from ..text.line_blocks import blocks_of, without_comments
 from ..text.line_form import Form
 from ..text.text_lines import parse_lines
+from .text_blocks import blocks_of, without_comments
 
 
 def is_matrix_market(path: str) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphtide import SettingsError, UpdateLogError
+from graphtide.io.interchange import text_blocks
 from graphtide.io.interchange.edge_lists import (
     import_edges,
     open_edge_list,
@@ -23,7 +24,6 @@ from graphtide.io.interchange.edge_lists import (
 )
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.io.text import line_blocks
 
 
 @pytest.fixture
@@ -341,7 +341,7 @@ def test_columns_that_do_not_go_with_the_file(read):
 
 
 def test_lines_are_counted_through_blocks(read, monkeypatch):
-    monkeypatch.setattr(line_blocks, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_blocks, "_BLOCK_BYTES", 64)
     lines = [f"{number} {number + 1}" for number in range(100)]
     lines[10:10] = ["# " + "x" * 200]
     assert read("\n".join(lines))["src"] == list(range(100))
@@ -356,7 +356,7 @@ def test_lines_are_counted_through_blocks(read, monkeypatch):
     max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 def test_any_ids_come_back(tmp_path, monkeypatch, pairs, block_bytes):
-    monkeypatch.setattr(line_blocks, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(text_blocks, "_BLOCK_BYTES", block_bytes)
     path = tmp_path / "edges.txt"
     path.write_text("".join(f"{src} {dst}\n" for src, dst in pairs))
     table = read_edge_list(str(path))
