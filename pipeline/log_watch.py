@@ -114,6 +114,9 @@ class LogWatch:
         Called with a listing of new files alone, in order.
     failed
         Called once with why the log cannot be followed any further.
+    quarantines
+        Whether wrong lines of a file are left out when its rows are read, so that they do not keep
+        it from being taken.
     """
 
     def __init__(
@@ -122,11 +125,15 @@ class LogWatch:
         names: set[str],
         found: Callable[[LogListing], None],
         failed: Callable[[UpdateLogError], None],
+        *,
+        quarantines: bool = False,
     ) -> None:
         self._log = log
         self._names = names
         self._found = found
         self._failed = failed
+        #: As `UpdateLog.listing` takes it: of one file alone, it is about its lines.
+        self._needed = () if quarantines else None
         self._waited: dict[str, _Waited] = {}
         #: Text files that are watched for growth: the newest one, or those of the newest look.
         self._newest_texts: Collection[str] = sorted(log.indexes, key=order_key)[-1:]
@@ -213,7 +220,7 @@ class LogWatch:
         if is_text(path) and waited < QUIET_SECONDS:
             return None
         try:
-            listing = self._log.listing(paths=[path])
+            listing = self._log.listing(self._needed, [path])
         except UnusableFileError:
             if waited < PATIENCE_SECONDS:
                 return None

@@ -64,7 +64,8 @@ class RunLog:
         self.follows = False
         self._state = state
         self._order = planned.order
-        self._quarantines = planned.quarantines
+        #: Whether bad rows are left out; else they end the run.
+        self.quarantines = planned.quarantines
         self._batch_rows = planned.batch_rows
         self._fingerprints = {file.name: file.fingerprint for file in self.plan.files}
         self._rows = [0, *accumulate(batch.rows for batch in self.plan.batches)]
@@ -187,7 +188,7 @@ class RunLog:
             *self.planned(batch_id),
             known=self._known(batch_id),
             ordered=self._ordered(batch_id),
-            quarantine=self._quarantines,
+            quarantine=self.quarantines,
         )
 
     def write_read_record(self, batches: Sequence[AppliedBatch]) -> None:

@@ -77,7 +77,13 @@ class RunLoop:
         self._on_progress = on_progress
         self._follow = follow
         log = replace(files.log.update_log, time_unit=files.log.listing.time_unit)
-        self._watch = LogWatch(log, files.log.names(), self._found, self._log_failed)
+        self._watch = LogWatch(
+            log,
+            files.log.names(),
+            self._found,
+            self._log_failed,
+            quarantines=files.log.quarantines,
+        )
         #: What has ended. Filled by many threads.
         self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         #: The current generation; None: there is no graph.

@@ -142,8 +142,8 @@ class UpdateLog:
         Parameters
         ----------
         needed
-            Others than these may be left out, if they cannot be used, as long as any can. None:
-            all are needed.
+            Others than these may be left out, if they cannot be used, as long as any can, and lines
+            of them that are no rows. None: all are needed, with all of their lines.
         paths
             Files of the log that are looked into; None: all that are there now.
 

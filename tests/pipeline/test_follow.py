@@ -16,6 +16,7 @@ from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
+from graphtide.pipeline import log_watch
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow, LogWatch
 from graphtide.pipeline.monitoring.progress import Progress
@@ -236,6 +237,29 @@ def test_a_run_that_is_stopped_keeps_what_it_has_begun(
     again = run(str(log), state, settings)
     assert again.batches_applied == 3 * BATCHES_A_FILE - summary.batches_applied
     assert again.state_hash == expected_hash(3)
+
+
+def test_wrong_lines_of_a_file_that_appears_are_left_out_as_of_one_that_was_there(
+    tmp_path: Path, run_settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 0.05)
+    monkeypatch.setattr(log_watch, "PATIENCE_SECONDS", 0.1)
+    log, follow = tmp_path / "log", Follow()
+    log.mkdir()
+    lines = '{"src": 1, "dst": 2}\n{"src": 2, "dst": "three"}\n{"src": 3, "dst": 4}\n'
+    (log / "0.jsonl").write_text(lines)
+
+    def look(progress: Progress) -> None:
+        is_waiting, done = progress.stage == "waiting", progress.batches_done
+        if is_waiting and done == 1 and not (log / "1.jsonl").exists():
+            (log / "1.jsonl").write_text(lines)
+        if is_waiting and done == 2:
+            follow.stop()
+
+    settings = run_settings(bad_rows="quarantine", batch_rows=10)
+    summary = run(str(log), str(tmp_path / "state"), settings, look, follow)
+    assert [each.quarantined for each in summary.reports] == [1, 1]
+    assert (summary.num_vertices, summary.num_edges) == (4, 2)
 
 
 def test_a_name_that_comes_before_others_ends_the_run_and_keeps_what_is_there(
