@@ -1,12 +1,14 @@
-"""Makes the `UpdateLog` that settings describe."""
+"""Makes the `UpdateLog` that settings describe, and lists it as a first run would."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..config.settings import GraphSettings
+from ..config.settings import GraphSettings, RunSettings
 from ..io.log.addresses import Address
+from ..io.log.log_listing import LogListing
 from ..io.log.operations import Operations
 from ..io.log.update_log import UpdateLog
+from ..io.state.state_settings import QUARANTINE
 
 
 def log_of_settings(
@@ -35,3 +37,18 @@ def log_of_settings(
         on_repeat=graph.on_repeat,
         own=graph.own_columns(),
     )
+
+
+def first_listing(log: UpdateLog, settings: RunSettings) -> LogListing:
+    """List the files of a log that no state has planned yet, as the first run of it does.
+
+    Raises
+    ------
+    UpdateLogError
+        Such a run would refuse the log before it reads rows.
+    """
+    listing = log.listing(() if settings.bad_rows == QUARANTINE else None)
+    log.check_properties(listing)
+    if settings.order_by is None:
+        log.check_operations(file.name for file in listing.files)
+    return listing

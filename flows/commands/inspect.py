@@ -16,7 +16,7 @@ from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
 from ...io.log.log_order import unordered_note
 from ...io.log.partitions import hidden_note
-from ...pipeline.log_of_settings import log_of_settings
+from ...pipeline.log_of_settings import first_listing, log_of_settings
 from ...pipeline.monitoring.needs import Need, sizes_to_come
 from ..printing.text import TIED, amount, line
 from .run import settings_from_options
@@ -47,9 +47,7 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
     else:
         for text in _lines(log, files, settings, needs):
             click.echo(text)
-    update_log.check_properties(update_log.listing())
-    if settings.order_by is None:
-        update_log.check_operations(file.name for file in files)
+    first_listing(update_log, settings)
 
 
 def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:

@@ -71,16 +71,12 @@ def replay_log(
 def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
     """The log, cut as a first run with these options would."""
     from ...pipeline.batch_window import batch_rows
-    from ...pipeline.log_of_settings import log_of_settings
+    from ...pipeline.log_of_settings import first_listing, log_of_settings
 
     settings = settings_from_options(options)
     reading = settings.reading()
     update_log = log_of_settings(log, settings.graph, settings.columns, reading)
-    quarantines = settings.bad_rows == QUARANTINE
-    listing = update_log.listing([] if quarantines else None)
-    update_log.check_properties(listing)
-    if settings.order_by is None:
-        update_log.check_operations(file.name for file in listing.files)
+    listing = first_listing(update_log, settings)
     plan = BatchPlan().extended(listing.files, batch_rows(settings))
     update_log = replace(
         update_log,
@@ -88,7 +84,13 @@ def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
         indexes=listing.indexes,
         left_out=frozenset(listing.left_out),
     )
-    return Replay(update_log, plan, settings.graph, reading=reading, quarantines=quarantines)
+    return Replay(
+        update_log,
+        plan,
+        settings.graph,
+        reading=reading,
+        quarantines=settings.bad_rows == QUARANTINE,
+    )
 
 
 def _of_state(log: tuple[str, ...], options: Mapping[str, Any], state: str) -> Replay:

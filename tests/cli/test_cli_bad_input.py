@@ -114,6 +114,15 @@ def test_a_log_in_folders_by_operation_is_refused_before_anything_is_written(
     assert exported(tmp_path) == []
 
 
+def test_inspect_refuses_wrong_lines_only_where_a_run_would(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"src": 1, "dst": 2}\n{"src": 2, "dst": "x"}\n')
+    inspect = partial(graphtide_here, "inspect", "a.jsonl", cwd=tmp_path)
+    fails(inspect(), 1, "from line 2 on also of type string")
+    (tmp_path / "settings.yaml").write_text("graphtide: {bad_rows: quarantine}\n")
+    done = inspect("--config", "settings.yaml")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_log_without_rows_has_no_graph_to_export(scheduler: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("src,dst\n")
     done = run_here(scheduler, "a.csv", "--state", "state", cwd=tmp_path)
