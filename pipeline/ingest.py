@@ -64,15 +64,14 @@ def run(
         raise SettingsError(msg)
     with _opened(log, state, settings, on_progress, follow) as files:
         running = RunningFile(files.state)
-        stage = ""
+        newest: Progress | None = None
 
         def publish(progress: Progress) -> None:
-            nonlocal stage
-            # Nothing more is published until the graph is there again.
-            is_last_word = progress.stage == "recover" != stage
-            stage = progress.stage
-            if running.is_due or is_last_word:
-                running.publish(progress.values(), at_once=is_last_word)
+            nonlocal newest
+            begins_recovery = progress.begins_recovery(newest)
+            newest = progress
+            if running.is_due or begins_recovery:
+                running.publish(progress.values(), at_once=begins_recovery)
             if on_progress is not None:
                 on_progress(progress)
 

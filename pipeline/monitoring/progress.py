@@ -41,6 +41,13 @@ class Progress:
             return None
         return (self.rows_total - self.rows_done) / self.rows_per_second
 
+    def begins_recovery(self, before: "Progress | None") -> bool:
+        """Whether a graph is being made again since ``before``.
+
+        Nothing else is published until it is there, so this is published at once.
+        """
+        return self.stage == "recover" and (before is None or before.stage != "recover")
+
     def values(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {**asdict(self), "seconds_left": self.seconds_left}

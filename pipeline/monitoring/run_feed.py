@@ -61,13 +61,10 @@ class RunFeed:
 
     def publish(self, progress: Progress) -> None:
         """Publish how far the run is, if that is due; returns at once."""
-        # The loop of the run has nothing more to publish until the graph is there again.
-        is_last_word = progress.stage == "recover" and (
-            self._newest is None or self._newest.stage != "recover"
-        )
+        begins_recovery = progress.begins_recovery(self._newest)
         self._newest = progress
         now = time.monotonic()
-        is_due = is_last_word or (now >= self._due and not self._is_sending)
+        is_due = begins_recovery or (now >= self._due and not self._is_sending)
         if not is_due or self._is_heard is False:
             return
         self._due = now + _INTERVAL_SECONDS
