@@ -223,9 +223,8 @@ def open_state(state: str | Path, batch: int | None = None, *, at: int | None = 
     batch = _one_batch(batch, at)
     directory = StateDirectory(state)
     past = PastGraphs(directory)
-    if batch is not None and not 0 <= _number(batch) <= past.newest:
-        msg = f"batch={batch} is not applied; {directory.path} has batches 0 to {past.newest}"
-        raise SettingsError(msg)
+    if batch is not None:
+        past.check_applied(batch)
     return OpenState(directory, past, batch)
 
 
@@ -255,16 +254,16 @@ def read_results(
     SettingsError
         ``batch`` and ``at`` are two batches.
     """
-    wanted = _one_batch(batch, at)
-    return result_after(StateDirectory(state), name, None if wanted is None else _number(wanted))[1]
+    return result_after(StateDirectory(state), name, _one_batch(batch, at))[1]
 
 
 def _one_batch(batch: int | None, at: int | None) -> int | None:
-    """The batch that is meant, which has two names."""
+    """Number of the batch that is meant, which has two names."""
     if None not in (batch, at) and batch != at:
         msg = f"batch={batch} and at={at} are two batches; give one of them"
         raise SettingsError(msg)
-    return at if batch is None else batch
+    given = at if batch is None else batch
+    return None if given is None else _number(given)
 
 
 def _number(batch: object) -> int:

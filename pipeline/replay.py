@@ -256,6 +256,15 @@ class PastGraphs:
         """The last batch that is applied."""
         return self._newest.batch_id
 
+    def check_applied(self, batch_id: int) -> None:
+        """Raise `SettingsError` where a batch is not applied."""
+        if not 0 <= batch_id <= self.newest:
+            msg = (
+                f"batch {batch_id} is not applied; {self._state.path} has batches 0 to "
+                f"{self.newest}"
+            )
+            raise SettingsError(msg)
+
     def after_newest(self) -> DynamicGraph:
         """Make the graph of the newest checkpoint."""
         return self.after(self.newest)
@@ -278,12 +287,7 @@ class PastGraphs:
         StateError
             There is no checkpoint to begin with, and the log does not reach the batch either.
         """
-        if not 0 <= batch_id <= self.newest:
-            msg = (
-                f"batch {batch_id} is not applied; {self._state.path} has batches 0 to "
-                f"{self.newest}"
-            )
-            raise SettingsError(msg)
+        self.check_applied(batch_id)
         base: Checkpoint | None = self._newest
         if self.newest > batch_id:
             base = newest_checkpoint(self._state, self.notes, at_most=batch_id)

@@ -1,5 +1,6 @@
 """Runs and states as functions of a program, and the programs of the README's first screen."""
 
+import json
 import multiprocessing
 import re
 from pathlib import Path
@@ -86,10 +87,12 @@ def test_results_are_read_by_name_and_batch(state):
             with pytest.raises(SettingsError, match=r"batch=.* is no number of a batch"):
                 ask(state, wrong)
     assert len(graphtide.read_results(state, "pagerank", at=np.int64(0))) == len(older)
+    # A loop over an array of numbers gives NumPy's.
+    assert json.loads(json.dumps(graphtide.open(state, np.int64(0)).summary))["batch"] == 0
 
 
 def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):
-    with pytest.raises(SettingsError, match=r"batch=99 is not applied; .* has batches 0 to"):
+    with pytest.raises(SettingsError, match=r"batch 99 is not applied; .* has batches 0 to"):
         graphtide.open(state, 99)
     with pytest.raises(StateError, match="no graphtide state"):
         graphtide.open(tmp_path / "nowhere")
