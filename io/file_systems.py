@@ -35,7 +35,6 @@ from ..gpu_core.printable import printable
 from .durable import new_file
 from .error_text import RESTORE, one_line
 from .log.file_errors import GoneFileError
-from .parquet.footers import TAIL_BYTES
 
 #: Seconds that a store may take for its first answer, all tries together.
 _CONTACT_SECONDS = 20.0
@@ -222,7 +221,7 @@ class RemoteFile(io.RawIOBase):
         super().close()
 
 
-def open_file(filesystem: Any, path: str, block_bytes: int = TAIL_BYTES) -> Any:
+def open_file(filesystem: Any, path: str, block_bytes: int) -> Any:
     """Open a file for reading, wherever it is; the caller closes it."""
     if is_local(filesystem):
         kind = os.stat(path).st_mode
@@ -235,7 +234,7 @@ def open_file(filesystem: Any, path: str, block_bytes: int = TAIL_BYTES) -> Any:
 
 
 @contextmanager
-def opened(filesystem: Any, path: str, shown: str, block_bytes: int = TAIL_BYTES) -> Iterator[Any]:
+def opened(filesystem: Any, path: str, shown: str, block_bytes: int) -> Iterator[Any]:
     """Open a file of a log until the block ends; ``shown``: its name, for messages."""
     try:
         file = open_file(filesystem, path, block_bytes)
