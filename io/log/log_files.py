@@ -10,7 +10,6 @@ of it (``partitions.py``).
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Protocol
 
 import pyarrow as pa
@@ -132,12 +131,12 @@ def hidden_partitions(file: LogFileReader) -> frozenset[str]:
 def open_log_file(
     path: LogPath,
     columns: Mapping[str, str],
-    index: TextIndex | None = None,
-    ids: str = "any",
-    own: Mapping[str, str] = MappingProxyType({}),
+    index: TextIndex | None,
+    ids: str,
+    own: Mapping[str, str],
     *,
-    dictionaries: bool = False,
-    sifts: bool = False,
+    dictionaries: bool,
+    sifts: bool,
 ) -> Iterator[LogFileReader]:
     """Open a file of a log until the block ends.
 
@@ -176,6 +175,6 @@ def open_log_file(
         yield PartitionedFile(file, values) if values else file
 
 
-def names_of_columns(columns: Mapping[str, str], own: Iterable[str] = ()) -> dict[str, str]:
+def names_of_columns(columns: Mapping[str, str], own: Iterable[str]) -> dict[str, str]:
     """Name in the files -> canonical column or property, from the setting ``columns``."""
     return {columns.get(canonical, canonical): canonical for canonical in (*CANONICAL, *own)}

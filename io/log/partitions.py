@@ -5,7 +5,6 @@ value. The file's own column of that name, where it has one, is taken instead.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -51,8 +50,8 @@ def partition_values(
     partitions: Mapping[str, str | None],
     columns: Mapping[str, str],
     shown: str,
-    own: Mapping[str, str] = MappingProxyType({}),
-    ids: str = "any",
+    own: Mapping[str, str],
+    ids: str,
 ) -> dict[str, pa.Scalar]:
     """Partitions as Arrow scalars.
 

@@ -77,7 +77,7 @@ class ParquetLogFile:
     form = "parquet"
     index = None
 
-    def __init__(self, file: Any, shown: str, names: Collection[str] = ()) -> None:
+    def __init__(self, file: Any, shown: str, names: Collection[str]) -> None:
         self._file, self._shown = file, shown
         self.size, self._footer = read_footer(file, shown)
         self._metadata = parse_footer(self._footer, shown)
@@ -154,7 +154,7 @@ def read_rows(
     names: list[str],
     first_row: int,
     rows: int,
-    dictionaries: Collection[str] = (),
+    dictionaries: Collection[str],
 ) -> ReadRows:
     """Read rows of an open file whose metadata are at hand.
 

@@ -12,7 +12,6 @@ last batch ended, so that it unpacks a file once, not once a batch.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 from zlib import crc32
 
@@ -87,10 +86,10 @@ class TextLogFile:
         form: str,
         roles: Mapping[str, str],
         index: TextIndex | None,
-        ids: str = "any",
-        own: Mapping[str, str] = MappingProxyType({}),
+        ids: str,
+        own: Mapping[str, str],
         *,
-        sifts: bool = False,
+        sifts: bool,
     ) -> None:
         self.form = form
         self._sifts = sifts

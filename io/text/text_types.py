@@ -32,7 +32,7 @@ def type_of_time(text: str) -> pa.DataType | None:
     return type_of_times([time]) if time else None
 
 
-def type_of_fields(fields: Sequence[str], *, is_whole: bool = False) -> pa.DataType:
+def type_of_fields(fields: Sequence[str], *, is_whole: bool) -> pa.DataType:
     """Type that a clear majority of the fields has: integers, numbers, times or text.
 
     Parameters

@@ -31,7 +31,7 @@ _WHOLE = re.compile(r"[-+]?\d+")
 _SPACED_ZONE = r" (UTC|[-+][0-9:]+)$"
 
 
-def typed(text: Any, kind: pa.DataType, floats: str | None = None) -> Any:
+def typed(text: Any, kind: pa.DataType, floats: str | None) -> Any:
     """A column of text as values of a type.
 
     Parameters

@@ -63,7 +63,7 @@ def needed_columns(records: str, on_repeat: str = "last") -> tuple[str, ...]:
     return ("op", "src", "dst", *properties)
 
 
-def check_mapping(columns: Mapping[str, str], own: Collection[str] = ()) -> None:
+def check_mapping(columns: Mapping[str, str], own: Collection[str]) -> None:
     """Refuse a column mapping that names a column which logs do not have."""
     known = (*CANONICAL, *own)
     unknown = [name for name in columns if name not in known]
@@ -81,11 +81,11 @@ def check_schema(
     columns: Mapping[str, str],
     records: str,
     file: str,
-    ids: str = "any",
-    on_repeat: str = "last",
-    own: Collection[str] = (),
+    ids: str,
+    on_repeat: str,
+    own: Collection[str],
     *,
-    is_planned: bool = False,
+    is_planned: bool,
 ) -> LogSchema:
     """Check the columns of a log file against what the records need.
 
@@ -144,9 +144,7 @@ def check_schema(
     )
 
 
-def not_kept_line(
-    schemas: list[LogSchema], records: str = "simple", on_repeat: str = "last"
-) -> str | None:
+def not_kept_line(schemas: list[LogSchema], records: str, on_repeat: str) -> str | None:
     """One line on the columns of a log that do not enter the graph; None where all do.
 
     And on weights that were asked for, but are in none of its files.
