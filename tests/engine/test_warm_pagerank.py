@@ -9,6 +9,7 @@ from exact_ranks import exact_ranks
 from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.algorithms.maintained.warm_pagerank import WarmPageRank
+from graphtide.gpu_core.generators.grid import grid_edges, grid_size
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 
@@ -86,6 +87,23 @@ def test_degrees_save_steps_of_a_log() -> None:
             steps_from_ranks += other.pagerank().iterations
         before = graph.pagerank()
     assert steps <= 0.9 * steps_from_ranks
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-2])
+def test_what_has_changed_of_a_grid_counts(share: float) -> None:
+    """Its degrees hardly differ, so they say nothing of ranks, but their changes do."""
+    src, dst = grid_edges(np.arange(grid_size(3600)), 3600)
+    graph, other = (DynamicGraph.from_edges(src, dst, directed=False, ids="dense") for _ in "12")
+    ends = np.random.default_rng(1).integers(0, 3600, (2, int(share * src.size)))
+    for each in (graph, other):
+        each.insert_edges(*ends)
+    graph.maintain("pagerank", tol=1e-6)
+    before = graph.pagerank()
+    for each in (graph, other):
+        each.delete_edges(*ends)
+    found, by_ranks = graph.pagerank(), other.pagerank(nstart=before)
+    assert found.iterations <= by_ranks.iterations - 3
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound
 
 
 @pytest.mark.parametrize("directed", [False, True])
