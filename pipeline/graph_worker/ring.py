@@ -50,7 +50,7 @@ from ...gpu_core.batch.packed_batch import PackedBatch, padded
 from ...gpu_core.batch.raw_rows import RawRows
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import GraphtideError
-from .memory_files import close_all, new_memory_file, opened, shown_name, write_all
+from .memory_files import close_all, new_memory_file, opened, write_all
 
 #: Forms of a batch that a slot may hold.
 Batch = UpdateBatch | PackedBatch | RawRows
@@ -84,10 +84,6 @@ class RingAddress:
     def slots(self) -> int:
         """Number of slots."""
         return len(self.descriptors)
-
-    def file_name(self, slot: int) -> str:
-        """Path of the file of a slot in ``/proc``."""
-        return shown_name(_name(self.token, slot))
 
 
 @dataclass(frozen=True)
