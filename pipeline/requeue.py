@@ -25,7 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
@@ -272,10 +274,26 @@ def _with_kinds(table: pa.Table, log: UpdateLog, shown: str) -> pa.Table:
             column = _of_texts(table[name].cast(pa.string()), name, kinds[name], floats, shown)
             table = table.set_column(position, name, column)
         elif name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
+            if pa.types.is_floating(kind) and not pa.types.is_floating(kinds[name]):
+                _refuse_rounded(table[name], name, shown)
             # Where that is not exact, the check says what is wrong with the column.
-            with suppress(pa.ArrowInvalid):
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 table = table.set_column(position, name, table[name].cast(kinds[name]))
     return table
+
+
+def _refuse_rounded(column: pa.ChunkedArray, name: str, shown: str) -> None:
+    """Refuse floats so large that other whole numbers may have been rounded to them."""
+    least = float(1 << (np.finfo(column.type.to_pandas_dtype()).nmant + 1))
+    values = column.cast(pa.float64())
+    row = pc.index(pc.greater_equal(pc.abs(values), least), pa.scalar(True)).as_py()
+    if row >= 0:
+        msg = (
+            f"{shown}, row {row}: {name} is {values[row].as_py():.0f} in a column of floats, which "
+            f"round such numbers: pandas makes floats of integers beside a null; correct it, and "
+            f"write the column as integers (pandas.read_parquet(…, dtype_backend='pyarrow'))"
+        )
+        raise StateError(msg)
 
 
 def _of_texts(

@@ -121,6 +121,30 @@ def test_rows_of_a_batch_that_a_run_would_leave_out_again_are_not_taken_in(
     assert PastGraphs(StateDirectory(state)).after_newest().has_edge(1, 2)
 
 
+@pytest.mark.parametrize("column", ["src", "ts", "score"])
+def test_numbers_that_pandas_has_rounded_are_not_taken_in(
+    places: tuple[Path, Path], column: str
+) -> None:
+    """Beside a null it makes floats of them, and so another vertex, time or score."""
+    log, state = places
+    log.mkdir()
+    large = 2**53 + 1
+    rows = {"op": ["x", "x"], "src": [large, 3], "dst": [1, 2], "ts": [large, 3]}
+    table = pa.table(rows | {"score": [large, 3]})
+    write_log_file(str(log / "0.parquet"), table)
+    kind = {"records": "semantic", "properties": {"score": "int64"}, "batch_rows": BATCH_ROWS}
+    apply_log(log, state, 1, bad_rows="quarantine", **kind)
+
+    def opened_with_pandas(found: Any) -> Any:
+        rounded = found[column].astype("float64")
+        return found.assign(op="insert", **{column: rounded})
+
+    mended(state, 0, opened_with_pandas)
+    (found,) = requeue(StateDirectory(state))
+    assert found.path is None
+    assert f"{column} is" in found.fault
+
+
 def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> None:
     """Else each call ends with an error for ever, though nobody can mend it."""
     log, state = places
