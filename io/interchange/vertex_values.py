@@ -18,9 +18,9 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.id_kinds import are_names, is_whole
+from ...gpu_core.id_kinds import are_names, form_of, is_whole
 from ..error_text import one_line
-from ..log.columns.column_types import id_type_of_text
+from ..log.columns.column_types import cure_of_ids, id_type_of_text
 
 
 class VertexValues(NamedTuple):
@@ -96,6 +96,7 @@ def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
     what = "names" if are_names(ids) else "integers"
     try:
         table = _read(path, types)
+        given = table.schema.field("vertex").type
         columns = [table[name].cast(kind) for name, kind in types.items()]
     except (OSError, pa.ArrowException, KeyError) as error:
         reason = getattr(error, "strerror", None) or one_line(error)
@@ -106,6 +107,9 @@ def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
             f"{what} and a column value of numbers"
         )
         raise SettingsError(msg) from None
+    if pa.types.is_floating(given):
+        msg = f"{shown}: column vertex is of type {given}; {cure_of_ids(given, form_of(ids))}"
+        raise SettingsError(msg)
     for name, column in zip(types, columns, strict=True):
         if column.null_count:
             msg = f"{shown}: column {name} has a null; leave such rows out"

@@ -80,6 +80,11 @@ def test_wrong_mappings_are_refused(given: dict[object, float], message: str) ->
 @pytest.mark.parametrize(
     ("table", "message"),
     [
+        # An id that pandas has made a float of is that of another vertex.
+        (
+            {"vertex": [2.0**53, 1.0], "value": [1.0, 2.0]},
+            r"column vertex is of type double; write ids as int64: floats cannot tell",
+        ),
         ({"vertex": [1.5], "value": [1.0]}, "cannot be read: .*1.5"),
         ({"vertex": ["a"], "value": [1.0]}, "cannot be read: .*'a'"),
         ({"vertex": [1]}, "cannot be read: .*value"),
