@@ -156,16 +156,22 @@ def _newest_metadata(folder: _Folder) -> tuple[_Folder, Any]:
 
 
 def _check_names(metadata: Any, shown: str) -> None:
-    """Refuse columns that were renamed: older files have them under their older names."""
+    """Refuse columns whose name, or values, older files do not have as the table has them now."""
     names: dict[int, str] = {}
+    numbers: dict[str, int] = {}
     for schema in metadata.schemas:
         for column in schema.fields:
-            before = names.setdefault(column.field_id, column.name)
-            if before != column.name:
-                msg = (
-                    f"{shown}: column {before} was renamed to {column.name}, which is not read; "
-                    f"write the table anew"
-                )
+            name = column.name
+            before = names.setdefault(column.field_id, name)
+            what = None
+            if before != name:
+                what = f"column {before} was renamed to {name}"
+            elif numbers.setdefault(name, column.field_id) != column.field_id:
+                what = f"column {name} was dropped, and another one of that name added"
+            elif column.initial_default is not None:
+                what = f"column {name} has the value {column.initial_default} in older rows"
+            if what is not None:
+                msg = f"{shown}: {what}, which is not read; write the table anew"
                 raise UpdateLogError(msg)
 
 

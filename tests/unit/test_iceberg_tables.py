@@ -176,6 +176,30 @@ def test_renamed_columns_are_refused(tmp_path: Path) -> None:
         list_log([str(place(tmp_path))])
 
 
+def test_a_column_that_was_dropped_and_added_again_is_refused(tmp_path: Path) -> None:
+    """It has no values in older files, which still have those of the dropped one."""
+    weighted = edges((1, 2)).append_column("weight", pa.array([3.0]))
+    table = made(tmp_path, weighted)
+    with table.update_schema(allow_incompatible_changes=True) as change:
+        change.delete_column("weight")
+    assert edges_by_version(place(tmp_path))[1] == {(1, 2)}
+    with table.update_schema() as change:
+        change.add_column("weight", table.schemas()[0].find_type("weight"))
+    with pytest.raises(UpdateLogError, match="weight was dropped, and another one of that name"):
+        list_log([str(place(tmp_path))])
+
+
+def test_a_column_with_values_that_no_file_has_is_refused(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2)))
+    path = Path(table.metadata_location.removeprefix("file://"))
+    metadata = json.loads(path.read_text())
+    weight = {"id": 9, "name": "weight", "required": False, "type": "double"}
+    metadata["schemas"][0]["fields"].append({**weight, "initial-default": 4.5})
+    path.write_text(json.dumps(metadata))
+    with pytest.raises(UpdateLogError, match=r"weight has the value 4\.5 in older rows"):
+        list_log([str(place(tmp_path))])
+
+
 def test_the_newest_metadata_must_be_told(tmp_path: Path) -> None:
     made(tmp_path, edges((1, 2)))
     newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
