@@ -159,6 +159,7 @@ def open_log_file(
         Whether lines of text that are no rows are left out of what is read, and reported beside it.
     """
     form = path.text_format
+    values = partition_values(path.partitions, columns, path.shown, own, ids)
     block_bytes = TAIL_BYTES if form is None else TEXT_BLOCK_BYTES
     with opened(path.filesystem, path.path, path.shown, block_bytes) as source:
         file: LogFileReader
@@ -168,10 +169,9 @@ def open_log_file(
             file = ParquetLogFile(source, path.shown, names if dictionaries else ())
             if path.change not in ("", INSERT):
                 names_there = {canonical: name for name, canonical in columns.items()}
-                file = ChangedRows(file, path.change, names_there, path.shown)
+                file = ChangedRows(file, path.change, names_there, path.shown, values)
         else:
             file = TextLogFile(source, path, form, columns, index, ids, own, sifts=sifts)
-        values = partition_values(path.partitions, columns, path.shown, own, ids)
         yield PartitionedFile(file, values) if values else file
 
 

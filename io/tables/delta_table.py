@@ -4,7 +4,8 @@ A commit is a JSON file in ``_delta_log``, a line an action. What is read of a v
 protocol says of readers of changes:
 
 * its change data (``cdc``), where it has any: rows that go, and rows that come
-* else all rows of the files that it removes, and then all rows of those that it adds
+* else all rows of the files that it removes, and then all rows of those that it adds; where other
+  files stay and some are added, rows about vertices in removed ones do not go: their edges may stay
 * nothing of what it only moves (``dataChange: false``: OPTIMIZE, compaction)
 
 A version of a table without a change data feed that removes some files and adds others is refused:
@@ -40,6 +41,7 @@ from ..log.log_order import natural_key
 from ..log.partitions import partitions_of
 from .table_files import (
     DELETE,
+    DELETE_EDGES,
     FEED_DELETE,
     FEED_INSERT,
     INSERT,
@@ -53,6 +55,7 @@ COMMITS = "_delta_log"
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
+_DELETES = frozenset((DELETE, DELETE_EDGES))
 _FEED = "delta.enableChangeDataFeed"
 _MAPPING = "delta.columnMapping.mode"
 #: Features of readers that change nothing for us, or that are refused where they are made use of.
@@ -185,6 +188,8 @@ def delta_files(
         raise UpdateLogError(msg)
     cure = f"begin with the rows of a later one, as {shown}@v{last}, and another --state"
     old = planned_before(first, planned)
+    # What a version's deletes are called stays as it was planned.
+    deletes = {each.version: each.change for each in planned if each.change in _DELETES}
     table = _Table(shown)
     found: list[TableFile] = []
     # Version that the table is as of.
@@ -204,7 +209,8 @@ def delta_files(
             continue
         commit = _commit(filesystem, root, version)
         if begin is None or version > begin:
-            found += _changes(table, commit, is_known=version <= known)
+            delete = deletes.get(version)
+            found += _changes(table, commit, delete, is_known=version <= known)
         if version > known:
             table.commit(commit)
             if version == begin:
@@ -254,18 +260,28 @@ def _checkpoint(filesystem: Any, root: str, version: int) -> _Commit:
     path = f"{root.rstrip('/')}/{COMMITS}/{version:020}.checkpoint.parquet"
     kinds = ["protocol", "metaData", "add"]
     try:
-        table = pq.read_table(pa.BufferReader(filesystem.cat_file(path)), columns=kinds)
+        file = pq.ParquetFile(pa.BufferReader(filesystem.cat_file(path)))
+        table = file.read(columns=[*kinds, "sidecar"])
     except (pa.ArrowException, ValueError) as error:
         msg = f"{path} is no checkpoint of a Delta table ({one_line(error)}); copy it again"
         raise UpdateLogError(msg) from error
+    if "sidecar" in table.column_names and table["sidecar"].null_count < table.num_rows:
+        msg = (
+            f"{path} lists the files of the table in other files (v2Checkpoint), which are not "
+            f"read; write a classic checkpoint"
+        )
+        raise UpdateLogError(msg)
     return _Commit(version, {kind: table[kind].drop_null().to_pylist() for kind in kinds})
 
 
-def _changes(table: _Table, commit: _Commit, *, is_known: bool) -> Iterator[TableFile]:
+def _changes(
+    table: _Table, commit: _Commit, delete: str | None, *, is_known: bool
+) -> Iterator[TableFile]:
     """Files that a version changes rows by, where ``table`` is as before it.
 
-    Where ``is_known``, it is as after it: then a plan goes beyond this version, which was looked at
-    when that was made.
+    ``delete``: what a plan says of files that it removes; None: there is none. Where ``is_known``,
+    ``table`` is as after it: then a plan goes beyond this version, which was looked at when that
+    was made.
     """
     version = commit.version
     feed = commit.of("cdc")
@@ -275,9 +291,9 @@ def _changes(table: _Table, commit: _Commit, *, is_known: bool) -> Iterator[Tabl
     )
     if feed:
         removed = added = []
-    elif added and removed and not table.has_feed and not is_known:
-        # Where all rows go, it does not matter which of them come back.
-        if {table.path(action, version) for action in removed} != table.files.keys():
+    # Where all rows go, it does not matter which of them come back.
+    if added and removed and {table.path(each, version) for each in removed} != table.files.keys():
+        if not table.has_feed and not is_known:
             by = f" ({commit.operation})" if commit.operation else ""
             msg = (
                 f"{table.shown}: version {version}{by} rewrites files, and which of their rows it "
@@ -286,8 +302,10 @@ def _changes(table: _Table, commit: _Commit, *, is_known: bool) -> Iterator[Tabl
                 f"{table.shown}@v{version}, and another --state"
             )
             raise UpdateLogError(msg)
+        delete = delete or DELETE_EDGES
+    delete = delete or DELETE
     for change, actions in (
-        (FEED_DELETE, feed), (FEED_INSERT, feed), (DELETE, removed), (INSERT, added),
+        (FEED_DELETE, feed), (FEED_INSERT, feed), (delete, removed), (INSERT, added),
     ):  # fmt: skip
         for number, action in enumerate(actions):
             table.check(action, version)

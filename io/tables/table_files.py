@@ -31,6 +31,9 @@ from ..parquet.parquet_files import ParquetLogFile
 
 #: What a version does with the rows of a file, in the order of names: all of them go, ...
 DELETE = "delete"
+#: ... those about edges go: files that come instead may have the others, and edges of their
+#: vertices are in files that stay, ...
+DELETE_EDGES = "delete-edges"
 #: ... those that change data say are gone, or were updated, ...
 FEED_DELETE = "feed-delete"
 #: ... those that it says are new, or are what was updated, ...
@@ -87,19 +90,21 @@ class ChangedRows:
     """Rows of a data file, as what a version does with them: `log_files.LogFileReader`.
 
     Rows that go have a column of ops, with -1. Of change data there are the rows of one direction
-    alone, counted from 0; a row about a vertex that was updated, and is still about it, does not
-    go, as the vertex' edges would go along.
+    alone, counted from 0; a row about a vertex that another row of them brings back, as after an
+    update of its values, does not go, as the vertex' edges would go along.
 
     Parameters
     ----------
     file
         The data file.
     change
-        ``delete``, ``feed-delete``, ``feed-insert`` or ``snapshot``.
+        ``delete``, ``delete-edges``, ``feed-delete``, ``feed-insert`` or ``snapshot``.
     names
         What the columns ``op``, ``src`` and ``dst`` are called in the log.
     shown
         Name of the file, for messages.
+    values
+        Columns in the path of the file, each of one value.
 
     Raises
     ------
@@ -111,7 +116,12 @@ class ChangedRows:
     index = None
 
     def __init__(
-        self, file: ParquetLogFile, change: str, names: Mapping[str, str], shown: str
+        self,
+        file: ParquetLogFile,
+        change: str,
+        names: Mapping[str, str],
+        shown: str,
+        values: Mapping[str, pa.Scalar],
     ) -> None:
         op = names["op"]
         if op in file.schema.names:
@@ -122,16 +132,26 @@ class ChangedRows:
                 f"from its first version, or start a table that is only appended to"
             )
             raise UpdateLogError(msg)
-        self._file, self._op, self._shown = file, op, shown
-        self._sign = -1 if change in (DELETE, FEED_DELETE) else 1
+        self._file, self._op, self._shown, self._values = file, op, shown, values
+        self._sign = -1 if change in (DELETE, DELETE_EDGES, FEED_DELETE) else 1
         self.size = file.size
         #: Positions in the file; None: all rows.
         self._positions: npt.NDArray[np.int64] | None = None
+        #: Column that says which these are.
+        self._chosen_by = _CHANGE_TYPE
         self.rows = file.rows
         fields = [field for field in file.schema if field.name != _CHANGE_TYPE]
         self.schema = pa.schema([*fields, (op, pa.int8())] if self._sign < 0 else fields)
         if change in _KINDS:
             self._positions = self._find(_KINDS[change], (names["src"], names["dst"]))
+        elif change == DELETE_EDGES and names["dst"] in file.schema.names:
+            self._chosen_by = names["dst"]
+            self._positions = np.flatnonzero(self._column(names["dst"]).is_valid().to_numpy())
+        elif (
+            change == DELETE_EDGES and names["dst"] in values and not values[names["dst"]].is_valid
+        ):
+            self._positions = np.empty(0, np.int64)
+        if self._positions is not None:
             self.rows = self._positions.size
 
     @property
@@ -177,8 +197,8 @@ class ChangedRows:
         assert self._positions is not None
         begin, span = self._span(first_row, rows)
         positions = self._positions[first_row : first_row + rows]
-        # The column of kinds with them: it decides which rows these are, so its bytes count.
-        found = self._file.read([*names, _CHANGE_TYPE], begin, span)
+        # The column that decides which rows these are with them: its bytes count.
+        found = self._file.read(list(dict.fromkeys([*names, self._chosen_by])), begin, span)
         table = found.table.take(pa.array(positions - begin))
 
         def row_name(offset: int) -> str:
@@ -211,20 +231,37 @@ class ChangedRows:
             )
             raise UpdateLogError(msg)
         found = pc.is_in(texts, pa.array(kinds, pa.string())).to_numpy()
-        if _BEFORE in kinds and {*ends} <= {*self._file.schema.names}:
-            found &= ~self._stay(texts, ends)
+        ends_there = {*ends} <= {*self._file.schema.names, *self._values}
+        if _BEFORE in kinds and ends_there and found.any():
+            found &= ~self._stay(found, texts, ends)
         return np.flatnonzero(found)
 
-    def _stay(self, kinds: pa.ChunkedArray, ends: tuple[str, str]) -> npt.NDArray[np.bool_]:
-        """Rows before an update that are about a vertex which the row after it is about, too."""
-        is_before = pc.equal(kinds, _BEFORE).to_numpy()
-        if not is_before.any():
-            return is_before
-        sources, targets = (
-            self._file.read([name], 0, self._file.rows).table[name] for name in ends
-        )
+    def _stay(
+        self, go: npt.NDArray[np.bool_], kinds: pa.ChunkedArray, ends: tuple[str, str]
+    ) -> npt.NDArray[np.bool_]:
+        """Rows that go, about a vertex that a row which comes is about, too."""
+        sources, targets = map(self._column, ends)
         is_vertex = pc.is_null(targets)
-        updated = sources.filter(pc.and_(pc.equal(kinds, _AFTER), is_vertex))
-        is_there = pc.is_in(sources, value_set=updated.combine_chunks())
-        stays: npt.NDArray[np.bool_] = pc.and_(is_vertex, is_there).to_numpy()
-        return is_before & stays
+        come = sources.filter(pc.and_(pa.array(~go), is_vertex))
+        is_there = pc.is_in(sources, value_set=come.combine_chunks())
+        goes: npt.NDArray[np.bool_] = go & is_vertex.to_numpy()
+        stays = goes & is_there.to_numpy()
+        # The rows before and after an update are in one file, unless partitions divide them.
+        alone = goes & ~stays & pc.equal(kinds, _BEFORE).to_numpy()
+        if self._values and alone.any():
+            row = int(np.flatnonzero(alone)[0])
+            msg = (
+                f"{self._shown}, row {row}: vertex {sources[row].as_py()} was updated, but its row "
+                f"after that is not in this partition's file, so whether its edges stay is not "
+                f"known; begin with the rows of this version, as TABLE@v<version>, and another "
+                f"--state, and keep rows about vertices in one partition"
+            )
+            raise UpdateLogError(msg)
+        return stays
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+        """A column of the file, or of its path."""
+        rows = self._file.rows
+        if name in self._file.schema.names:
+            return self._file.read([name], 0, rows).table[name]
+        return pa.chunked_array([pa.repeat(self._values[name], rows)])

@@ -187,6 +187,18 @@ def test_commits_that_were_cleaned_up_are_taken_from_the_plan_or_missed(tmp_path
         list_log([str(tmp_path)], early)
 
 
+def test_a_checkpoint_without_the_list_of_files_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, edges((1, 2)))
+    write(tmp_path, edges((3, 4)))
+    cleaned_up(tmp_path, 1)
+    path = tmp_path / f"_delta_log/{1:020}.checkpoint.parquet"
+    kept = pq.read_table(path).to_pylist()
+    rows = [{**row, "sidecar": {"path": "a.parquet"}} if row["add"] else row for row in kept]
+    pq.write_table(pa.Table.from_pylist([{**row, "add": None} for row in rows]), path)
+    with pytest.raises(UpdateLogError, match="lists the files of the table in other files"):
+        list_log([f"{tmp_path}@v1"])
+
+
 def test_a_table_that_was_replaced_where_its_commits_begin(tmp_path: Path) -> None:
     write(tmp_path, edges((1, 2)))
     write(tmp_path, edges((3, 4)), mode="overwrite")
@@ -315,3 +327,63 @@ def test_an_update_of_a_vertex_leaves_its_edges(tmp_path: Path) -> None:
     assert found[2] == {(1, 2), (4, 1)}
     assert graph.vertices().tolist() == [1, 2, 4, 9]
     assert graph.vertex_values()["score"].tolist() == [0.9, 0.2, 0.4, 0.3]
+
+
+def with_vertex(**columns: list[Any]) -> pa.Table:
+    """A row about vertex 1, a row about vertex 2, and edges around vertex 1."""
+    ends = {"src": [1, 2, 1, 3], "dst": [None, None, 2, 1]}
+    return pa.table({**{name: pa.array(of, pa.int64()) for name, of in ends.items()}, **columns})
+
+
+def graph_of(path: Path) -> DynamicGraph:
+    log, graph = UpdateLog(str(path)), DynamicGraph(engine="host")
+    for file in log.files():
+        graph.apply(log.read(file.name, 0, file.rows, file.fingerprint))
+    return graph
+
+
+def edge_rows(path: Path) -> set[Edge]:
+    rows = opened(path).to_pyarrow_table().to_pylist()
+    return {(row["src"], row["dst"]) for row in rows if row["dst"] is not None}
+
+
+def test_a_vertex_that_is_overwritten_keeps_its_edges(tmp_path: Path) -> None:
+    """The change data have its row as deleted and inserted, not as updated."""
+    kinds = with_vertex(kind=["vertex", "vertex", "edge", "edge"])
+    write(tmp_path, kinds, configuration=FEED)
+    vertices = kinds.filter(pa.array([True, False, False, False]))
+    write(tmp_path, vertices, mode="overwrite", predicate="kind = 'vertex'")
+    graph = graph_of(tmp_path)
+    assert set(zip(*graph.edges().columns.values(), strict=True)) == {(3, 1)}
+    assert graph.vertices().tolist() == [1, 3], "vertex 2 has gone, with its edge"
+
+
+def test_an_update_of_a_vertex_in_a_partition_by_source(tmp_path: Path) -> None:
+    write(tmp_path, with_vertex(score=[1.0, 1, 1, 1]), configuration=FEED, partition_by=["src"])
+    opened(tmp_path).update({"score": "2.0"}, predicate="dst IS NULL")
+    graph = graph_of(tmp_path)
+    assert set(zip(*graph.edges().columns.values(), strict=True)) == edge_rows(tmp_path)
+
+
+def test_a_vertex_that_is_moved_to_another_partition_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, with_vertex(day=["a"] * 4), configuration=FEED, partition_by=["day"])
+    opened(tmp_path).update({"day": "'b'"}, predicate="src = 1 AND dst IS NULL")
+    with pytest.raises(UpdateLogError, match="row 0: vertex 1 was updated, but its row after"):
+        graph_of(tmp_path)
+    assert edges_by_version(f"{tmp_path}@v1")[1] >= edge_rows(tmp_path)
+
+
+def test_a_vertex_in_files_that_are_rewritten_or_restored_keeps_its_edges(tmp_path: Path) -> None:
+    write(tmp_path, with_vertex(score=[1.0, 1, 1, 1]), configuration=FEED)
+    write(tmp_path, edges((1, 5), (6, 1)), schema_mode="merge")
+    # An update to the values that are there has no change data, but replaces the file.
+    opened(tmp_path).update({"score": "1.0"}, predicate="dst IS NULL")
+    opened(tmp_path).delete("src = 1 AND dst = 2")
+    opened(tmp_path).restore(1)
+    found = list_log([str(tmp_path)])
+    assert [path.change for path in found if "/4/" in path.name] == ["delete-edges", "insert"]
+    graph = graph_of(tmp_path)
+    assert set(zip(*graph.edges().columns.values(), strict=True)) == edge_rows(tmp_path)
+    # A plan that has called it otherwise goes on.
+    names = [path.name.replace("delete-edges", "delete") for path in found]
+    assert [path.name for path in list_log([str(tmp_path)], names)] == names
