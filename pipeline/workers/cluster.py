@@ -29,7 +29,7 @@ from .scheduler_probe import CONNECT_SECONDS, check_scheduler
 from .steady_clock import use_steady_clock
 from .stopped_workers import watch_heartbeats
 from .this_process import silent_client
-from .worker_versions import check_versions
+from .worker_versions import check_scheduler_version, check_versions
 
 #: Where no worker has come for so long, those that are there are taken for all.
 _ALL_HERE_SECONDS = 2.0
@@ -241,6 +241,19 @@ class Cluster:
             msg = f"the Dask scheduler went away ({error}); start it, and run again"
             raise ClusterError(msg) from None
 
+    def scheduler_version(self) -> object:
+        """Version of graphtide that the scheduler has, or why it does not say."""
+        ask = partial(self.client.run_on_scheduler, metadata.version, "graphtide")
+        try:
+            return self.call(ask, seconds=_SAY_SECONDS)
+        except metadata.PackageNotFoundError as error:
+            return error
+        except ClusterError:
+            raise
+        except (OSError, RuntimeError) as error:
+            msg = f"the Dask scheduler went away ({error}); start it, and run again"
+            raise ClusterError(msg) from None
+
 
 @contextmanager
 def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
@@ -271,6 +284,7 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             watch = watch_heartbeats(cluster.workers_in_use, cluster.restart)
             stack.enter_context(watch.looking())
             check_versions(cluster.versions, timeout_seconds)
+            check_scheduler_version(cluster.address, cluster.scheduler_version())
             yield cluster
 
 

@@ -1,4 +1,4 @@
-"""Check that the workers of a user's cluster have the same graphtide as this process.
+"""Check that a user's cluster, scheduler and workers, has the same graphtide as this process.
 
 Not here: how they are asked (``cluster.py``).
 """
@@ -41,7 +41,7 @@ def check_versions(ask: Callable[[], Mapping[str, object]], timeout_seconds: flo
         answers = ask()
         for address, answer in sorted(answers.items()):
             if not isinstance(answer, OSError):
-                _refuse_version(address, answer, ours)
+                _refuse_version(f"worker {address}", answer, ours)
         before = unanswered
         unanswered = {at for at, answer in answers.items() if isinstance(answer, OSError)}
         if not unanswered:
@@ -55,7 +55,20 @@ def check_versions(ask: Callable[[], Mapping[str, object]], timeout_seconds: flo
         time.sleep(_ASK_AGAIN_SECONDS)
 
 
-def _refuse_version(address: str, answer: object, ours: str) -> None:
+def check_scheduler_version(address: str, answer: object) -> None:
+    """Refuse a scheduler that has another graphtide than this process, or none.
+
+    It unpickles the tasks that it passes on, and fails each one whose functions it does not find.
+
+    Raises
+    ------
+    ClusterError
+        It has another one, or none, or does not say.
+    """
+    _refuse_version(f"the scheduler {address}", answer, version("graphtide"))
+
+
+def _refuse_version(which: str, answer: object, ours: str) -> None:
     if answer == ours:
         return
     if isinstance(answer, metadata.PackageNotFoundError):
@@ -64,7 +77,7 @@ def _refuse_version(address: str, answer: object, ours: str) -> None:
         found = f"does not say which graphtide it has ({answer!r})"
     else:
         found = f"has graphtide {answer}"
-    msg = f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
+    msg = f"{which} {found}, this process has {ours}; install {ours} on scheduler and all workers"
     raise ClusterError(msg)
 
 

@@ -1,11 +1,13 @@
 """Clusters: started here, or those of others; and which worker does what."""
 
 import copy
+import json
 import logging
 import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Callable
@@ -216,6 +218,29 @@ def test_a_worker_with_another_version_is_refused(
         open_cluster(load_settings({"scheduler": scheduler})),
     ):
         pass
+
+
+def test_a_scheduler_without_graphtide_is_refused(tmp_path: Path) -> None:
+    """It could unpickle no task, and each would fail."""
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "graphtide" not in path.name:
+            (tmp_path / path.name).symlink_to(path)
+    scheduler_file = tmp_path / "scheduler.json"
+    start = f"import sys; sys.path.append({str(tmp_path)!r}); import distributed.cli.dask_scheduler"
+    start += " as program; program.main()"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    command = [sys.executable, "-S", "-c", start, *options, "--scheduler-file", str(scheduler_file)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as scheduler:
+        try:
+            wait_until(lambda: scheduler_file.exists() and scheduler_file.stat().st_size > 0)
+            address = json.loads(scheduler_file.read_text())["address"]
+            with (
+                pytest.raises(ClusterError, match=r"the scheduler .* has no graphtide, this proc"),
+                open_cluster(load_settings({"scheduler": address})),
+            ):
+                pass
+        finally:
+            scheduler.terminate()
 
 
 def test_a_worker_that_dies_while_it_is_asked_for_its_version_costs_time_only(
