@@ -22,6 +22,11 @@ CONNECT_SECONDS = 10.0
 #: Seconds for the first words of a scheduler, which may be busy.
 ANSWER_SECONDS = 30.0
 
+_CERTIFICATES = (
+    "the files that ca-file, client.cert and client.key below distributed.comm.tls name in Dask's "
+    "configuration"
+)
+
 
 def check_scheduler(address: str) -> None:
     """Connect to a scheduler once, exchange greetings, and ask what it is.
@@ -40,10 +45,17 @@ def check_scheduler(address: str) -> None:
 
 
 async def _greet(address: str) -> None:
-    advice = "check the address, or start one"
     scheme, location = parse_address(address)
     connector = get_backend(scheme).get_connector()
-    arguments = Security().get_connection_args("client")
+    has_tls = scheme == "tls"
+    advice = "check the address, or start one"
+    if has_tls:
+        advice = f"check the address, and {_CERTIFICATES}"
+    try:
+        arguments = Security().get_connection_args("client")
+    except OSError as error:
+        msg = f"certificates for {address} cannot be read ({_reason(error)}); check {_CERTIFICATES}"
+        raise ClusterError(msg) from None
     try:
         comm = await asyncio.wait_for(connector.connect(location, **arguments), CONNECT_SECONDS)
     except TimeoutError:
@@ -69,6 +81,8 @@ async def _greet(address: str) -> None:
         )
         raise ClusterError(msg) from None
     except CommClosedError as error:
+        if not has_tls:
+            advice = "check the address, which begins with tls:// if it has TLS, or start one"
         msg = f"no Dask scheduler answers at {address} ({_reason(error)}); {advice}"
         raise ClusterError(msg) from None
     except Exception:

@@ -19,6 +19,7 @@ from graphtide.config.settings import load_settings
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.scheduler_probe import check_scheduler
 from made_state import apply_log
 from small_log import BATCH_ROWS, expected_hash
 from waiting import PATIENCE
@@ -107,6 +108,37 @@ def test_a_run_without_certificates_is_refused_with_a_sentence(
     settings = load_settings({"scheduler": tls_scheduler, "start_timeout": "2s"})
     with pytest.raises(ClusterError, match=r"distributed\.comm\.tls"):
         run(str(log), str(tmp_path / "state"), settings)
+
+
+def test_certificates_that_do_not_do_are_named_as_the_cause(
+    tls_scheduler: str, certificates: dict[str, str], tmp_path: Path
+) -> None:
+    ours = "distributed.comm.tls"
+    strangers = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=b", *strangers],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    of_strangers = {
+        f"{ours}.client.{name}": str(tmp_path / f"{name}.pem") for name in ("cert", "key")
+    }
+    another_authority = {f"{ours}.ca-file": str(tmp_path / "cert.pem")}
+    no_file = {f"{ours}.client.key": str(tmp_path / "nothing.pem")}
+    for wrong, reason in (
+        (no_file, "cannot be read .*No such file"),
+        ({f"{ours}.client.key": str(tmp_path / "key.pem")}, "cannot be read .*mismatch"),
+        (another_authority, "no Dask scheduler answers .*verify failed"),
+        (of_strangers, "no Dask scheduler answers"),
+    ):
+        with (
+            dask.config.set({**certificates, **wrong}),
+            pytest.raises(
+                ClusterError, match=rf"{reason}.*client\.key below distributed\.comm\.tls"
+            ),
+        ):
+            check_scheduler(tls_scheduler)
+    with pytest.raises(ClusterError, match="which begins with tls:// if it has TLS"):
+        check_scheduler(tls_scheduler.replace("tls://", "tcp://"))
 
 
 @pytest.mark.parametrize("umask", [0o077, 0o027])
