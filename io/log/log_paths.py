@@ -342,11 +342,16 @@ def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
     found = format_around(filesystem, folder)
     if found is not None:
         table, top = found
+        top = _address_of(filesystem, top)
         msg = (
             f"log {address} is files of {top}, a table of {table}, whose versions alone tell which "
             f"files are in it and in which order; give the table itself: {top}"
         )
         raise UpdateLogError(msg)
+
+
+def _address_of(filesystem: Any, path: str) -> str:
+    return path if is_local(filesystem) else str(filesystem.unstrip_protocol(path))
 
 
 def _files_below(filesystem: Any, top: str, left: tuple[str, ...] = ()) -> Iterator[str]:
@@ -362,8 +367,8 @@ def _files_below(filesystem: Any, top: str, left: tuple[str, ...] = ()) -> Itera
     table = format_of_entries(filesystem, entries)
     if table is not None:
         msg = (
-            f"{top} is a table of {table}, whose versions alone tell which files are in it and in "
-            f"which order; give it as an address of its own"
+            f"{_address_of(filesystem, top)} is a table of {table}, whose versions alone tell "
+            f"which files are in it and in which order; give it as an address of its own"
         )
         raise UpdateLogError(msg)
     for entry in entries:

@@ -30,15 +30,20 @@ def partitions_of(name: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for folder in name.split("/")[:-1]:
         if is_partition(folder):
-            key, _, value = folder.partition("=")
+            key, _, value = _decoded(folder).partition("=")
             found[unquote(key)] = None if value == _NULL else unquote(value)
     return found
 
 
 def is_partition(folder: str) -> bool:
     """Whether the name of a folder is ``key=value``."""
-    key, equals, _ = folder.partition("=")
+    key, equals, _ = _decoded(folder).partition("=")
     return bool(key and equals)
+
+
+def _decoded(folder: str) -> str:
+    """As the folder is called where it lies: servers of HTTP list it as ``key%3Dvalue``."""
+    return folder if "=" in folder else unquote(folder)
 
 
 def hidden_note(key: str) -> str:

@@ -1,8 +1,12 @@
 """Which files a log has, and in which order: folders in folders, patterns, several addresses."""
 
 import os
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -268,3 +272,33 @@ def test_a_folder_is_an_id_of_the_kind_that_the_graph_has(
     found = [log.read(file.name, 0, 1)["src"] for file in log.files()]
     assert [each.type for each in found] == [kind] * 2
     assert [str(each[0]) for each in found] == ["007" if ids == "string" else "7", values[1]]
+
+
+def test_partitions_in_the_listing_of_a_server_of_http(tmp_path: Path) -> None:
+    """It gives ``op=delete`` as ``op%3Ddelete``; deletes would become inserts."""
+    for op, rows in (("insert", [1, 2]), ("delete", [2])):
+        (tmp_path / f"op={op}").mkdir()
+        pq.write_table(pa.table({"src": rows, "dst": rows}), tmp_path / f"op={op}" / "a.parquet")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            paths = list_log([f"http://127.0.0.1:{server.server_port}/op*/*.parquet"])
+        finally:
+            server.shutdown()
+            thread.join()
+    assert [path.partitions for path in paths] == [{"op": "delete"}, {"op": "insert"}]
+
+
+def test_a_table_in_a_store_is_named_by_its_address() -> None:
+    store = fsspec.filesystem("memory")
+    store.pipe("/shop/table/_delta_log/0.json", b"{}")
+    try:
+        for log in ("memory://shop", "memory://shop/*"):
+            with pytest.raises(
+                UpdateLogError, match=r"memory:///shop/table(,| is) a table of Delta"
+            ):
+                list_log([log])
+    finally:
+        store.rm("/shop", recursive=True)
