@@ -30,6 +30,7 @@ from pyiceberg.table.metadata import TableMetadataUtil
 
 from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
+from ..log.columns.schema import CANONICAL
 from ..log.file_errors import EmptyLogError
 from ..log.log_order import natural_key
 from .table_files import DELETE, INSERT, SNAPSHOT, TableFile, planned_before
@@ -172,6 +173,16 @@ def _check_names(metadata: Any, shown: str) -> None:
                 what = f"column {name} has the value {column.initial_default} in older rows"
             if what is not None:
                 msg = f"{shown}: {what}, which is not read; write the table anew"
+                raise UpdateLogError(msg)
+    for spec in metadata.partition_specs:
+        for part in spec.fields:
+            # Its values stand in the paths of the files, where those of a column would.
+            if part.name in CANONICAL and part.name not in numbers:
+                msg = (
+                    f"{shown}: {part.name} is a partition of the table, {part.transform} of column "
+                    f"{names.get(part.source_id)}, but would be read as the column {part.name} of "
+                    f"a log; write the table anew, with the partition called otherwise"
+                )
                 raise UpdateLogError(msg)
 
 

@@ -200,6 +200,17 @@ def test_a_column_with_values_that_no_file_has_is_refused(tmp_path: Path) -> Non
         list_log([str(place(tmp_path))])
 
 
+def test_a_partition_that_is_called_as_a_column_of_a_log_is_refused(tmp_path: Path) -> None:
+    from pyiceberg.transforms import IdentityTransform
+
+    table = made(tmp_path, edges((1, 2)))
+    with table.update_spec() as change:
+        change.add_field("src", IdentityTransform(), "weight")
+    table.append(edges((3, 4)))
+    with pytest.raises(UpdateLogError, match=r"weight is a partition .* identity of column src"):
+        list_log([str(place(tmp_path))])
+
+
 def test_the_newest_metadata_must_be_told(tmp_path: Path) -> None:
     made(tmp_path, edges((1, 2)))
     newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
