@@ -19,8 +19,10 @@ is not asked.
 Source: https://iceberg.apache.org/spec/
 """
 
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +37,7 @@ from ..log.file_errors import EmptyLogError
 from ..log.log_order import natural_key
 from .table_files import DELETE, INSERT, SNAPSHOT, TableFile, planned_before
 
-_METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")
+_METADATA = re.compile(r"v?(\d+)(-.*?)?(\.gz)?\.metadata\.json")
 
 
 @dataclass(frozen=True)
@@ -142,10 +144,12 @@ def _newest_metadata(folder: _Folder) -> tuple[_Folder, Any]:
             f"what the catalog does not name"
         )
         raise UpdateLogError(msg)
+    text = folder.filesystem.cat_file(f"{base}/{newest[0]}")
     try:
-        text = folder.filesystem.cat_file(f"{base}/{newest[0]}")
+        if newest[0].endswith(".gz.metadata.json"):
+            text = gzip.decompress(text)
         metadata = TableMetadataUtil.parse_obj(json.loads(text))
-    except ValueError as error:
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         msg = f"{base}/{newest[0]} are no metadata of a table ({one_line(error)}); copy them again"
         raise UpdateLogError(msg) from error
     if metadata.format_version < 2:

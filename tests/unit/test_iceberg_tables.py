@@ -1,5 +1,6 @@
 """Iceberg tables as logs: snapshots in their order, and a refusal of what is not told."""
 
+import gzip
 import importlib.util
 import json
 import shutil
@@ -208,6 +209,19 @@ def test_a_partition_that_is_called_as_a_column_of_a_log_is_refused(tmp_path: Pa
         change.add_field("src", IdentityTransform(), "weight")
     table.append(edges((3, 4)))
     with pytest.raises(UpdateLogError, match=r"weight is a partition .* identity of column src"):
+        list_log([str(place(tmp_path))])
+
+
+@pytest.mark.parametrize("name", ["v7.gz.metadata.json", "00007-a.gz.metadata.json"])
+def test_metadata_may_be_packed(tmp_path: Path, name: str) -> None:
+    table = made(tmp_path, edges((1, 2)))
+    path = Path(table.metadata_location.removeprefix("file://"))
+    packed = gzip.compress(path.read_bytes())
+    path.with_name(name).write_bytes(packed)
+    path.unlink()
+    assert edges_by_version(place(tmp_path)) == {1: {(1, 2)}}
+    path.with_name(name).write_bytes(packed[:-20])
+    with pytest.raises(UpdateLogError, match="are no metadata of a table"):
         list_log([str(place(tmp_path))])
 
 
