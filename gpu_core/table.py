@@ -39,8 +39,8 @@ class Table:
     #: What stands after times that are shown: they are UTC; empty: they have no zone.
     _time_mark: str = ""
 
-    #: Column that `top` goes by where none is named; None: the last one. Empty: there is none, as
-    #: all are of vertices, which are not more or less.
+    #: Column that `top` ranks by if none is named; None: the last one. Empty: there is none,
+    #: because all columns are ids of vertices.
     _ranked_by: str | None = None
 
     def __len__(self) -> int:
@@ -68,16 +68,21 @@ class Table:
     def top(self, k: int = 10, by: str | None = None) -> TableRows:
         """Return the ``k`` rows with the largest values, largest first; equal ones in row order.
 
-        What is no finite number comes last: a vertex that no path leads to is at an infinite
-        distance, and not the farthest.
+        Values that are not finite come last: a vertex that cannot be reached has the distance
+        inf, but is not the farthest.
 
         Parameters
         ----------
         k
-            Rows, at most.
+            Number of rows, at most.
         by
-            Column to go by; by default the one that the table is about, such as ``pagerank``.
-            Components and communities are called by vertices, and have none.
+            Column to rank by; by default the one that the table is about, such as ``pagerank``.
+            Components and communities have no default: their columns are ids of vertices.
+
+        Raises
+        ------
+        SettingsError
+            ``k`` is negative or no integer, there is no column ``by``, or ``by`` is needed.
         """
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
             msg = f"k={k!r} is not a whole number, 0 or more"
@@ -87,7 +92,7 @@ class Table:
         if name is None:
             name = list(columns)[-1]
         if not name:
-            msg = f"{', '.join(columns)} are vertices, which are not more or less; give by="
+            msg = f"{', '.join(columns)} are ids of vertices, not measures; name a column with by="
             raise SettingsError(msg)
         if name not in columns:
             msg = f"by={name!r} is no column; there are {', '.join(columns)}"

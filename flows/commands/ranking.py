@@ -33,7 +33,7 @@ _ONE_SIDED = {
     "went": ("after", "change", "place_after"),
 }
 
-_NO_MEASURE = "these are vertices, which are not more or less"
+_NO_MEASURE = "these are ids of vertices, not measures"
 
 
 def show_top(

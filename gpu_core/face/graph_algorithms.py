@@ -124,11 +124,43 @@ class GraphAlgorithms(GraphGroups):
         dangling: VertexValues | None = None,
         networkx_tol: bool = False,
     ) -> _pagerank.PageRankResult:
-        """PageRank with networkx' parameters; `algorithms.centrality.pagerank` says what they mean.
+        """PageRank of every vertex, with networkx' parameters.
 
-        It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
-        by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
-        undirected graphs need fewer steps than those.
+        Parameters
+        ----------
+        alpha
+            Damping factor, from 0 to 1: probability of following an edge rather than jumping.
+        personalization
+            Where jumps land: values by vertex, ``>= 0``; they need not sum to 1, and vertices left
+            out get 0. None: all vertices alike.
+        max_iter
+            Iterations at most.
+        tol
+            Ends when an iteration changes the ranks by at most this in sum (L1 norm).
+        nstart
+            Ranks to start from: values by vertex, or the result of an earlier call.
+        weight
+            ``"weight"``: edges are followed in proportion to their weights, which must be ``>= 0``.
+            None: all alike.
+        dangling
+            Where the rank of vertices without out-edges goes; None: as ``personalization``.
+        networkx_tol
+            Whether ``tol`` is multiplied by the number of vertices, as networkx does.
+
+        Returns
+        -------
+        PageRankResult
+            ``vertices``, ``pagerank`` (float64[n], sum 1), ``iterations``, ``residual`` and
+            ``error_bound``: a proven bound on the L1 distance from the exact ranks.
+
+        Raises
+        ------
+        ConvergenceError
+            ``max_iter`` iterations were not enough.
+        VertexNotFoundError
+            A vertex of ``personalization``, ``nstart`` or ``dangling`` is not in the graph.
+        SettingsError
+            A parameter is out of its range, values sum to 0, or a weight is negative.
         """
         given = _pagerank.ANALYTIC.plain({
             "alpha": alpha, "max_iter": max_iter, "tol": tol, "networkx_tol": networkx_tol,
@@ -158,18 +190,19 @@ class GraphAlgorithms(GraphGroups):
     def clustering(
         self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]
     ) -> _clustering.ClusteringResult | float:
-        """Degree, triangles and local clustering; see `algorithms.triangles.clustering`.
+        """Degree, triangles and clustering coefficients; see `algorithms.triangles.clustering`.
 
-        They do not change with the graph; what a GPU made is fetched when it is looked at.
+        The result does not change with the graph. On a GPU its arrays are copied to the host when
+        they are first read.
 
         Parameters
         ----------
         vertices
-            Ids: a result of those alone, in the order given, for the cost of their neighbors' rows.
-            One id: its coefficient, a float. None: all.
+            Ids: a result of these vertices in the given order; only they and their neighbors are
+            read. One id: its coefficient, a float. None: all vertices.
         directed
             Definition of the coefficients of a directed graph: ``"networkx"`` (Fagiolo's, the
-            default) or ``"ldbc"`` (LDBC Graphalytics' LCC). Undirected graphs have one only.
+            default) or ``"ldbc"`` (LDBC Graphalytics' LCC). In undirected graphs both are equal.
 
         Returns
         -------
@@ -202,9 +235,9 @@ class GraphAlgorithms(GraphGroups):
         sources
             Id of a vertex, or of several.
         parents
-            Whether the result has a ``parent`` for each vertex too: of the vertices with an edge to
-            it that are one hop nearer the first in the order of `vertices`, so the smallest number;
-            -1 (of texts ``""``) of sources, and where no path leads.
+            Whether the result also has a ``parent`` for each vertex: among the vertices with an
+            edge to it that are one hop nearer, the first in the order of `vertices`. Sources and
+            vertices that are not reached have -1, or ``""`` if ids are text.
 
         Raises
         ------
@@ -364,31 +397,30 @@ class GraphAlgorithms(GraphGroups):
         program
             The functions.
         values
-            What vertices have at first: one number for all; one for each, in the order of
-            `vertices`; or a mapping of ids, a Series of pandas by its index, or ``(ids, values)``,
-            with ``default`` for the others.
+            Initial values: one number for all vertices; one for each, in the order of `vertices`;
+            or a mapping of ids, a pandas Series by its index, or ``(ids, values)``.
         default
-            Of vertices that ``values`` leave out.
+            Initial value of vertices that such ``values`` leave out.
         active
             Ids of the vertices that send in the first superstep; None: all.
         max_supersteps
             Most supersteps; None: until no vertex is active, however many that takes.
         tolerance
-            Of a program of all vertices: it also ends when a superstep changes the values by at
-            most so much in all (L1).
+            With ``all_vertices=True``: the program also ends when a superstep changes the values
+            by at most this in sum (L1 norm).
         direction
-            ``"push"``: active vertices write to their neighbors; ``"pull"``: all read from theirs,
-            which takes a transposed copy of all edges, where in-neighbors are not stored;
-            ``"auto"``: whichever is less, superstep by superstep. It makes no difference to values.
+            ``"push"``: active vertices write to their neighbors; ``"pull"``: all vertices read from
+            theirs, from a reversed copy of all edges if in-neighbors are not stored; ``"auto"``:
+            whichever is less work in each superstep. It does not change values.
         weight
             ``"weight"``: edges have their weights, or 1 where there are none. None: 1 each.
         vertex_order
-            Of a GPU's pulls: ``"linear"`` and ``"log2"`` sort vertices by degree into buckets of a
-            linear projection or of the logarithm, so that threads side by side read rows of about
-            one length; ``"none"`` takes them as they are. It makes no difference to values.
+            For pulls on a GPU: ``"linear"`` and ``"log2"`` sort vertices by degree into buckets of
+            equal width or by the logarithm, so that neighboring threads read rows of similar
+            length; ``"none"`` keeps their order. It does not change values.
         remap
-            Of a GPU's pulls, likewise: True reads short rows from a copy, made once a call, where
-            the entries of 32 rows lie column by column.
+            For pulls on a GPU: True reads short rows from a copy, made once per call, in which the
+            entries of 32 rows are stored column by column. It does not change values.
 
         Raises
         ------

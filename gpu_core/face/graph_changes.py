@@ -49,9 +49,8 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply a batch, whole or not at all.
 
-        Now and then a batch also has the graph laid out again, which takes as long as a few batches
-        do: when rows that come and go have left many pages free, and ``max_arena_bytes`` has room
-        for a second image.
+        If deletes have left many pages free, and ``max_arena_bytes`` has room for a second image,
+        the graph is compacted after a batch, which takes as long as a few batches.
 
         Parameters
         ----------
@@ -62,8 +61,8 @@ class ChangingGraph(MaintainingGraph):
             ``on_repeat``; the ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its
             `feed` has sent.
         effects
-            Report what changed, as ``BatchReport.effects``. Costs two look-ups of all that
-            the batch names, before and after it.
+            Whether the report lists what changed, as ``BatchReport.effects``. This takes two
+            look-ups of everything that the batch names, before and after it.
 
         Raises
         ------
@@ -74,14 +73,14 @@ class ChangingGraph(MaintainingGraph):
             The batch does not fit into the arena and its limit. The graph is as before; its rows
             may have been moved closer together.
         EngineError
-            The engine broke: a batch was cut off (Ctrl-C, no memory) while the image was written,
-            or the GPU failed. It refuses all calls from then on.
+            A batch was interrupted (Ctrl-C, no memory) while the graph was written, or the GPU
+            failed. The graph refuses all later calls.
 
         Warns
         -----
         PrecisionWarning
-            For the first batch of this graph made by hand that has weights which were rounded;
-            each report has their number.
+            Weights were rounded to the type of the graph's weights. Only the first such batch of a
+            graph warns; each report has their number, ``weights_rounded``.
         """
         return self._take(batch, stacklevel=3, effects=effects)
 
@@ -104,11 +103,11 @@ class ChangingGraph(MaintainingGraph):
             columns ``src``, ``dst``, ``weight``, ``type``, ``ts`` (or ``source``, ``target`` and so
             on); what the records do not keep is not read.
         weight, type, ts
-            float, int32 and int64 or datetime64 [n] each, or one value for all; `time_unit` tells
-            what times count.
+            [n] each, or one value for all: a float, int32, and int64 or datetime64. `time_unit` is
+            the unit of integer times.
         **values
-            Properties of these edges by name: [n] each, or one value for all. A float that is left
-            out is missing, NaN; properties of other types have no missing value, and are all given.
+            Properties of these edges by name: [n] each, or one value for all. A float property
+            that is left out becomes NaN; all properties of other types must be given.
 
         Raises
         ------
@@ -124,7 +123,7 @@ class ChangingGraph(MaintainingGraph):
     def delete_edges(
         self, src: Ids | Any, dst: Ids | None = None, *, ts: npt.ArrayLike | None = None
     ) -> BatchReport:
-        """Delete edges; one that does not exist counts as missing. Arguments as to insert them."""
+        """Delete edges; one that does not exist counts as missing. Arguments as `insert_edges`."""
         if dst is None:
             return self._take(batch_of_frame(src, self._kind, -1, ts=ts), stacklevel=3)
         return self._apply_rows(-1, src, dst, {}, ts=ts)
@@ -132,8 +131,8 @@ class ChangingGraph(MaintainingGraph):
     def expire(self, before: Any, *, effects: bool = False) -> BatchReport:
         """Delete the edges whose last time is before a time; their end points stay.
 
-        All last times are looked at, and what is found is deleted as one batch, of which all that
-        holds for batches is true: effects, what is maintained, memory that comes back.
+        The last times of all edges are read, and the expired edges are deleted as one batch. As
+        with any batch, maintained results follow it, and its memory is used again.
 
         Parameters
         ----------

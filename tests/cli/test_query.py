@@ -155,7 +155,7 @@ def test_people_read_lines_of_80_columns(folder: Path) -> None:
         ("top pagerank 0", 2, ["'0' is no number of rows", "1 or more"]),
         ("top", 2, ["does not name one result"]),
         ("top nothing", 1, ["no result 'nothing'", "pagerank"]),
-        ("top weakly_connected_components", 2, ["has component alone", "these are vertices"]),
+        ("top weakly_connected_components", 2, ["has component alone", "ids of vertices"]),
         ("path 5 6", 1, ["vertex 5 is not in the graph after batch 9"]),
         (" ", 2, ["no question", "top RESULT [K]"]),
     ],

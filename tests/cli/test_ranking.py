@@ -213,9 +213,9 @@ def test_what_cannot_be_shown_is_refused(
         (["top", "state", "triangles"], 1, "; triangles is a column of clustering"),
         (["top", "state", "distance"], 1, "; distance is a column of bfs or sssp"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
-        (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
-        (["top", "state", "parts"], 2, "parts has component alone: these are vertices"),
-        (["diff", "state", "parts", "--from", 1, "--to", 1], 2, "these are vertices"),
+        (["top", "state", "parts", "--by", "component"], 2, "these are ids of vertices"),
+        (["top", "state", "parts"], 2, "parts has component alone: these are ids of vertices"),
+        (["diff", "state", "parts", "--from", 1, "--to", 1], 2, "these are ids of vertices"),
         (["top", "nowhere", "pagerank"], 1, "there is no graphtide state"),
         (["diff", "state", "pagerank", "--from", 0, "--to", 3], 1, "it has one of batch 1"),
         (

@@ -90,7 +90,7 @@ def test_top_ranks_neither_infinite_values_nor_vertices():
     values = np.array([np.nan, -np.inf, 2.0, np.inf, 3.0])
     assert graphtide.gpu_core.table.TableRows({"x": values}).top(3)["x"][:2].tolist() == [3, 2]
     for found in (graph.weakly_connected_components(), graph.label_propagation()):
-        with pytest.raises(SettingsError, match="are vertices, which are not more or less"):
+        with pytest.raises(SettingsError, match="are ids of vertices, not measures"):
             found.top(1)
         assert found.top(1, by=list(found.columns)[-1])["vertex"].tolist() == [4]
 

@@ -390,7 +390,7 @@ ANALYTIC = Analytic(
             {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.85,
         ),
         Parameter(
-            "tol", "ends when an iteration changes the ranks by less than this in sum (L1 norm)",
+            "tol", "ends when an iteration changes the ranks by at most this in sum (L1 norm)",
             {"type": "number", "exclusiveMinimum": 0}, 1e-6,
         ),
         Parameter(
