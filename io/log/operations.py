@@ -45,13 +45,14 @@ class Operations:
     def kinds(self, words: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int8]:
         """Each word as 1 or -1; 0 where it is null or unknown."""
         known = self.words
-        texts = words.cast(pa.string())
+        encoded = words.cast(pa.string()).dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.unify_dictionaries().combine_chunks()
         # A column has few different ones. Python makes their letters small, as it does those of
         # settings: Arrow has other small letters for some.
-        different = pc.unique(texts)
-        kinds = [known.get(word_shown(each).lower(), 0) for each in different]
-        found = pa.array(kinds, pa.int8()).take(pc.index_in(texts, different))
-        return found.to_numpy(zero_copy_only=False)
+        kinds = [known.get(word_shown(each).lower(), 0) for each in encoded.dictionary]
+        places = pc.fill_null(encoded.indices, len(kinds)).to_numpy()
+        return np.array([*kinds, 0], np.int8)[places]
 
     @property
     def described(self) -> str:

@@ -251,6 +251,12 @@ def test_a_word_of_a_setting_is_found_in_any_language(form: str) -> None:
     assert listed_edges(batch, "put") == [(0, 5), (4, 9)]
 
 
+def test_what_is_null_is_not_the_word_null() -> None:
+    column = pa.chunked_array([["insert", None], ["null"], pa.array([], pa.string())])
+    assert Operations(delete=("null",)).kinds(column).tolist() == [1, 0, -1]
+    assert Operations().kinds(pa.chunked_array([], pa.string())).tolist() == []
+
+
 @pytest.mark.parametrize("form", ["string", "dictionary"])
 def test_an_op_that_is_no_utf_8_is_refused_with_its_row(form: str) -> None:
     column = pa.array([b"insert", b"del\xffete"]).view(pa.string()).cast(OP_FORMS[form])
