@@ -225,29 +225,28 @@ class Cluster:
 
     def versions(self) -> Mapping[str, object]:
         """Address -> version of graphtide that each worker has, or why it does not say."""
-        try:
-            # A function of Python's own: a worker without graphtide could not unpickle ours.
-            run = partial(self.client.run, metadata.version, "graphtide", on_error="return")
-            return dict(self.call(run, seconds=_SAY_SECONDS))
-        except TimeoutError:
-            msg = (
-                f"a worker of the cluster at {self.address} has not said which graphtide it has, "
-                f"within {_SAY_SECONDS:g} s; if it is stopped, end it, and run again"
-            )
-            raise ClusterError(msg) from None
-        except ClusterError:
-            raise
-        except (OSError, RuntimeError) as error:
-            msg = f"the Dask scheduler went away ({error}); start it, and run again"
-            raise ClusterError(msg) from None
+        # A function of Python's own: a worker without graphtide could not unpickle ours.
+        run = partial(self.client.run, metadata.version, "graphtide", on_error="return")
+        return dict(self._said("a worker", run))
 
     def scheduler_version(self) -> object:
         """Version of graphtide that the scheduler has, or why it does not say."""
-        ask = partial(self.client.run_on_scheduler, metadata.version, "graphtide")
         try:
-            return self.call(ask, seconds=_SAY_SECONDS)
+            ask = partial(self.client.run_on_scheduler, metadata.version, "graphtide")
+            return self._said("the scheduler", ask)
         except metadata.PackageNotFoundError as error:
             return error
+
+    def _said(self, who: str, ask: Callable[[], Made]) -> Made:
+        """Ask for versions, and give up where there is no answer."""
+        try:
+            return self.call(ask, seconds=_SAY_SECONDS)
+        except TimeoutError:
+            msg = (
+                f"{who} of the cluster at {self.address} has not said which graphtide it has, "
+                f"within {_SAY_SECONDS:g} s; if it is stopped, end it, and run again"
+            )
+            raise ClusterError(msg) from None
         except ClusterError:
             raise
         except (OSError, RuntimeError) as error:
