@@ -7,7 +7,7 @@ kept with the engine, where algorithms and epochs find it (``Reader.maintained``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
 from .choices import choice_shown, is_among
-from .engine import LeftToEpochs
+from .engine import LeftToEpochs, Prepared
 from .errors import (
     ArenaFullError,
     BatchError,
@@ -95,13 +95,33 @@ def maintained_by(engine: Engine, name: str) -> Maintained:
 
 def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
     """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
+    prepared = [each for each in engine.maintained.values() if isinstance(each, Prepared)]
     fresh = [each for each in engine.maintained.values() if not each.is_stale]
     following = [each for each in fresh if each.follows]
-    _forget([each for each in fresh if not each.follows])
-    if not following:
-        return engine.apply(batch)
     if isinstance(batch, UpdateBatch):
         batch.ensure_valid()
+    for each in prepared:
+        batch = _prepare(engine, each, batch)
+    _forget([each for each in fresh if not each.follows])
+    outcome = _apply_followed(engine, batch, following) if following else engine.apply(batch)
+    for each in prepared:
+        each.applied(outcome)
+    return outcome
+
+
+def _prepare(engine: Engine, prepared: Prepared, batch: ListedBatch) -> ListedBatch:
+    """Let one look at the graph before a batch; gives the batch that is applied."""
+    try:
+        return prepared.prepare(engine, batch)
+    except BatchError:
+        raise
+    except Exception as error:  # as in `_follow`
+        _give_up([prepared], error)
+        return batch
+
+
+def _apply_followed(engine: Engine, batch: ListedBatch, following: list[Maintained]) -> Outcome:
+    """Apply a batch, and have these follow its changed edges."""
     try:
         with engine.lock:
             changing = engine.changing(batch)
@@ -137,13 +157,13 @@ def _follow(
         raise
 
 
-def _give_up(following: list[Maintained], error: Exception) -> None:
+def _give_up(following: Sequence[Maintained | Prepared], error: Exception) -> None:
     names = ", ".join(each.twin for each in following)
     _log.warning("%s: the batch could not be followed, all is recomputed (%r)", names, error)
     _forget(following)
 
 
-def _forget(following: list[Maintained]) -> None:
+def _forget(following: Sequence[Maintained | Prepared]) -> None:
     for each in following:
         each.forget()
 

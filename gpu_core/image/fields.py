@@ -187,3 +187,8 @@ class Shape(NamedTuple):
     entry_words: int
     #: 1: structure of arrays within a segment, 0: array of structures.
     soa: int
+
+    @property
+    def entry_step(self) -> int:
+        """Words from one entry of a run to the next."""
+        return 1 if self.soa else self.entry_words

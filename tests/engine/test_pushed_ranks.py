@@ -1,6 +1,6 @@
 """PageRank that is maintained on a GPU by pushes: exact, the same after a restart, and given up."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -30,14 +30,17 @@ TOL = 1e-5
 def outcomes(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether pushes sufficed, each time that they were tried."""
     found: list[bool] = []
-    push = pushed_ranks.push
 
-    def counted(*args: Any, **settings: Any) -> Any:
-        result = push(*args, **settings)
-        found.append(result is not None)
-        return result
+    def counted(push: Callable[..., Any]) -> Callable[..., Any]:
+        def pushed(*args: Any, **settings: Any) -> Any:
+            result = push(*args, **settings)
+            found.append(result is not None)
+            return result
 
-    monkeypatch.setattr(pushed_ranks, "push", counted)
+        return pushed
+
+    for name in ("push", "push_repaired"):
+        monkeypatch.setattr(pushed_ranks, name, counted(getattr(pushed_ranks, name)))
     return found
 
 
@@ -267,8 +270,9 @@ def test_a_graph_that_shrinks_or_grows_all_at_once_overflows_nothing(is_emptied:
 
 def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
     known = PushTrials(
-        True, is_further=False, wait=3, pause=64, field=MeanField(0.25, 1e-9, 1 << 40)
-    )
+        True, is_further=False, wait=3, pause=64, field=MeanField(0.25, 1e-9, 1 << 40),
+        mass=1 << 51, base=-7,
+    )  # fmt: skip
     assert PushTrials.of_numbers(known.numbers) == known
 
 

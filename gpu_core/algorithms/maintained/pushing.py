@@ -8,7 +8,8 @@ adds up. So where they are given up, steps go *further*, to an eighth of the tol
 are given up just then, 8 batches go by until the next trial, then 16, and so on up to 128.
 
 All of that is known of the ranks that a batch begins with (`PushTrials`), so what is found depends
-on the batches alone.
+on the batches alone. So it does where residuals of live ranks follow a batch, and need not be
+computed from nothing: ``y`` and ``b`` are those that the ranks tell, either way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from ...batch.protocols import ListedBatch
 from ...rows import Adjacencies, Array
 from .pagerank_residuals import Totals
 
@@ -31,7 +33,9 @@ MOST_ROUNDING: Final = 1 / 16
 LEAST: Final = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128
 #: Numbers of a checkpoint.
-_NUMBERS: Final = 8
+_NUMBERS: Final = 10
+#: How far ``y`` of all vertices may be from the engine's ``WHOLE``, as a part of it.
+_MOST_DRIFT: Final = 1 / 4
 
 
 class MeanField(NamedTuple):
@@ -67,23 +71,28 @@ class PushTrials(NamedTuple):
     wait: int = 0
     pause: int = _FIRST_PAUSE
     field: MeanField = MeanField()
+    #: ``y`` of all vertices, and ``b``, of ranks that pushes have found; ``mass`` 0: ranks do not
+    #: tell ``y``.
+    mass: int = 0
+    base: int = 0
 
     @classmethod
     def of_numbers(cls, numbers: Sequence[int]) -> PushTrials:
         """As `numbers` had it; what an older graphtide wrote is no more than a start."""
         if len(numbers) != _NUMBERS:
             return cls()
-        is_near, is_further, wait, pause, entries, vertices, *reals = numbers
+        is_near, is_further, wait, pause, mass, base, entries, vertices, *reals = numbers
         isolated, edge = np.array(reals, np.int64).view(np.float64).tolist()
         field = MeanField(isolated, edge, entries, vertices)
-        return cls(bool(is_near), bool(is_further), wait, pause, field)
+        return cls(bool(is_near), bool(is_further), wait, pause, field, mass, base)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """For a checkpoint."""
         isolated, edge, *size = self.field
         reals = np.array([isolated, edge]).view(np.int64).tolist()
-        return int(self.is_near), int(self.is_further), self.wait, self.pause, *size, *reals
+        flags = int(self.is_near), int(self.is_further)
+        return *flags, self.wait, self.pause, self.mass, self.base, *size, *reals
 
     @property
     def is_tried(self) -> bool:
@@ -98,9 +107,29 @@ class PushTrials(NamedTuple):
             return PushTrials(is_near, False, self.pause, pause, field)
         return PushTrials(is_near, gave_up, max(self.wait - 1, 0), self.pause, field)
 
-    def after_pushes(self, entries: int, vertices: int) -> PushTrials:
-        """Go on after pushes that sufficed, of a graph of that size."""
-        return PushTrials(is_near=True, field=self.field.for_graph(entries, vertices))
+    def after_pushes(
+        self, entries: int, vertices: int, found: PushedRanks, whole: float
+    ) -> PushTrials:
+        """Go on after pushes that sufficed, of a graph of that size.
+
+        ``whole``: `PushTwin.WHOLE`.
+        """
+        field, mass = self.field.for_graph(entries, vertices), found.totals.mass
+        if found.residuals is None or abs(mass - whole) > _MOST_DRIFT * whole:
+            return PushTrials(is_near=True, field=field)
+        return PushTrials(is_near=True, field=field, mass=mass, base=found.base)
+
+
+class PushLimits(NamedTuple):
+    """When pushes end, in the words of `maintained_pagerank.py`."""
+
+    #: ``A + |S| + 4 N + rounding`` is to be at most ``tolerance Y``.
+    tolerance: float
+    rounding: float
+    #: Residuals up to this are not pushed.
+    least: int
+    #: ``A`` beyond ``most_residual Y`` is too much.
+    most_residual: float
 
 
 class PushedRanks(NamedTuple):
@@ -110,6 +139,10 @@ class PushedRanks(NamedTuple):
     ranks: Any
     rounds: int
     totals: Totals
+    #: ``b``.
+    base: int
+    #: ``y`` and ``r`` where the engine keeps them; None: ranks do not tell ``y``.
+    residuals: Any
 
 
 class PushTwin(Protocol):
@@ -123,10 +156,24 @@ class PushTwin(Protocol):
 
     def push(
         self, workspace: Any, adjacencies: Adjacencies, ids: Array | None, earlier: Any, *,
-        alpha: float, tolerance: float, rounding: float, least: int, most_residual: float,
-        field: MeanField,
+        alpha: float, limits: PushLimits, field: MeanField,
     ) -> PushedRanks | None:  # fmt: skip
-        """Push residuals of earlier ranks by index until they are at most ``tolerance Y``.
+        """Push residuals of earlier ranks, by index, which are computed from nothing.
 
-        None where it takes too long, or residuals are beyond ``most_residual Y``.
+        None where it takes too long, or they are too large.
         """
+
+    def push_repaired(
+        self, graph: Any, ids: Array | None, earlier: Any, residuals: Any, *,
+        alpha: float, limits: PushLimits, field: MeanField,
+    ) -> PushedRanks | None:  # fmt: skip
+        """As `push`, of residuals of earlier ranks that have followed the batch."""
+
+
+class RepairTwin(Protocol):
+    """What an engine offers to have residuals follow a batch."""
+
+    def take_back(
+        self, graph: Any, batch: ListedBatch, residuals: Any, alpha: float
+    ) -> tuple[ListedBatch, bool]:
+        """Begin to follow a batch that is applied next; whether residuals do."""

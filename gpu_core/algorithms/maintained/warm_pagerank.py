@@ -1,11 +1,12 @@
-"""Maintained PageRank by warm starts, for engines where keeping residuals costs more, as on a GPU.
+"""Maintained PageRank by warm starts, for engines where steps are cheap, as on a GPU.
 
-A batch costs nothing: it makes the ranks stale. On request, or when an epoch is pinned, the
+A batch makes the ranks stale. On request, or when an epoch is pinned, the
 steps of `pagerank` start from the ranks before, by vertex index, with the same bound. Of undirected
 graphs the degrees are kept that the ranks belong to: by what has become of them since, the start is
 nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
-No residuals are kept, so an audit has nothing to compare. Where a batch changes little, they are
-computed on request and pushed instead (`pushing.py`).
+Where a batch changes little, residuals are pushed instead (`pushing.py`). Those of the live graph
+follow one small batch after the ranks were asked for; else they are computed from nothing on
+request. Either way they are the same bits, and are no part of a checkpoint.
 
 Steps take as long as a batch. Where they are *left* to epochs, each epoch makes those of its graph,
 beside later batches, when it is asked for its ranks (`left_ranks.py`).
@@ -23,17 +24,30 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConvergenceError
-from ...rows import Adjacencies, Array, Rows
+from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 from .pagerank_residuals import Totals, exactness, rounding_of
-from .pushing import FURTHER, LEAST, MOST_ROUNDING, NEAR, MeanField, PushTrials, PushTwin
+from .pushing import (
+    FURTHER,
+    LEAST,
+    MOST_ROUNDING,
+    NEAR,
+    MeanField,
+    PushedRanks,
+    PushLimits,
+    PushTrials,
+    PushTwin,
+    RepairTwin,
+)
 
 if TYPE_CHECKING:
-    from ...engine import Maintained, Pinned, Reader
+    from ...batch.protocols import ListedBatch
+    from ...engine import Engine, Maintained, Pinned, Reader
+    from ...image.accounts import Outcome
 
 
 class WarmTwin(Protocol):
@@ -72,6 +86,12 @@ class WarmPageRank(MaintainedRanks):
         self._is_stale = True
         #: Of what an epoch has: where it is to put its ranks.
         self._own: RankLink | None = None
+        #: ``y`` and ``r`` of the ranks of the live graph, as the engine keeps them. Of stale ranks:
+        #: they have followed the batch since. None: there are none.
+        self._residuals: Any = None
+        #: Those that follow the batch that is being applied.
+        self._following: Any = None
+        self._is_live = True
 
     @property
     def is_stale(self) -> bool:
@@ -80,8 +100,11 @@ class WarmPageRank(MaintainedRanks):
 
     @property
     def nbytes(self) -> int:
-        """8 bytes a vertex record, 4 of degrees, 8 of users' ids where they are not the indices."""
-        return self._ranks.nbytes
+        """8 bytes a vertex record, 4 of degrees, 8 of users' ids where they are not the indices.
+
+        And 20 of residuals, after pushes.
+        """
+        return self._ranks.nbytes + int(getattr(self._residuals, "nbytes", 0))
 
     def begin(self, reader: Reader) -> None:
         """Make steps from the ranks that there were.
@@ -91,21 +114,21 @@ class WarmPageRank(MaintainedRanks):
         ConvergenceError
             Too many would be needed.
         """
+        residuals = self._residuals
         self.forget()
-        adjacencies = adjacencies_of(reader)
         if reader.num_vertices == 0:
             self._ranks = RankLink()
             return
         before = self._ranks.ranks()
         try:
-            found = self._repaired(reader, adjacencies, before)
+            found = self._repaired(reader, before, residuals)
         except ConvergenceError:
             if self._own is not None:
                 self._own.give_up()
             raise
-        if not adjacencies.directed:
+        if not reader.kind.directed and found.ranks.degrees is None:
             # An array of its own, also of live rows: no batch writes to it.
-            found.ranks.degrees = adjacencies.out.degree
+            found.ranks.degrees = reader.rows("out").degree
         if self._own is None:
             self._ranks = RankLink(found)
         else:
@@ -116,62 +139,91 @@ class WarmPageRank(MaintainedRanks):
             self._ranks = self._own
         self._is_stale = False
 
-    def _repaired(self, reader: Reader, adjacencies: Adjacencies, before: Ranks | None) -> Ranks:
+    def _repaired(self, reader: Reader, before: Ranks | None, residuals: Any) -> Ranks:
         """Ranks found by pushes, or by steps, from those before."""
         trials = PushTrials() if before is None else before.ranks.push_trials
         gave_up = False
-        if before is not None and trials.is_tried and self._can_push(reader, adjacencies):
-            found = self._pushed(reader, adjacencies, before)
+        if before is not None and trials.is_tried and self._can_push(reader):
+            found = self._pushed(reader, before, residuals)
             if found is not None:
-                return found
+                return self._ranks_of(reader, trials, found)
             gave_up = True
+        adjacencies = adjacencies_of(reader)
         start, field = None, np.zeros(2)
         if before is not None or not adjacencies.directed:
             start, field = _twin(reader).start_at(
                 reader.workspace, adjacencies.out, before and before.ranks, self.alpha
             )
         goes_further = gave_up and not trials.is_further
-        found = make_steps(
+        made = make_steps(
             reader, adjacencies, start, Surfer(self.alpha),
             threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
         )  # fmt: skip
         isolated, edge = field.tolist()
         known = MeanField(isolated, edge, adjacencies.out.num_entries, reader.num_vertices)
-        found.ranks.push_trials = trials.after_steps(
-            found.ranks.first_residual, known, gave_up=gave_up
+        made.ranks.push_trials = trials.after_steps(
+            made.ranks.first_residual, known, gave_up=gave_up
         )
-        return found
+        return made
 
-    def _can_push(self, reader: Reader, adjacencies: Adjacencies) -> bool:
-        """Whether the rows can be read so, and rounding leaves room for what batches add."""
+    def _can_push(self, reader: Reader) -> bool:
+        """Whether rounding leaves room for what batches add."""
         twin: PushTwin = reader.algorithms.pushed_ranks
-        rounding = _most_rounding(twin, adjacencies)
-        return rounding <= MOST_ROUNDING * self.tol * twin.WHOLE and twin.can_push(adjacencies)
+        return _most_rounding(twin, reader) <= MOST_ROUNDING * self.tol * twin.WHOLE
 
-    def _pushed(self, reader: Reader, adjacencies: Adjacencies, before: Ranks) -> Ranks | None:
-        """Ranks found by pushes; None: that would take too long."""
+    def _pushed(self, reader: Reader, before: Ranks, residuals: Any) -> PushedRanks | None:
+        """Push; None: that would take too long, or rows cannot be read so."""
         twin: PushTwin = reader.algorithms.pushed_ranks
-        trials: PushTrials = before.ranks.push_trials
-        found = twin.push(
-            reader.workspace, adjacencies, reader.id_table(), before.ranks, alpha=self.alpha,
-            # Less the last bits of what is proven below.
-            tolerance=self.tol * (1 - 2.0**-30), rounding=_most_rounding(twin, adjacencies),
+        limits = PushLimits(
+            # Less the last bits of what is proven.
+            tolerance=self.tol * (1 - 2.0**-30), rounding=_most_rounding(twin, reader),
             least=max(int(LEAST * self.tol * twin.WHOLE / reader.num_vertices), 1),
-            most_residual=NEAR, field=trials.field,
+            most_residual=NEAR,
         )  # fmt: skip
-        if found is None:
+        ids, field = reader.id_table(), before.ranks.push_trials.field
+        if residuals is not None:
+            return twin.push_repaired(
+                reader, ids, before.ranks, residuals, alpha=self.alpha, limits=limits, field=field
+            )
+        adjacencies = adjacencies_of(reader)
+        if not twin.can_push(adjacencies):
             return None
-        ranks, rounds, totals = found
-        entries = adjacencies.out.num_entries
-        ranks.push_trials = trials.after_pushes(entries, reader.num_vertices)
-        residual, bound = exactness(entries, totals, self.alpha)
+        return twin.push(
+            reader.workspace, adjacencies, ids, before.ranks,
+            alpha=self.alpha, limits=limits, field=field,
+        )  # fmt: skip
+
+    def _ranks_of(self, reader: Reader, trials: PushTrials, pushed: PushedRanks) -> Ranks:
+        """The ranks that pushes have found, and what is proven of them."""
+        twin: PushTwin = reader.algorithms.pushed_ranks
+        ranks, entries = pushed.ranks, reader.arena.num_entries
+        ranks.push_trials = trials.after_pushes(entries, reader.num_vertices, pushed, twin.WHOLE)
+        if self._is_live and ranks.push_trials.mass:
+            self._residuals = pushed.residuals
+        residual, bound = exactness(entries, pushed.totals, self.alpha)
 
         def error_bound() -> float:
             # As of steps, whoever asks for it finds the ranks there.
             ranks.wait()
             return bound
 
-        return Ranks(ranks, rounds, residual, error_bound)
+        return Ranks(ranks, pushed.rounds, residual, error_bound)
+
+    def prepare(self, engine: Engine, batch: ListedBatch) -> ListedBatch:
+        """Have residuals of fresh ranks begin to follow a batch."""
+        residuals, self._residuals, self._following = self._residuals, None, None
+        if residuals is None or self._is_stale:
+            return batch
+        twin: RepairTwin = engine.algorithms.residual_repair
+        batch, follows = twin.take_back(engine, batch, residuals, self.alpha)
+        self._following = residuals if follows else None
+        return batch
+
+    def applied(self, outcome: Outcome) -> None:
+        """They have followed it, unless vertices came or went."""
+        following, self._following = self._following, None
+        if not (outcome.vertices_created or outcome.vertices_removed):
+            self._residuals = following
 
     def settle(self, reader: Reader) -> None:
         """Make steps if the graph has changed, or if an epoch that was to make them has not."""
@@ -188,6 +240,7 @@ class WarmPageRank(MaintainedRanks):
     def forget(self) -> None:
         """Become stale: the next question makes steps."""
         self._is_stale = True
+        self._residuals = None
 
     def state(self, reader: Reader) -> Ranks:
         """The ranks of the graph as it is, which has a vertex."""
@@ -199,7 +252,9 @@ class WarmPageRank(MaintainedRanks):
     def frozen(self) -> WarmPageRank:
         """Copy it for an epoch of the graph as it is."""
         self._ranks.shorten()
-        return copy(self)
+        frozen = copy(self)
+        frozen._residuals, frozen._is_live = None, False
+        return frozen
 
     def leave_to(self, frozen: Maintained, epoch: Pinned) -> None:
         """Have the epoch make the steps; ``frozen`` is the copy that it was given."""
@@ -210,6 +265,7 @@ class WarmPageRank(MaintainedRanks):
             # As `begin` has it: the ranks before are of a graph that has gone.
             self._ranks = frozen._ranks = RankLink()
             return
+        self._residuals = None
         frozen._own = RankLink.left_to(epoch, self._ranks)
         self._ranks, self._is_stale = frozen._own, False
 
@@ -263,9 +319,9 @@ class WarmPageRank(MaintainedRanks):
         return {}
 
 
-def _most_rounding(twin: PushTwin, adjacencies: Adjacencies) -> float:
+def _most_rounding(twin: PushTwin, reader: Reader) -> float:
     """`rounding_of` of masses twice those that pushes begin with."""
-    return rounding_of(adjacencies.out.num_entries, Totals(0, 0, int(2 * twin.WHOLE), 0))
+    return rounding_of(reader.arena.num_entries, Totals(0, 0, int(2 * twin.WHOLE), 0))
 
 
 def _twin(reader: Reader) -> WarmTwin:

@@ -162,7 +162,7 @@ def locate(
     if selected is None:
         entries, vertices = arena.num_entries, arena[Field.NUM_VERTICES]
     return Rows(
-        begin, degree, present, arena.image, 1 if shape.soa else shape.entry_words, entries,
+        begin, degree, present, arena.image, shape.entry_step, entries,
         vertices, weights=None if word is None else arena.image.view(np.float32),
         weight_begin=word_begin,
         in_pairs=in_pairs,

@@ -15,9 +15,7 @@ constexpr u32 OWN_VERTICES = 4;
 constexpr u32 TEAM = 4;
 constexpr u32 PART = 256;
 constexpr u32 OWN_ENTRIES = 4;
-// Rounds at most: a few vertices that pass residuals to and fro have many. Of those that are pulled: more of them
-// take longer than steps of pagerank.cu, which read a copy of the rows.
-constexpr i64 MOST_SELECTIONS = 128;
+// Rounds that are pulled, at most: more of them take longer than steps of pagerank.cu, which read a copy of the rows.
 constexpr i64 MOST_PULLS = 4;
 // Residuals that so many pulls can be expected to make small, as multiples of what is.
 constexpr double MOST_PULLED = 10;
@@ -66,7 +64,7 @@ __device__ __forceinline__ void select_residuals(const Pushes& pushes, const Pus
             if (is_pushed != goes_on[i]) pushes.pushed[vertex] = is_pushed;
             if (!is_pushed) continue;
             const i64 before = pushes.masses[vertex], mass = before + own;
-            edges[i] = pushes.degree[vertex];
+            edges[i] = row_of(pushes, vertex).degree;
             pushes.masses[vertex] = mass;
             pushes.residuals[vertex] = found[i] - own;
             pushes.last[vertex] = own;
@@ -86,7 +84,7 @@ __device__ __forceinline__ void select_residuals(const Pushes& pushes, const Pus
 #pragma unroll
         for (u32 i = 0; i < OWN_VERTICES; ++i) {
             if (!edges[i]) continue;
-            const i64 begin = pushes.begin[first + i * all];
+            const i64 begin = row_of(pushes, first + i * all).begin;
             for (u32 from = 0; from < edges[i]; from += PART) {
                 pushes.queue[position++] = {begin + from * pushes.step, found[i], min(edges[i] - from, PART)};
             }
@@ -160,7 +158,7 @@ __device__ __forceinline__ PushRound round_after(const Pushes& pushes, PushRound
     const bool is_slow = !is_small && round.absolute > 0 && absolute > (1 + pushes.alpha) / 2 * round.absolute;
     if (is_small && pushed == 0) {
         round.end = IS_DONE;
-    } else if (round.number == MOST_SELECTIONS || round.work + pushed > pushes.most_work ||
+    } else if (round.number == pushes.most_selections || round.work + pushed > pushes.most_work ||
                absolute > pushes.most_residual * all) {
         round.end = IS_TOO_MUCH;
     } else if (selects && (is_spread || (is_slow && is_near))) {

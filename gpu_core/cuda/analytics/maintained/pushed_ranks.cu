@@ -10,7 +10,8 @@
 //             another twice in each, so that neither is the host waited for, nor a round started in vain.
 //             Where residuals lie all over the graph one round is pulled instead: step_masses ->
 //             pull_residuals -> push_rounds, which goes on. The host starts these ahead; where they are not
-//             needed they end at once
+//             needed they end at once. Or residuals of the ranks before have followed the batch
+//             (residual_repair.cu): the same bits, and push_rounds is the first
 // Beyond      of undirected graphs, what is pushed goes beyond the residual by some of what was pushed in the
 //             round before, as the steps of chebyshev.cuh do: 12 rounds on a grid for 18
 // Rows        of in-neighbors in place (slices.cuh), of out-neighbors as `Rows` (gpu_core/rows.py)
@@ -25,48 +26,36 @@ constexpr int CACHED_PULL_THREADS = 1024;
 constexpr int BEGIN_BLOCKS = 4;
 constexpr int BEGIN_THREADS = 256;
 
-// What is known of ranks by degrees (host/analytics/centrality/pagerank_start.py).
-struct MeanField {
-    const u32* earlier_degree;  // u32[earlier_count]; null: degrees say nothing
-    double isolated;            // rank of a new vertex, but for its edges
-    double edge;                // what an edge adds to a rank, and what each takes where there are more
-    double shrinks;
-};
-
 // y of earlier ranks by index, and, where degrees say something of ranks, by what has become of degrees.
 //
 // Launch      BEGIN_THREADS threads; blocks share the vertices
 // Reads       present, degree  of the rows of out-neighbors
-//             earlier  f64[earlier_count], negative: the vertex was absent
 // Writes      masses i64[n], shares f64[n], and those of hubs; residuals i64[n] of absent vertices
-//             state    sums of y, and of r but for b: of all entries of a vertex c arrives somewhere
+//             state    sums of y, and of r but for b: of all entries of a vertex c arrives somewhere. b, if it is
+//             given
 extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) begin_masses(
-        const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
-        const double* __restrict__ earlier, const i64 earlier_count, const MeanField field,
-        const double alpha, i64* __restrict__ masses, double* __restrict__ shares,
-        i64* __restrict__ residuals, u64* words, const HubCache cache) {
+        const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count, const Earlier earlier,
+        const i64 is_based, const i64 base, const double alpha, i64* __restrict__ masses,
+        double* __restrict__ shares, i64* __restrict__ residuals, u64* words, const HubCache cache) {
+    State* const state = state_in(words);
+    if (thread_of_grid() == 0) {
+        state->is_based = is_based;
+        state->base = base;
+    }
     u64 sums[2] = {};
     for (i64 vertex = thread_of_grid(); vertex < count; vertex += threads_of_grid()) {
-        // Read before it is known whether the vertex is there: so they are waited for together.
-        const bool is_there = present[vertex], may_be_known = vertex < earlier_count;
-        const double before = may_be_known ? earlier[vertex] : ABSENT;
+        const bool is_there = present[vertex];
         const u32 edges = degree[vertex];
-        const bool is_known = before >= 0;
-        double rank = is_known ? before : field.isolated;
-        if (field.earlier_degree) {
-            const u32 edges_before = may_be_known ? field.earlier_degree[vertex] : 0;
-            const double more = static_cast<double>(edges) - (is_known ? static_cast<double>(edges_before) : 0.0);
-            rank = fmax(rank + field.edge * more - field.shrinks * static_cast<double>(edges), 0.0);
-        }
-        const i64 mass = is_there ? __double2ll_rn(rank * WHOLE) : 0;
+        // Read before it is known whether the vertex is there: so they are waited for together.
+        const i64 first = first_mass(earlier, vertex, edges);
+        const i64 mass = is_there ? first : 0;
         if (!is_there) residuals[vertex] = 0;
-        masses[vertex] = mass;
+        masses[vertex] = is_there ? mass : ABSENT_MASS;
         sums[0] += static_cast<u64>(mass);
         sums[1] += put_share(shares, cache, vertex, mass, edges, alpha);
     }
     block_sums<u64, BEGIN_THREADS>(sums);
     if (threadIdx.x != 0) return;
-    State* const state = state_in(words);
     if (sums[0]) atomicAdd(&state->masses[MASS], sums[0]);
     if (sums[1]) atomicAdd(&state->unbased, sums[1]);
 }
@@ -79,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) begin_
 //             residuals  of vertices that have not pushed
 // Writes      masses, last, pushed, shares, and those of hubs
 extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) step_masses(
-        const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count,
+        const u32* __restrict__ degree, const i64 count,
         const double alpha, i64* __restrict__ masses, double* __restrict__ shares,
         const i64* __restrict__ residuals, i64* __restrict__ last, u8* __restrict__ pushed, u64* words,
         const HubCache cache) {
@@ -88,11 +77,12 @@ extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) step_m
     const double ahead = 1 + state->round.stepped;
     u64 sums[MASS_SUMS + 1] = {};
     for (i64 vertex = thread_of_grid(); vertex < count; vertex += threads_of_grid()) {
-        const bool is_there = present[vertex];
         const i64 residual = residuals[vertex], before = masses[vertex];
         const u32 edges = degree[vertex];
         i64 mass = before;
-        if (is_there && !pushed[vertex]) {
+        if (before == ABSENT_MASS) {
+            mass = 0;
+        } else if (!pushed[vertex]) {
             const i64 own = __double2ll_rn(ahead * static_cast<double>(residual));
             masses[vertex] = mass = before + own;
             last[vertex] = own;
@@ -119,7 +109,12 @@ __device__ __forceinline__ bool is_pull_due(const State* state) {
     return round.end == NEEDS_PULL || (round.number == 0 && round.end == GOES_ON);
 }
 
-// r from nothing. b is chosen so that they sum to about 0.
+// b with which residuals sum to about 0.
+__device__ __forceinline__ i64 chosen_base(const State* state, i64 vertices) {
+    return -(static_cast<i64>(state->unbased) / vertices);
+}
+
+// r from nothing. Unless there is one, b is chosen so that they sum to about 0.
 //
 // Launch      pull_residuals: SLICE_THREADS threads, as many blocks as the device holds; pull_cached_residuals, of a
 //             graph with hubs: CACHED_PULL_THREADS threads, a block a multiprocessor, and shared memory of hub_cache.cuh
@@ -131,7 +126,7 @@ __device__ __forceinline__ void pull_shares(const Slices& slices, const ChunkSum
                                             const u32* __restrict__ indices, const i64* __restrict__ masses,
                                             i64* __restrict__ residuals, const i64 vertices, State* state,
                                             ShareOf share_of_source) {
-    const i64 base = -(static_cast<i64>(state->unbased) / vertices);
+    const i64 base = state->is_based ? state->base : chosen_base(state, vertices);
     u64 own = 0;
     sum_rows_from_queue<InPlace>(
         slices, work_queue, chunk_sums, [&](i64 entry) { return indices[entry]; }, share_of_source,
@@ -144,6 +139,7 @@ __device__ __forceinline__ void pull_shares(const Slices& slices, const ChunkSum
     const u64 sum = block_sum<u64, THREADS>(own);
     if (threadIdx.x == 0 && sum) atomicAdd(&state->absolute, sum);
     if (thread_of_grid() < MASS_SUMS) state->masses_then[thread_of_grid()] = state->masses[thread_of_grid()];
+    if (thread_of_grid() == 0 && !state->is_based) state->base = chosen_base(state, vertices);
 }
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_residuals(
@@ -176,7 +172,8 @@ extern "C" __global__ void __launch_bounds__(CACHED_PULL_THREADS, 1) pull_cached
 // y, if they are small. Nothing is done where it has ended before.
 //
 // Launch      ROUND_THREADS threads, blocks that are at work together
-// Reads       present, begin, degree, columns; residuals and masses of the kernels before
+// Reads       begin, degree, columns; residuals and masses of the kernels before. Residuals that were repaired
+//             (residual_repair.cu) are measured first
 // Writes      ranks  ABSENT where the vertex is; nothing else is negative
 //             report
 // Cost        a round reads 9 bytes a vertex, and has an atomic operation an entry that is pushed
@@ -191,9 +188,9 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
     __syncthreads();
     if (round.end != GOES_ON) return;
     u64 absolute = state->absolute;
-    u64 signed_sum = static_cast<u64>(static_cast<i64>(state->unbased) % pushes.vertices);
+    u64 signed_sum = state->unbased + static_cast<u64>(state->base * pushes.vertices);
     // Not by `masses`: other blocks may have added to them already.
-    if (are_small(pushes, state->masses_then, absolute, signed_sum)) {
+    if (!round.measures && are_small(pushes, state->masses_then, absolute, signed_sum)) {
         // All have read the round.
         meet_in_grid(&state->met);
         if (threadIdx.x == 0) round.end = IS_DONE;
@@ -216,8 +213,9 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
     }
     if (thread_of_grid() == 0) {
         state->round = round;
-        // What a pull that comes next adds to.
+        // What a pull that comes next adds to; it chooses b anew.
         state->unbased = 0;
+        state->is_based = 0;
         Report* const report = reinterpret_cast<Report*>(pushes.report);
         report->end = round.end;
         report->rounds = round.rounds;
@@ -225,11 +223,16 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
         for (u32 i = 0; i < MASS_SUMS; ++i) report->masses[i] = state->masses[i];
         report->absolute = absolute;
         report->signed_sum = signed_sum;
+        report->base = state->base;
     }
     if (round.end != IS_DONE) return;
     const double all = static_cast<double>(state->masses[MASS]);
+    bool is_rounded = false;
     for (i64 vertex = thread_of_grid(); vertex < pushes.count; vertex += threads_of_grid()) {
-        const double mass = static_cast<double>(above(pushes.masses[vertex]));
-        pushes.ranks[vertex] = pushes.present[vertex] ? mass / all : ABSENT;
+        const i64 mass = pushes.masses[vertex];
+        const bool is_there = mass != ABSENT_MASS;
+        is_rounded |= is_there && (mass < 0 || mass >= static_cast<i64>(WHOLE));
+        pushes.ranks[vertex] = is_there ? static_cast<double>(above(mass)) / all : ABSENT;
     }
+    if (is_rounded) reinterpret_cast<Report*>(pushes.report)->is_rounded = 1;
 }

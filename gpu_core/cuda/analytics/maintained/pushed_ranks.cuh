@@ -1,10 +1,13 @@
-// pushed_ranks.cuh -- what the kernels of pushed_ranks.cu share: sums, rounds, and what a vertex passes on.
+// pushed_ranks.cuh -- what the kernels of pushed_ranks.cu and residual_repair.cu share: sums, rounds, where a
+// vertex begins, and what it passes on.
 #pragma once
 #include "hub_cache.cuh"
 
 // Ranks are multiples of 2^-51 of all rank: masses of new vertices beside those before have room.
 constexpr double WHOLE = 2251799813685248.0;  // 2^51
 constexpr double ABSENT = -1.0;
+// y of an absent vertex, which is never pushed.
+constexpr i64 ABSENT_MASS = -(i64(1) << 62);
 
 constexpr i64 GOES_ON = 0;
 constexpr i64 IS_DONE = 1;
@@ -48,6 +51,8 @@ struct PushRound {
 
 // What blocks add to, and what is kept from launch to launch; 0 before the first.
 struct State {
+    i64 base;               // b
+    i64 is_based;           // whether it is given; else a pull chooses it
     u64 unbased;            // sum of r but for b
     u64 masses[MASS_SUMS];  // sums of y
     u64 absolute;           // sum of |r| of residuals that were pulled
@@ -66,16 +71,18 @@ struct Report {
     u64 masses[MASS_SUMS];
     u64 absolute;
     u64 signed_sum;
+    i64 base;
+    i64 is_rounded;  // a y is negative, or too large for a rank to tell it
 };
 
 // What rounds read and write, and what ends them.
 struct Pushes {
-    // Rows of out-neighbors.
-    const u8* present;
+    // Rows of out-neighbors: where `begin` is null, those of an image, which is `columns`.
     const i64* begin;
     const u32* degree;
     const u32* columns;
     i64 step;
+    Shape shape;
     i64 count;
     i64 vertices;
     i64 entries;
@@ -87,6 +94,7 @@ struct Pushes {
     i64 least;           // what is no more than this is not pushed
     i64 most_pushed;     // of one round, which is pulled beyond, and of all of them
     i64 most_work;
+    i64 most_selections; // rounds at most
     i64* masses;         // y
     i64* residuals;
     i64* last;           // i64[count]: p of the round before, of vertices that have pushed there
@@ -105,6 +113,42 @@ __device__ __forceinline__ i64 above(i64 value) { return value > 0 ? value : 0; 
 __device__ __forceinline__ double share_of(i64 mass, u32 degree, double alpha) {
     return degree ? rint(alpha * static_cast<double>(mass) / static_cast<double>(degree)) : 0.0;
 }
+// The row that a vertex pushes along.
+struct PushedRow {
+    i64 begin;
+    u32 degree;
+};
+__device__ __forceinline__ PushedRow row_of(const Pushes& pushes, i64 vertex) {
+    if (pushes.begin) return {pushes.begin[vertex], pushes.degree[vertex]};
+    const Adjacency row = open_adjacency(pushes.columns, pushes.shape, vertex);
+    return {row.base, static_cast<u32>(row.degree)};
+}
+
+// What is known of ranks: the earlier ones, and, by degrees (host/analytics/centrality/pagerank_start.py), how they
+// have changed.
+struct Earlier {
+    const double* ranks;         // f64[count], negative: the vertex was absent
+    i64 count;
+    double whole;                // y of all vertices then
+    const u32* degree;           // u32[count]; null: degrees say nothing
+    double isolated;             // y of a new vertex, but for its edges
+    double edge;                 // what an edge adds to y
+};
+
+// y of a vertex before it is pushed: that of its earlier rank, and by what has become of its degree.
+__device__ __forceinline__ i64 earlier_mass(const Earlier& earlier, i64 vertex) {
+    return __double2ll_rn(earlier.ranks[vertex] * earlier.whole);
+}
+__device__ __forceinline__ i64 first_mass(const Earlier& earlier, i64 vertex, u32 edges) {
+    const bool is_known = vertex < earlier.count && earlier.ranks[vertex] >= 0;
+    i64 mass = is_known ? earlier_mass(earlier, vertex) : __double2ll_rn(earlier.isolated);
+    if (earlier.degree) {
+        const i64 edges_before = is_known ? earlier.degree[vertex] : 0;
+        mass += __double2ll_rn(earlier.edge * static_cast<double>(i64(edges) - edges_before));
+    }
+    return above(mass);
+}
+
 // A vertex has new y, and so c; returns what both add to the sum of r but for b.
 __device__ __forceinline__ u64 put_share(double* __restrict__ shares, const HubCache& cache, i64 vertex, i64 mass,
                                          u32 degree, double alpha) {

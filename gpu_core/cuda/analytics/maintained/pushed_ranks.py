@@ -1,33 +1,36 @@
 """PageRank after a small change in CUDA: residuals of earlier ranks, pushed until they are small.
 
-Residuals are computed from nothing, by one pass over the rows where they lie. Then rounds: all
-vertices are looked at, and those with large residuals push them to their out-neighbors. Where
-residuals lie all over the graph, all vertices make a step, and the next residuals are computed from
-nothing again: that round is *pulled*. When it is all given up: `algorithms/maintained/pushing.py`.
-Kernels: ``pushed_ranks.cu``.
-
-The host engine keeps residuals from batch to batch instead
-(`host/analytics/maintained/maintained_pagerank.py`).
+Residuals of live ranks have followed the batch (`residual_repair.py`). Else they are computed from
+nothing, by one pass over the rows where they lie: the same ones, as all are whole numbers. Then
+rounds: all vertices are looked at, and those with large residuals push them to their out-neighbors.
+Where residuals lie all over the graph, all vertices make a step, and the next residuals are
+computed from nothing: that round is *pulled*. When it is all given up:
+`algorithms/maintained/pushing.py`. Kernels: ``pushed_ranks.cu``.
 """
 
 from collections.abc import Callable
-from typing import Final
+from contextlib import ExitStack
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from ....algorithms.maintained.pagerank_residuals import Totals
-from ....algorithms.maintained.pushing import MeanField, PushedRanks
+from ....algorithms.maintained.pushing import MeanField, PushedRanks, PushLimits
+from ....algorithms.shared.adjacencies import adjacencies_of
 from ....rows import Adjacencies, Rows
+from ...device.compile import SHAPE_DTYPE
 from ...device.declarations import constant, structure, words_of
-from ...device.device import Array, Device
+from ...device.device import Array
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import done_when_broken_off
 from ...memory.workspace import Workspace
+from ...update.state import UpdatableGraph
 from ..centrality.pagerank import KeptRanks
 from ..parts.compact_rows import bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, HubCache, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import THREADS as SLICE_THREADS
-from ..parts.slices import Slices, in_slices, in_slices_bytes
+from ..parts.slices import in_slices, in_slices_bytes
+from .residual_repair import STATE, KeptResiduals, degrees_after, image_of, pass_on
 
 _SOURCE: Final = "pushed_ranks.cu"
 
@@ -38,8 +41,6 @@ _BEGIN_THREADS: Final = constant(_SOURCE, "BEGIN_THREADS")
 _ROUND_BLOCKS: Final = constant(_SOURCE, "ROUND_BLOCKS")
 _ROUND_THREADS: Final = constant(_SOURCE, "ROUND_THREADS")
 _PART: Final = constant(_SOURCE, "PART")
-_STATE: Final = structure(_SOURCE, "State")
-_REPORT: Final = structure(_SOURCE, "Report")
 _ITEM: Final = structure(_SOURCE, "Item")
 _IS_DONE: Final = constant(_SOURCE, "IS_DONE")
 _NEEDS_PULL: Final = constant(_SOURCE, "NEEDS_PULL")
@@ -51,6 +52,8 @@ WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
 #: entries: an atomic operation takes as long as two or three entries of a pull.
 _MOST_PUSHED: Final = 1 / 4
 _MOST_WORK: Final = 3
+#: Rounds at most: a few vertices that pass residuals to and fro have many.
+_MOST_SELECTIONS: Final = 128
 #: Pulls that are started together where more were needed than before.
 _MORE_PULLS: Final = 2
 
@@ -67,13 +70,10 @@ def push(
     earlier: KeptRanks,
     *,
     alpha: float,
-    tolerance: float,
-    rounding: float,
-    least: int,
-    most_residual: float,
+    limits: PushLimits,
     field: MeanField,
 ) -> PushedRanks | None:
-    """Push residuals of earlier ranks, by index; waits for the device.
+    """Push residuals of earlier ranks, which are computed from nothing; waits for the device.
 
     Parameters
     ----------
@@ -81,15 +81,10 @@ def push(
         Of a graph with a vertex, for which `can_push` is true.
     ids
         int64[vertex_count], users' ids by index; None: they are the indices.
-    tolerance, rounding
-        ``A + |S| + 4 N + rounding`` is to be at most ``tolerance Y``, in the words of
-        `maintained_pagerank.py`.
-    least
-        Residuals up to this are not pushed.
-    most_residual
-        ``A`` beyond ``most_residual Y`` is too much.
+    earlier
+        By vertex index.
     field
-        What degrees say of the earlier ranks.
+        What degrees say of them.
 
     Returns
     -------
@@ -97,95 +92,220 @@ def push(
         None where it would take too long.
     """
     device, out = workspace.device, adjacencies.out
-    count, entries = out.count, out.num_entries
-    items = count + entries // _PART
-    is_cached = earlier.hubs > 0 and fits_cache(device, count)
-    need = in_slices_bytes(device, adjacencies, in_place=True)
-    need += bytes_of(
-        (4 * count, np.int64), (items, _ITEM), (count, np.uint8), (words_of(_STATE), np.uint64)
-    )
-    need += hub_cache_bytes(device) if is_cached else 0
-    with workspace.scratch(need) as scratch, done_when_broken_off(device):
-        cache = hub_cache(device, scratch, out.degree) if is_cached else HubCache(NO_CACHE, 0)
-        masses, residuals = scratch.reserve(8 * count), scratch.reserve(8 * count)
-        shares, queue = scratch.reserve(8 * count), scratch.reserve(_ITEM.itemsize * items)
-        last, pushed = scratch.reserve(8 * count), scratch.reserve(count)
-        state = scratch.reserve(8 * words_of(_STATE))
-        device.fill_bytes(state, 8 * words_of(_STATE), 0)
-        vertices = pack(address(out.present), address(out.degree), count)
-        blocks = _BEGIN_BLOCKS * device.multiprocessors
-        device.launch_packed(
-            _SOURCE, "begin_masses", blocks, _BEGIN_THREADS,
-            vertices + pack(address(earlier.ranks), int(earlier.ranks.size))
-            + _mean_field(field, earlier, out)
-            + pack(alpha, masses, shares, residuals, state) + cache.arguments,
-        )  # fmt: skip
-        # While the device has the first launch to do.
-        rows = in_slices(device, scratch, adjacencies, in_place=True)
-        vectors = pack(masses, shares, residuals, out.num_vertices, state)
-        pull = _puller(device, rows, cache, vectors)
-        pull()
-        # While it has that to do.
-        report = device.page_locked(words_of(_REPORT), np.int64)
-        ranks = device.empty(count, np.float64)
-        rounds_arguments = pack(
-            address(out.present), address(out.begin), address(out.degree), address(out.columns),
-            out.step, count, out.num_vertices, entries, alpha,
-            0.0 if adjacencies.directed else alpha, tolerance, rounding, most_residual, least,
-            int(entries * _MOST_PUSHED), entries * _MOST_WORK, masses, residuals, last, pushed,
-            queue, address(ranks), state, report.ctypes.data,
-        )  # fmt: skip
-        step_arguments = vertices + pack(alpha, masses, shares, residuals, last, pushed, state)
-        step_arguments += cache.arguments
+    graph = _Size(adjacencies.directed, out.count, out.num_vertices, out.num_entries)
+    with ExitStack() as taken, done_when_broken_off(device):
+        residuals = KeptResiduals(device, out.count)
+        device.fill_bytes(address(residuals.state), 8 * words_of(STATE), 0)
+        rounds = _Rounds(workspace, taken, graph, residuals, alpha)
+        pulls = _Pulls(workspace, taken, adjacencies, earlier.hubs, rounds)
+        pulls.begin(_earlier(field, earlier, graph), earlier)
+        rounds.start(_live_or_pinned(out), limits, most_selections=_MOST_SELECTIONS)
+        return rounds.end(earlier, ids, lambda: pulls)
 
-        def push_rounds() -> None:
-            device.launch_together(
-                _SOURCE, "push_rounds", _ROUND_BLOCKS, _ROUND_THREADS, rounds_arguments
-            )
 
-        push_rounds()
-        pulls_ahead = earlier.pulls
+def push_repaired(
+    graph: UpdatableGraph,
+    ids: Array | None,
+    earlier: KeptRanks,
+    residuals: KeptResiduals,
+    *,
+    alpha: float,
+    limits: PushLimits,
+    field: MeanField,
+) -> PushedRanks | None:
+    """As `push`, by residuals that have followed the batch, which are written."""
+    device, workspace, arena = graph.device, graph.workspace, graph.arena
+    size = _Size(graph.directed, residuals.count, graph.num_vertices, arena.num_entries)
+    with ExitStack() as taken, done_when_broken_off(device):
+        rounds = _Rounds(workspace, taken, size, residuals, alpha)
+        image = image_of(graph)
+        pass_on(device, image, residuals, alpha, _earlier(field, earlier, size), earlier)
+        # Residuals are measured first, which `push` learns from its pull.
+        step = arena.shape("out").entry_step
+        rounds.start(
+            pack(0, 0) + image[:8] + pack(step) + image[8:], limits,
+            most_selections=_MOST_SELECTIONS + 1,
+        )  # fmt: skip
+        degrees = earlier.degrees
+        if degrees is not None and not earlier.pulls:
+            # While the device has the rounds to do.
+            degrees = degrees_after(device, image, residuals, degrees)
+        found = rounds.end(
+            earlier, ids,
+            lambda: _Pulls(workspace, taken, adjacencies_of(graph), earlier.hubs, rounds),
+        )  # fmt: skip
+    if found is not None and not earlier.pulls:
+        found.ranks.degrees = degrees
+    return found
+
+
+class _Size(NamedTuple):
+    """What rounds go by, of a graph."""
+
+    directed: bool
+    #: Vertex records, vertices, and entries of the rows.
+    records: int
+    vertices: int
+    entries: int
+
+
+_NO_SHAPE: Final = bytes(SHAPE_DTYPE.itemsize)
+
+
+def _live_or_pinned(out: Rows) -> bytes:
+    """The first fields of ``Pushes``: rows that have been located."""
+    return pack(address(out.begin), address(out.degree), address(out.columns), out.step) + _NO_SHAPE
+
+
+def _earlier(field: MeanField, earlier: KeptRanks, graph: _Size) -> bytes:
+    """``Earlier`` of ``pushed_ranks.cuh``."""
+    whole = float(earlier.push_trials.mass) or WHOLE
+    now, degrees = field.for_graph(graph.entries, graph.vertices), earlier.degrees
+    if now.edge == 0 or degrees is None:
+        degrees, now = None, MeanField(1.0 / graph.vertices)
+    return pack(
+        address(earlier.ranks), int(earlier.ranks.size), whole, address(degrees),
+        now.isolated * whole, now.edge * whole,
+    )  # fmt: skip
+
+
+class _Rounds:
+    """Launches of ``push_rounds``, and their scratch."""
+
+    def __init__(
+        self, workspace: Workspace, taken: ExitStack, graph: _Size, residuals: KeptResiduals,
+        alpha: float,
+    ) -> None:  # fmt: skip
+        self.device, self.graph, self.residuals, self.alpha = (
+            workspace.device, graph, residuals, alpha
+        )  # fmt: skip
+        count, items = graph.records, graph.records + graph.entries // _PART
+        scratch = taken.enter_context(
+            workspace.scratch(bytes_of((count, np.int64), (items, _ITEM), (count, np.uint8)))
+        )
+        self._queue = scratch.reserve(_ITEM.itemsize * items)
+        #: Addresses of arrays of the kernels.
+        self.last, self.pushed = scratch.reserve(8 * count), scratch.reserve(count)
+        self.state = address(residuals.state)
+
+    def start(self, rows: bytes, limits: PushLimits, *, most_selections: int) -> None:
+        """Start the first; ``rows``: the first fields of ``Pushes``."""
+        device, graph, residuals = self.device, self.graph, self.residuals
+        residuals.report[:] = 0
+        self._ranks = device.empty(graph.records, np.float64)
+        tolerance, rounding, least, most_residual = limits
+        self._arguments = rows + pack(
+            graph.records, graph.vertices, graph.entries, self.alpha,
+            0.0 if graph.directed else self.alpha, tolerance, rounding, most_residual, least,
+            int(graph.entries * _MOST_PUSHED), graph.entries * _MOST_WORK, most_selections,
+            address(residuals.masses), address(residuals.residuals), self.last, self.pushed,
+            self._queue, address(self._ranks), self.state, residuals.report.ctypes.data,
+        )  # fmt: skip
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self.device.launch_together(
+            _SOURCE, "push_rounds", _ROUND_BLOCKS, _ROUND_THREADS, self._arguments
+        )
+
+    def end(
+        self, earlier: KeptRanks, ids: Array | None, made_pulls: Callable[[], "_Pulls"]
+    ) -> PushedRanks | None:
+        """Start the others, and wait for all."""
+        pulls, ahead = None, earlier.pulls
+        ids = None if ids is None else ids.copy()
         while True:
-            for _ in range(pulls_ahead):
-                device.launch_packed(_SOURCE, "step_masses", blocks, _BEGIN_THREADS, step_arguments)
-                pull()
-                push_rounds()
-            device.synchronize()
-            # The fields of `_REPORT`, in their order.
-            end, rounds, pulls, mass, below, absolute, signed = report.tolist()
+            # While the device has the rounds to do.
+            for _ in range(ahead):
+                pulls = pulls or made_pulls()
+                pulls.step()
+                self._go_on()
+            self.device.synchronize()
+            # The fields of `REPORT`, in their order.
+            (end, rounds, pulled, mass, below, absolute, signed, base, is_rounded) = (
+                self.residuals.report.tolist()
+            )
             if end != _NEEDS_PULL:
                 break
-            pulls_ahead = _MORE_PULLS
-    if end != _IS_DONE:
-        return None
-    kept = KeptRanks(device, ranks, None if ids is None else ids.copy())
-    kept.hubs, kept.pulls = earlier.hubs, pulls
-    return PushedRanks(kept, rounds, Totals(absolute, signed, mass, below))
+            ahead = _MORE_PULLS
+        if end != _IS_DONE:
+            return None
+        kept = KeptRanks(self.device, self._ranks, ids)
+        kept.hubs, kept.pulls = earlier.hubs, pulled
+        # Otherwise ranks do not tell what residuals are of.
+        left = None if is_rounded else self.residuals
+        return PushedRanks(kept, rounds, Totals(absolute, signed, mass, below), base, left)
 
 
-def _mean_field(field: MeanField, earlier: KeptRanks, out: Rows) -> bytes:
-    """``MeanField`` of ``pushed_ranks.cu``."""
-    now = field.for_graph(out.num_entries, out.num_vertices)
-    if now.edge == 0 or earlier.degrees is None:
-        return pack(0, 1.0 / out.num_vertices, 0.0, 0.0)
-    shrinks = now.edge * ((now.entries - field.entries) / now.entries)
-    return pack(address(earlier.degrees), now.isolated, now.edge, shrinks)
+class _Pulls:
+    """Residuals from nothing: what is launched for them, and its scratch."""
 
+    def __init__(
+        self, workspace: Workspace, taken: ExitStack, adjacencies: Adjacencies, hubs: int,
+        rounds: _Rounds,
+    ) -> None:  # fmt: skip
+        device, out = workspace.device, adjacencies.out
+        self._device, self._adjacencies, self._rounds = device, adjacencies, rounds
+        is_cached = hubs > 0 and fits_cache(device, out.count)
+        need = in_slices_bytes(device, adjacencies, in_place=True)
+        need += bytes_of((out.count, np.int64)) + (hub_cache_bytes(device) if is_cached else 0)
+        self._scratch = scratch = taken.enter_context(workspace.scratch(need))
+        self._cache = HubCache(NO_CACHE, 0)
+        if is_cached:
+            self._cache = hub_cache(device, scratch, out.degree)
+        self._shares = scratch.reserve(8 * out.count)
+        self._rows: bytes | None = None
 
-def _puller(device: Device, rows: Slices, cache: HubCache, vectors: bytes) -> Callable[[], None]:
-    """The launch that computes residuals."""
-    arguments = rows.arguments + rows.chunk_sums + pack(rows.indices) + vectors
+    def begin(self, start: bytes, earlier: KeptRanks) -> None:
+        """Begin with earlier ranks, and compute their residuals."""
+        out, rounds = self._adjacencies.out, self._rounds
+        residuals, base = rounds.residuals, earlier.push_trials.base
+        self._launch(
+            "begin_masses",
+            pack(address(out.present), address(out.degree), out.count) + start
+            + pack(
+                int(earlier.push_trials.mass > 0), base, rounds.alpha, address(residuals.masses),
+                self._shares, address(residuals.residuals), rounds.state,
+            ),
+        )  # fmt: skip
+        self._pull()
 
-    def pull() -> None:
-        if cache.shared_bytes:
+    def step(self) -> None:
+        """Do the rest of a round that is pulled, if one is."""
+        out, rounds = self._adjacencies.out, self._rounds
+        self._launch(
+            "step_masses",
+            pack(
+                address(out.degree), out.count, rounds.alpha, address(rounds.residuals.masses),
+                self._shares, address(rounds.residuals.residuals), rounds.last, rounds.pushed,
+                rounds.state,
+            ),
+        )  # fmt: skip
+        self._pull()
+
+    def _launch(self, kernel: str, arguments: bytes) -> None:
+        self._device.launch_packed(
+            _SOURCE, kernel, _BEGIN_BLOCKS * self._device.multiprocessors, _BEGIN_THREADS,
+            arguments + self._cache.arguments,
+        )  # fmt: skip
+
+    def _pull(self) -> None:
+        device, rounds = self._device, self._rounds
+        if self._rows is None:
+            # While the device has the launch before to do.
+            rows = in_slices(device, self._scratch, self._adjacencies, in_place=True)
+            self._rows = rows.arguments + rows.chunk_sums + pack(rows.indices)
+        arguments = self._rows + pack(
+            address(rounds.residuals.masses), self._shares, address(rounds.residuals.residuals),
+            rounds.graph.vertices, rounds.state,
+        )  # fmt: skip
+        if self._cache.shared_bytes:
             device.launch_packed(
                 _SOURCE, "pull_cached_residuals", device.multiprocessors, _CACHED_PULL_THREADS,
-                arguments + cache.arguments, shared_bytes=cache.shared_bytes,
+                arguments + self._cache.arguments, shared_bytes=self._cache.shared_bytes,
             )  # fmt: skip
             return
         device.launch_packed(
             _SOURCE, "pull_residuals", _PULL_BLOCKS * device.multiprocessors, SLICE_THREADS,
             arguments,
         )  # fmt: skip
-
-    return pull
