@@ -130,25 +130,6 @@ class LeftToEpochs(Protocol):
         """Go on from what ``frozen``, the copy that an epoch has just been given, will find."""
 
 
-@runtime_checkable
-class Prepared(Protocol):
-    """A `Maintained` that looks at the graph before each batch, also while it is stale."""
-
-    twin: str
-
-    def prepare(self, engine: Engine, batch: Any) -> Any:
-        """Look at the rows that a batch will change; gives it, or the same in device memory.
-
-        ``batch_lock`` is held. The batch is applied next, unless it is refused.
-        """
-
-    def applied(self, outcome: Outcome) -> None:
-        """Learn what came of it; not called where it was refused."""
-
-    def forget(self) -> None:
-        """Become stale."""
-
-
 class Reader(Protocol):
     """A graph by vertex index, to be read: of an engine, or an epoch of one.
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms.maintained.prepared import Prepared
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
 from .choices import choice_shown, is_among
-from .engine import LeftToEpochs, Prepared
+from .engine import LeftToEpochs
 from .errors import (
     ArenaFullError,
     BatchError,

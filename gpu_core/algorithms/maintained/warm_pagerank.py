@@ -31,6 +31,7 @@ from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
 from .pagerank_residuals import Totals, exactness, rounding_of
+from .prepared import Prepared
 from .pushing import (
     FURTHER,
     LEAST,
@@ -73,7 +74,7 @@ class WarmTwin(Protocol):
         """Ranks and degrees of a checkpoint as they are kept here; ``ids``: `Reader.id_table`."""
 
 
-class WarmPageRank(MaintainedRanks):
+class WarmPageRank(MaintainedRanks, Prepared):
     """An `engine.Maintained`: ranks, which do not change once they are made."""
 
     twin = "pagerank"

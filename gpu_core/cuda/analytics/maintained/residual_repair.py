@@ -14,7 +14,6 @@ import numpy as np
 
 from ....batch.update_batch import UpdateBatch
 from ....image.fields import Table
-from ...device.compile import shape_argument
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
@@ -133,8 +132,7 @@ def take_back(
 
 def image_of(graph: UpdatableGraph) -> bytes:
     """The image and the shape of its out-rows, as kernels take them."""
-    arena = graph.arena
-    return pack(address(arena.image)) + shape_argument(arena.shape("out")).tobytes()
+    return pack(address(graph.arena.image), *graph.arena.shape("out"))
 
 
 def pass_on(
