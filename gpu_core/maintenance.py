@@ -7,7 +7,8 @@ kept with the engine, where algorithms and epochs find it (``Reader.maintained``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -102,23 +103,25 @@ def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
     if isinstance(batch, UpdateBatch):
         batch.ensure_valid()
     for each in prepared:
-        batch = _prepare(engine, each, batch)
+        with _given_up(each):
+            batch = each.prepare(engine, batch)
     _forget([each for each in fresh if not each.follows])
     outcome = _apply_followed(engine, batch, following) if following else engine.apply(batch)
     for each in prepared:
-        each.applied(outcome)
+        with _given_up(each):
+            each.applied(engine, outcome)
     return outcome
 
 
-def _prepare(engine: Engine, prepared: Prepared, batch: ListedBatch) -> ListedBatch:
-    """Let one look at the graph before a batch; gives the batch that is applied."""
+@contextmanager
+def _given_up(prepared: Prepared) -> Iterator[None]:
+    """Have one become stale where its part of a batch fails, as a batch must not fail by it."""
     try:
-        return prepared.prepare(engine, batch)
+        yield
     except BatchError:
         raise
     except Exception as error:  # as in `_follow`
         _give_up([prepared], error)
-        return batch
 
 
 def _apply_followed(engine: Engine, batch: ListedBatch, following: list[Maintained]) -> Outcome:

@@ -24,8 +24,8 @@ class Prepared(ABC):
         """
 
     @abstractmethod
-    def applied(self, outcome: Outcome) -> None:
-        """Learn what came of it; not called where it was refused."""
+    def applied(self, engine: Engine, outcome: Outcome) -> None:
+        """Learn what came of it; not called where it was refused. ``batch_lock`` is held."""
 
     @abstractmethod
     def forget(self) -> None:

@@ -165,7 +165,7 @@ class PushTwin(Protocol):
 
     def push_repaired(
         self, graph: Any, ids: Array | None, earlier: Any, residuals: Any, *,
-        alpha: float, limits: PushLimits, field: MeanField,
+        alpha: float, limits: PushLimits,
     ) -> PushedRanks | None:  # fmt: skip
         """As `push`, of residuals of earlier ranks that have followed the batch."""
 
@@ -177,3 +177,8 @@ class RepairTwin(Protocol):
         self, graph: Any, batch: ListedBatch, residuals: Any, alpha: float
     ) -> tuple[ListedBatch, bool]:
         """Begin to follow a batch that is applied next; whether residuals do."""
+
+    def pass_on(
+        self, graph: Any, residuals: Any, earlier: Any, alpha: float, field: MeanField
+    ) -> None:
+        """Follow it, once it is applied; ``earlier``: the ranks that they are of."""

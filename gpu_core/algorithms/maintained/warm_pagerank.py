@@ -181,17 +181,17 @@ class WarmPageRank(MaintainedRanks, Prepared):
             least=max(int(LEAST * self.tol * twin.WHOLE / reader.num_vertices), 1),
             most_residual=NEAR,
         )  # fmt: skip
-        ids, field = reader.id_table(), before.ranks.push_trials.field
+        ids = reader.id_table()
         if residuals is not None:
             return twin.push_repaired(
-                reader, ids, before.ranks, residuals, alpha=self.alpha, limits=limits, field=field
+                reader, ids, before.ranks, residuals, alpha=self.alpha, limits=limits
             )
         adjacencies = adjacencies_of(reader)
         if not twin.can_push(adjacencies):
             return None
         return twin.push(
             reader.workspace, adjacencies, ids, before.ranks,
-            alpha=self.alpha, limits=limits, field=field,
+            alpha=self.alpha, limits=limits, field=before.ranks.push_trials.field,
         )  # fmt: skip
 
     def _ranks_of(self, reader: Reader, trials: PushTrials, pushed: PushedRanks) -> Ranks:
@@ -220,11 +220,16 @@ class WarmPageRank(MaintainedRanks, Prepared):
         self._following = residuals if follows else None
         return batch
 
-    def applied(self, outcome: Outcome) -> None:
-        """They have followed it, unless vertices came or went."""
+    def applied(self, engine: Engine, outcome: Outcome) -> None:
+        """Have them follow it, unless vertices came or went."""
         following, self._following = self._following, None
-        if not (outcome.vertices_created or outcome.vertices_removed):
-            self._residuals = following
+        before = None if following is None else self._ranks.ranks()
+        if before is None or outcome.vertices_created or outcome.vertices_removed:
+            return
+        twin: RepairTwin = engine.algorithms.residual_repair
+        field = before.ranks.push_trials.field
+        twin.pass_on(engine, following, before.ranks, self.alpha, field)
+        self._residuals = following
 
     def settle(self, reader: Reader) -> None:
         """Make steps if the graph has changed, or if an epoch that was to make them has not."""

@@ -30,7 +30,9 @@ from ..parts.compact_rows import bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, HubCache, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import THREADS as SLICE_THREADS
 from ..parts.slices import in_slices, in_slices_bytes
-from .residual_repair import STATE, KeptResiduals, degrees_after, image_of, pass_on
+from .residual_repair import STATE, WHOLE, KeptResiduals, degrees_after, earlier_of, image_of
+
+__all__ = ["WHOLE", "can_push", "push", "push_repaired"]
 
 _SOURCE: Final = "pushed_ranks.cu"
 
@@ -44,9 +46,6 @@ _PART: Final = constant(_SOURCE, "PART")
 _ITEM: Final = structure(_SOURCE, "Item")
 _IS_DONE: Final = constant(_SOURCE, "IS_DONE")
 _NEEDS_PULL: Final = constant(_SOURCE, "NEEDS_PULL")
-
-#: ``y`` of all vertices together, about.
-WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
 
 #: Vertices and entries pushed in one round at most, and in all of them, as shares of the graph's
 #: entries: an atomic operation takes as long as two or three entries of a pull.
@@ -98,7 +97,7 @@ def push(
         device.fill_bytes(address(residuals.state), 8 * words_of(STATE), 0)
         rounds = _Rounds(workspace, taken, graph, residuals, alpha)
         pulls = _Pulls(workspace, taken, adjacencies, earlier.hubs, rounds)
-        pulls.begin(_earlier(field, earlier, graph), earlier)
+        pulls.begin(earlier_of(earlier, field, out.num_entries, out.num_vertices), earlier)
         rounds.start(_live_or_pinned(out), limits, most_selections=_MOST_SELECTIONS)
         return rounds.end(earlier, ids, lambda: pulls)
 
@@ -111,7 +110,6 @@ def push_repaired(
     *,
     alpha: float,
     limits: PushLimits,
-    field: MeanField,
 ) -> PushedRanks | None:
     """As `push`, by residuals that have followed the batch, which are written."""
     device, workspace, arena = graph.device, graph.workspace, graph.arena
@@ -119,7 +117,6 @@ def push_repaired(
     with ExitStack() as taken, done_when_broken_off(device):
         rounds = _Rounds(workspace, taken, size, residuals, alpha)
         image = image_of(graph)
-        pass_on(device, image, residuals, alpha, _earlier(field, earlier, size), earlier)
         # Residuals are measured first, which `push` learns from its pull.
         step = arena.shape("out").entry_step
         rounds.start(
@@ -155,18 +152,6 @@ _NO_SHAPE: Final = bytes(SHAPE_DTYPE.itemsize)
 def _live_or_pinned(out: Rows) -> bytes:
     """The first fields of ``Pushes``: rows that have been located."""
     return pack(address(out.begin), address(out.degree), address(out.columns), out.step) + _NO_SHAPE
-
-
-def _earlier(field: MeanField, earlier: KeptRanks, graph: _Size) -> bytes:
-    """``Earlier`` of ``pushed_ranks.cuh``."""
-    whole = float(earlier.push_trials.mass) or WHOLE
-    now, degrees = field.for_graph(graph.entries, graph.vertices), earlier.degrees
-    if now.edge == 0 or degrees is None:
-        degrees, now = None, MeanField(1.0 / graph.vertices)
-    return pack(
-        address(earlier.ranks), int(earlier.ranks.size), whole, address(degrees),
-        now.isolated * whole, now.edge * whole,
-    )  # fmt: skip
 
 
 class _Rounds:

@@ -4,7 +4,7 @@
 // Caller      gpu_core/cuda/analytics/maintained/residual_repair.py
 // Formulas    pushed_ranks.cu: r and y are whole numbers, so these residuals are those that are computed from
 //             nothing, to the bit
-// Launches    take_back, of indices or of users' ids, before the batch; when ranks are asked for, pass_on ->
+// Launches    take_back, of indices or of users' ids, before the batch, pass_on after it; when ranks are asked for
 //             push_rounds (pushed_ranks.cu), and put_degrees
 //
 // Source: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016.

@@ -1,8 +1,8 @@
 """Residuals of maintained PageRank follow a small batch in CUDA: the repair of its rows.
 
 A batch changes the residuals of the out-neighbors of those vertices whose rows it changes. Before
-it, these take back what they have passed on along their rows; after it, when ranks are asked for,
-they pass on what they have then. No other row is read. Kernels: ``residual_repair.cu``.
+it, these take back what they have passed on along their rows; after it they pass on what they have
+then. No other row is read. Kernels: ``residual_repair.cu``.
 
 What is computed from nothing (`pushed_ranks.py`) is the same to the bit. So residuals need not
 follow where that would be long: a large batch, or one that deletes vertices.
@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from ....algorithms.maintained.pushing import MeanField
 from ....batch.update_batch import UpdateBatch
 from ....image.fields import Table
 from ...device.declarations import constant, structure, words_of
@@ -34,6 +35,8 @@ _MOST_SHARE: Final = 2.0**-11
 #: Batches until the numbers of listed vertices are emptied.
 _NUMBERS: Final = 1024
 
+#: ``y`` of all vertices together, about.
+WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
 STATE: Final = structure(_SOURCE, "State")
 REPORT: Final = structure(_SOURCE, "Report")
 
@@ -136,33 +139,38 @@ def image_of(graph: UpdatableGraph) -> bytes:
 
 
 def pass_on(
-    device: Device,
-    image: bytes,
+    graph: UpdatableGraph,
     residuals: KeptResiduals,
-    alpha: float,
-    start: bytes,
     earlier: KeptRanks,
+    alpha: float,
+    field: MeanField,
 ) -> None:
-    """Have them begin and pass on anew, in the graph after the batch.
+    """Have them begin and pass on anew, in the graph after the batch, which is as large.
 
-    Parameters
-    ----------
-    image
-        As of `image_of`.
-    start
-        ``Earlier`` of ``pushed_ranks.cuh``.
-    earlier
-        The ranks that the residuals were of.
+    ``earlier``: the ranks that the residuals were of; ``field``: what degrees say of them.
     """
-    trials = earlier.push_trials
+    device, arena, trials = graph.device, graph.arena, earlier.push_trials
     device.launch_packed(
         _SOURCE, "pass_on",
         min(residuals.room * _ROW_BLOCKS, _MOST_BLOCKS * device.multiprocessors), _THREADS,
-        image + residuals.listed + pack(alpha) + start
+        image_of(graph) + residuals.listed + pack(alpha)
+        + earlier_of(earlier, field, arena.num_entries, graph.num_vertices)
         + pack(
             trials.base, trials.mass, address(residuals.masses), address(residuals.residuals),
             address(residuals.state),
         ),
+    )  # fmt: skip
+
+
+def earlier_of(earlier: KeptRanks, field: MeanField, entries: int, vertices: int) -> bytes:
+    """``Earlier`` of ``pushed_ranks.cuh``, for a graph of this size."""
+    whole = float(earlier.push_trials.mass) or WHOLE
+    now, degrees = field.for_graph(entries, vertices), earlier.degrees
+    if now.edge == 0 or degrees is None:
+        degrees, now = None, MeanField(1.0 / vertices)
+    return pack(
+        address(earlier.ranks), int(earlier.ranks.size), whole, address(degrees),
+        now.isolated * whole, now.edge * whole,
     )  # fmt: skip
 
 
