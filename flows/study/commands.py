@@ -23,9 +23,9 @@ _plot_option = click.option("--plot", metavar="FILE", help="Draw it, too: .png, 
 
 _measured_options = options_of(
     click.argument("workloads", nargs=-1),
-    click.option("--repeats", default=3, show_default=True, help="Rounds kept."),
+    click.option("--repeats", default=3, show_default=True, help="Measured rounds."),
     click.option(
-        "--smaller", default=6, show_default=True, help="Take this many bits off every size."
+        "--smaller", default=6, show_default=True, help="Divide every size by 2**SMALLER."
     ),
     _plot_option,
     debug_option,
@@ -45,8 +45,8 @@ def study_memory(
 ) -> None:
     """Count pages over rounds of updates.
 
-    Of uniform, sweep and random ones, with pages that go back, and as if rows kept
-    them. A batch has ten rows a vertex.
+    The updates are uniform, sweep over the vertices, or are random; pages are counted
+    as they are, and as if rows kept emptied ones. A batch has ten rows a vertex.
     """
     from .memory import study_memory as measure
 
@@ -58,7 +58,7 @@ def study_memory(
 def study_updates(engine: str, **measured: Any) -> None:
     """Time inserts and deletes by the size of batches.
 
-    And initialization, both in one batch, vertices.
+    Also initialization, inserts and deletes in one batch, and vertices.
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """
@@ -70,10 +70,10 @@ def study_updates(engine: str, **measured: Any) -> None:
 @study.command("overallocation")
 @_workload_options
 def study_overallocation(engine: str, **measured: Any) -> None:
-    """Time inserts by the room that rows have ahead.
+    """Time inserts by the free capacity of rows.
 
-    On runs of pages of 16 to 512 bytes: entries that a row has room for ahead,
-    rows that an insert moves, memory.
+    On the layout runs with pages of 16 to 512 bytes: free capacity of a row in
+    entries, rows that an insert moves, memory.
 
     WORKLOADS are names such as G3; G1, G3 and G4 where none is given.
     """
@@ -94,9 +94,9 @@ def study_distributions(
 ) -> None:
     """Time aimGraph's distributions of work on a GPU.
 
-    A thread or a warp an update, 1 to 128 threads a row, or a page; inserts and
-    deletes in one launch and in two; beside our chain. What deletes leave of the
-    pages, with compaction and without.
+    A thread or a warp for each update, 1 to 128 threads for each row, or a thread or
+    a warp for each page; inserts and deletes in one launch and in two; beside our
+    chain. Then the pages that rows have after deletes, compacted or not.
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """
@@ -112,8 +112,8 @@ def study_distributions(
 def study_pagerank(forms: tuple[str, ...], page_bytes: int, **measured: Any) -> None:
     """Time PageRank on aimGraph's structure on a GPU.
 
-    A thread a vertex (naive), a page (balanced), or a warp a page (combined);
-    beside ours.
+    A thread for each vertex (naive) or page (balanced), or a warp for each page
+    (combined); beside ours.
 
     WORKLOADS are names such as G3; G1, G2, G3 and G4 where none is given.
     """
@@ -129,8 +129,8 @@ def study_pagerank(forms: tuple[str, ...], page_bytes: int, **measured: Any) -> 
 def study_triangles(forms: tuple[str, ...], page_bytes: int, **measured: Any) -> None:
     """Time triangles on aimGraph's structure on a GPU.
 
-    A thread a vertex (naive) or a page (balanced), a warp a vertex (warpsized) or
-    a page (combined); on rows in any order and on sorted ones; beside ours.
+    A thread for each vertex (naive) or page (balanced), a warp for each vertex
+    (warpsized) or page (combined); on unsorted and sorted rows; beside ours.
 
     WORKLOADS are names such as G4; G1, G2 and G4 where none is given.
     """
@@ -146,7 +146,7 @@ def study_triangles(forms: tuple[str, ...], page_bytes: int, **measured: Any) ->
 @_plot_option
 @debug_option
 def study_small_world(vertices: int, degree: float, graphs: int, plot: str | None) -> None:
-    """Clustering and distances over alpha, of Watts' model."""
+    """Compute clustering and distances of Watts' model over alpha."""
     from .small_world import study_small_world as measure
 
     measure(vertices, degree, graphs=graphs, plot=plot)
@@ -154,14 +154,14 @@ def study_small_world(vertices: int, degree: float, graphs: int, plot: str | Non
 
 @study.command("generation")
 @_engine_option
-@click.option("--smaller", default=10, show_default=True, help="Take so much smaller graphs.")
+@click.option("--smaller", default=10, show_default=True, help="Divide vertices by this.")
 @_plot_option
 @debug_option
 def study_generation(engine: str, smaller: int, plot: str | None) -> None:
     """Time the alpha model over vertices and degrees.
 
-    On the host; on a GPU, too, where there is one, with memory of rows handed out
-    by kernels and by the host.
+    On the host and, if there is one, on a GPU, where either kernels or the host
+    allocate the memory of rows.
     """
     from .generation import study_generation as measure
 
@@ -185,8 +185,9 @@ def study_queries(engine: str, **measured: Any) -> None:
 def study_remapping(engine: str, **measured: Any) -> None:
     """Time programs on rows sorted by degree and remapped.
 
-    On a GPU: neither, buckets of a linear projection or of the logarithm,
-    remapped rows, both. What lengths of rows alone tell, on any machine.
+    Times are of a GPU: plain rows, sorted by buckets of a linear projection or of the
+    logarithm, remapped, both. Busy lanes and memory follow from row lengths alone,
+    on any machine.
 
     WORKLOADS are names such as G3; G2, G3 and G4 where none is given.
     """
@@ -216,7 +217,8 @@ def study_remapping(engine: str, **measured: Any) -> None:
 def study_stress(engine: str, layouts: tuple[str, ...], **shape: Any) -> None:
     """Apply mixed batches to all layouts, and compare all.
 
-    With hubs and vertex deletes; with a graph of dictionaries after each batch.
+    Batches have hubs and vertex deletes. After each, all are compared with a graph
+    made of Python dictionaries.
     """
     from .stress import Stress
     from .stress import study_stress as measure

@@ -1,13 +1,13 @@
-"""``graphtide study overallocation``: what room that rows have beyond their entries saves.
+"""``graphtide study overallocation``: what the free capacity of rows saves when edges come.
 
 Figure 6.2 of aimGraph's thesis (papers/000) has cuSTINGER insert a million edges, with 5 to 50 % of
 its memory allocated ahead: 22 and 38 entries an adjacency at 50 %, and with less of it far slower.
-Layout `runs` has no such factor. How much room its rows have ahead follows from the size of a page:
-a run is 1, 2, 4, … pages, so larger pages are more room for short rows, and fewer rows that move to
+Layout `runs` has no such factor. The free capacity of its rows follows from the size of a page: a
+run is 1, 2, 4, … pages, so with larger pages short rows have more of it, and fewer rows move to
 another run when edges come.
 
-Graphs of all sizes of pages are measured alternately. *Ahead* is counted when the graph has its own
-edges; *moved* are the rows that an insert moves, of all that it changes.
+Graphs of all sizes of pages are measured alternately. *Free* entries are counted when the graph
+has its own edges; *moved* are the rows that an insert moves, of all that it changes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def study_overallocation(engine: str, options: StudyOptions) -> None:
     table = Table(
         ["graph", "page bytes"],
         [
-            "entries ahead of a row", "ahead, of entries", "memory over CSR", "entries inserted",
+            "free entries a row", "free, of entries", "memory over CSR", "entries inserted",
             "rows moved", "insert", "delete",
         ],
     )  # fmt: skip
@@ -78,7 +78,7 @@ def study_overallocation(engine: str, options: StudyOptions) -> None:
             for what in ("insert", "delete")
         }
     if options.plot is not None:
-        draw(options.plot, panels, "entries ahead of a row", "ms", logarithmic=True)
+        draw(options.plot, panels, "free entries a row", "ms", logarithmic=True)
 
 
 def timed(

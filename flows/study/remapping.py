@@ -8,9 +8,9 @@ of ``run_program`` on a GPU. Two tables:
   what a mode arranges once a run included; ``arranging`` is a run of no superstep. The host engine
   reads rows as they are, and has one column;
 * what follows from the lengths of rows alone, on any machine: how many lanes of a warp have work
-  where each thread reads a row, as the paper's do (its table 5), and how much room the slices of
-  remapped rows take over the entries that they hold (its figure 14; here of the rows that a thread
-  reads, of up to 32 entries).
+  where each thread reads a row, as the paper's do (its table 5), and how many slots the slices of
+  remapped rows have for each entry (its figure 14; here of the rows that a thread reads, of up to
+  32 entries).
 
 A mode whose values are not those of the others, bit by bit, is an error. The graphs are undirected,
 those of the paper directed; it has no grid.
@@ -124,8 +124,8 @@ def lanes_busy(lengths: Lengths) -> float:
 
     A warp reads as long as its longest row is.
     """
-    room = slots_of(lengths)
-    return float(lengths.sum() / room) if room else 1.0
+    slots = slots_of(lengths)
+    return float(lengths.sum() / slots) if slots else 1.0
 
 
 def slots_of(lengths: Lengths) -> int:
@@ -144,28 +144,29 @@ def lanes_by_order(degrees: Lengths) -> dict[str, float]:
 
 
 def slots_by_order(degrees: Lengths) -> dict[str, float]:
-    """Room of remapped rows over their entries, in each order of vertices, as programs have it."""
+    """Slots of remapped rows over their entries, in each order of vertices, as programs have it."""
     entries = int(degrees[degrees <= SHORT_ROW].sum())
     found = {}
     for order in VERTEX_ORDERS:
         lengths = degrees[order_of(degrees, order, SHORT_ROW)]
         # Long rows are read elsewhere: their lanes are left without entries.
-        room = slots_of(np.where(lengths > SHORT_ROW, 0, lengths))
-        found[order] = room / entries if entries else 1.0
+        slots = slots_of(np.where(lengths > SHORT_ROW, 0, lengths))
+        found[order] = slots / entries if entries else 1.0
     return found
 
 
 def _print_shapes(shapes: Sequence[tuple[str, Lengths]]) -> None:
     click.echo(
-        "\nBy the lengths of rows alone: lanes of a warp that have work, where each thread reads a "
-        "row of any length; room of remapped rows, of up to 32 entries, over these entries."
+        "\nFrom the lengths of rows alone. *Lanes*: share of the lanes of a warp that have work, "
+        "if each thread reads a row of any length.\n*Slots* of remapped rows, of up to 32 "
+        "entries, over their entries."
     )
-    orders = [each if each != "none" else "as they are" for each in VERTEX_ORDERS]
+    orders = [each if each != "none" else "unsorted" for each in VERTEX_ORDERS]
     table = Table(
         ["graph"],
         [
             "two or more", "longest row", *(f"lanes, {each}" for each in orders),
-            "paper, linear", *(f"room, {each}" for each in orders), "paper, linear",
+            "paper, linear", *(f"slots, {each}" for each in orders), "paper, linear",
         ],
     )  # fmt: skip
     for name, degrees in shapes:
