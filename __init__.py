@@ -1,7 +1,8 @@
-"""Graphtide keeps a large, changing graph alive in memory and feeds it from Parquet update logs.
+"""Graphtide keeps a large, changing graph in memory and updates it from logs of Parquet files.
 
-``graphtide.DynamicGraph`` is the graph as a library; ``graphtide run`` is the pipeline. Public
-names are imported on first use, so that ``import graphtide`` opens neither Dask nor CUDA.
+``graphtide.DynamicGraph`` is the graph as a library; ``graphtide.run`` and the command ``graphtide
+run`` are the pipeline. Public names are imported on first use, so ``import graphtide`` imports
+neither Dask nor CUDA.
 """
 
 from importlib import import_module
@@ -57,7 +58,7 @@ _PUBLIC = {
     "to_scipy": ".io.interchange.libraries",
 }
 
-#: Public name -> what its module calls it, where that differs.
+#: Public name -> its name in the module, if that differs.
 _NAMES_THERE = {"open": "open_state"}
 
 __all__ = sorted([*_PUBLIC, "__version__"])

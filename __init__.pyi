@@ -1,6 +1,7 @@
 """Public names and their types, for type checkers and editors.
 
-They are those of ``_PUBLIC`` in ``__init__.py``, which imports each on first use.
+They are the names of ``_PUBLIC`` in ``__init__.py``, which imports each on first use; a test
+compares the two.
 """
 
 from .flows.library import open_state

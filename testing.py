@@ -1,8 +1,8 @@
-"""What tests of graphtide's insides look at: a graph's engine, its image, and new places of rows.
+"""Access to the internals of a graph, for tests: its engine, its image, and a compaction.
 
-For those who add a layout, an engine or an algorithm, and want to see where entries lie, spoil a
-word or count pages. A program that uses a graph needs nothing of it: `DynamicGraph` and `Epoch`
-have all that a graph means, and only that stays the same from one version to the next.
+For those who add a layout, an engine or an algorithm, and want to inspect where entries are, damage
+a word or count pages. Programs that use a graph do not need it: the public interface is
+`DynamicGraph` and `Epoch`, and only that is stable from one version to the next.
 
 ::
 
@@ -12,9 +12,9 @@ have all that a graph means, and only that stays the same from one version to th
     graph = DynamicGraph(layout="chain")
     graph.insert_edges([1, 1], [2, 3])
     image = image_of(graph)
-    image.shape("out").page_words       # numbers that a kernel walks rows by
+    image.shape("out").page_words       # sizes and positions by which kernels address rows
     image.vertex_table()                # uint32[vertex_count, vertex_words]
-    image.queued_pages()                # freed pages, the next one first
+    image.queued_pages()                # freed pages, the next one to be used first
 
 Not imported by ``import graphtide``.
 """
@@ -32,25 +32,23 @@ __all__ = ["compact", "engine_of", "image_of"]
 
 
 def engine_of(graph: DynamicGraph) -> Engine:
-    """Engine of a graph: its queries by vertex index, its rows, its arena.
+    """Return the engine of a graph: queries by vertex index, rows, arena.
 
-    Hold ``engine.lock`` where more than one call must see the same graph.
+    Hold ``engine.lock`` if several calls must see the same graph.
     """
     return graph._engine
 
 
 def image_of(graph: DynamicGraph) -> ImageView:
-    """Image of a graph in host memory, with what lies where in it.
-
-    ``image.image`` is uint32, its words; ``image.header`` is int64, by
-    `gpu_core.image.fields.Field`.
+    """Return the image of a graph in host memory, with functions that locate its parts.
 
     Returns
     -------
     ImageView
-        Of the engine ``host``: the image itself, valid until it is replaced by growth or
-        compaction; a word that is changed is changed in the graph, and `DynamicGraph.verify` says
-        so. Of ``cuda``: a copy, in which words that are not in use are 0.
+        ``image.image`` uint32, its words; ``image.header`` int64, by `gpu_core.image.fields.Field`.
+        With the engine ``host`` it is the image itself, valid until growth or compaction replace
+        it: writing a word changes the graph, which `DynamicGraph.verify` detects. With ``cuda`` it
+        is a copy, in which unused words are 0.
     """
     engine = engine_of(graph)
     with engine.lock:
@@ -61,9 +59,14 @@ def image_of(graph: DynamicGraph) -> ImageView:
 
 
 def compact(graph: DynamicGraph) -> bool:
-    """Lay out all rows anew, as after many batches; False: there is no room for a second image.
+    """Compact a graph now, as the engine does after many batches.
 
-    What the graph means stays as it is: edges, `DynamicGraph.state_hash`, the indices to come.
+    Edges, `DynamicGraph.state_hash` and the order of free vertex indices do not change.
+
+    Returns
+    -------
+    bool
+        False if there is no memory for a second image.
     """
     engine = engine_of(graph)
     arena: Any = engine.arena

@@ -1,7 +1,8 @@
 """The pipeline and its states as functions: ``graphtide.run``, ``open``, ``read_results``.
 
-What the commands do and show, for programs: nothing is printed unless it is asked for. A state that
-is opened is only read, takes no cluster and no lock, and may be in use by a run.
+They do what the commands of these names do, for programs: nothing is printed unless a caller asks
+for it. A state that is opened is only read; that needs no cluster and no lock, and a run may use
+the state meanwhile.
 """
 
 import difflib
@@ -41,10 +42,13 @@ from .printing.summary import FATES, failure_text, result_summary, run_lines
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport(RunSummary):
-    """Summary of a run; ``str()`` gives the lines that ``graphtide run`` prints."""
+    """Summary of a run; ``str()`` returns the lines that ``graphtide run`` prints."""
 
+    #: Address of the log, as it was given; several separated by spaces.
     log: str
+    #: Folder of the state.
     state: str
+    #: Settings that define the graph.
     graph: GraphSettings
 
     def __str__(self) -> str:
@@ -58,36 +62,36 @@ class RunReport(RunSummary):
         )
 
     def open(self) -> "OpenState":
-        """Open the state where the run left it."""
+        """Open the state as it was after the last batch of the run; see `open_state`."""
         return open_state(self.state, self.watermark)
 
     def read_results(self, name: str) -> Result:
-        """Read a result after the last batch."""
+        """Read a result after the last batch of the run; see `OpenState.read_results`."""
         return self.open().read_results(name)
 
 
 class LogPosition(NamedTuple):
-    """Position in the log that a batch reaches."""
+    """End of a batch in the log."""
 
-    #: Name of the last file that it is of.
+    #: Name of the file that has its last row.
     file: str
-    #: Rows of that file up to and with the batch.
+    #: Rows of that file up to the end of the batch.
     row: int
-    #: Rows of the whole log up to and with the batch.
+    #: Rows of the whole log up to the end of the batch.
     rows: int
 
 
 class OpenState:
-    """A state as it was after one batch; made by `open_state`, which is ``graphtide.open``.
+    """A state as it was after one batch; returned by `open_state`, which is ``graphtide.open``.
 
     Parameters
     ----------
     directory
         The state.
     past
-        Makes its graphs.
+        Rebuilds graphs of earlier batches.
     batch_id
-        The batch; None: the newest that is applied.
+        Number of the batch; None: the newest that is applied.
     """
 
     def __init__(self, directory: StateDirectory, past: PastGraphs, batch_id: int | None) -> None:
@@ -103,37 +107,46 @@ class OpenState:
 
     @cached_property
     def graph(self) -> DynamicGraph:
-        """The graph after the batch, in host memory; made when it is first asked for.
+        """The graph after the batch, in host memory; loaded when it is first accessed.
 
-        It is that of the checkpoint, or of the one before with the log after it applied. What is
-        changed in it stays in memory.
+        It is loaded from the checkpoint after this batch, or from an earlier one, to which the log
+        is applied. Changes of it are not written to the state.
 
         Raises
         ------
         StateError
-            The checkpoint is gone by now, or the log does not reach the batch any more.
+            The checkpoint was removed meanwhile, or the log no longer has the rows up to the batch.
         """
         return self._past.after(self.batch_id)
 
     @property
     def result_names(self) -> list[str]:
-        """Names of the results after the batch, of which none is read."""
+        """Names of the results after the batch."""
         return result_names(self._directory, self.batch_id)
 
     @property
     def results(self) -> dict[str, Result]:
-        """Name -> result after the batch; all are read."""
+        """All results after the batch by name; their files are read at each access."""
         return {name: self.read_results(name) for name in self.result_names}
 
     def read_results(self, name: str) -> Result:
-        """Read one result after the batch, such as ``pagerank``: a table of vertices.
+        """Read one result after the batch: a table with a row for each vertex.
 
-        Its ``parameters``, ``kind`` (the analytic) and ``source`` say what it is of.
+        Parameters
+        ----------
+        name
+            Name of the result, such as ``pagerank``.
+
+        Returns
+        -------
+        Result
+            Columns as ``docs/analytics.md`` lists them; ``kind``, the analytic; ``parameters``;
+            ``source``, the rows of the log that the batch was.
 
         Raises
         ------
         StateError
-            There is none, or a file that it is made of is damaged.
+            There is no such result after the batch, or one of its files is damaged.
         """
         if name not in self.result_names:
             there = ", ".join(self.result_names) or "none"
@@ -156,7 +169,7 @@ class OpenState:
 
     @property
     def source(self) -> BatchSource:
-        """Rows that the batch was, with their earliest and latest times if its report has them."""
+        """Rows of the log in the batch, with their earliest and latest times if known."""
         if self._has_report and self.reports[-1].source is not None:
             return self.reports[-1].source
         batch = self._directory.read_plan().batches[self.batch_id]
@@ -168,7 +181,7 @@ class OpenState:
 
     @property
     def position(self) -> LogPosition:
-        """Position in the log that the batch reaches."""
+        """End of the batch in the log."""
         batches = self._directory.read_plan().batches
         last = batches[self.batch_id]
         rows = sum(each.rows for each in batches[: self.batch_id + 1])
@@ -176,10 +189,11 @@ class OpenState:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Plain values: ``batch``, ``rows``, what became of rows, size of the graph, ``results``.
+        """Summary as plain values, fit for JSON.
 
-        ``source`` says which rows the batch was; ``rows`` are all up to and with it. ``results``
-        has the few numbers of each that ``graphtide status --json`` shows, and its parameters.
+        ``batch``, its number; ``source``, its rows of the log; ``rows``, all rows up to its end;
+        counts of what became of these, such as ``inserted``; ``num_vertices``, ``num_edges``;
+        ``results``: name -> parameters and the numbers that ``graphtide status --json`` shows.
         """
         last = self.reports[-1] if self._has_report else self.graph
         return {
@@ -206,19 +220,24 @@ def open_state(state: str | Path, batch: int | None = None, *, at: int | None = 
     Parameters
     ----------
     state
-        Folder of the state, which a run may be writing to.
+        Folder of the state; a run may write to it meanwhile.
     batch
-        Number of a batch that is applied; None: the newest. The graph of one whose checkpoint is
-        not kept needs the log.
+        Number of an applied batch, from 0; None: the newest. If the checkpoint after it is not
+        kept, its graph also needs the log.
     at
-        The same, as the commands call it.
+        Another name of ``batch``, as the commands have it.
+
+    Returns
+    -------
+    OpenState
+        The graph, results, reports and summary after that batch.
 
     Raises
     ------
     StateError
         There is no state, or no batch is applied yet.
     SettingsError
-        The batch is not applied, or ``batch`` and ``at`` are two batches.
+        The batch is not applied, or ``batch`` and ``at`` differ.
     """
     batch = _one_batch(batch, at)
     directory = StateDirectory(state)
@@ -231,34 +250,40 @@ def open_state(state: str | Path, batch: int | None = None, *, at: int | None = 
 def read_results(
     state: str | Path, name: str, batch: int | None = None, *, at: int | None = None
 ) -> Result:
-    """Read a result of a state, such as ``pagerank``: a table of vertices.
+    """Read a result of a state: a table with a row for each vertex.
 
-    Between two batches whose columns were written, it is made of the first of them and of the
-    changes after it; with ``changes_beyond: 0`` it has the bits that were computed.
+    If a run wrote only changes after the batch (``changes_beyond``), they are applied to the
+    columns before them; with ``changes_beyond: 0`` the result has exactly the computed bits.
 
     Parameters
     ----------
     state
         Folder of the state.
     name
-        Of the result: that of its analytic, or one of its own.
+        Name of the result, such as ``pagerank``.
     batch
-        Number of the batch after which it was computed; None: the newest that has it.
+        Number of the batch after which it was computed, from 0; None: the newest that has it.
     at
-        The same, as the commands call it.
+        Another name of ``batch``, as the commands have it.
+
+    Returns
+    -------
+    Result
+        Columns as ``docs/analytics.md`` lists them; ``kind``, the analytic; ``parameters``;
+        ``source``, the rows of the log that the batch was.
 
     Raises
     ------
     StateError
-        There is no such result, or a file that it is made of is damaged.
+        There is no such result, or one of its files is damaged.
     SettingsError
-        ``batch`` and ``at`` are two batches.
+        ``batch`` and ``at`` differ.
     """
     return result_after(StateDirectory(state), name, _one_batch(batch, at))[1]
 
 
 def _one_batch(batch: int | None, at: int | None) -> int | None:
-    """Number of the batch that is meant, which has two names."""
+    """Number of the batch, which has two names as an argument."""
     if None not in (batch, at) and batch != at:
         msg = f"batch={batch} and at={at} are two batches; give one of them"
         raise SettingsError(msg)
@@ -292,14 +317,17 @@ def result_after(
 def read_summary(state: str | Path) -> TableRows:
     """Read the summary of a state: a row for each applied batch, in order.
 
-    Columns are ``batch``, ``vertices``, ``edges``, values of each result, such as ``triangles`` and
-    ``pagerank_error_bound``, and seconds by stage. What was not computed after a batch is NaN,
-    so a column of integers that lacks some is one of floats.
-
     Parameters
     ----------
     state
         Folder of the state.
+
+    Returns
+    -------
+    TableRows
+        Columns ``batch``, ``vertices``, ``edges``, values of each result, such as ``triangles`` and
+        ``pagerank_error_bound``, and seconds by stage. A value that was not computed after a batch
+        is NaN, so a column of integers with missing values is float64.
 
     Raises
     ------
@@ -319,32 +347,40 @@ def run(
     progress: bool = False,
     **settings: Any,
 ) -> RunReport:
-    """Apply what is not applied yet of a log, as ``graphtide run`` does.
+    """Apply the batches of a log that are not applied yet, as ``graphtide run`` does.
 
     Parameters
     ----------
     log
-        Folder or URL of the files, or several of them.
+        Folder, file, pattern or URL of the log, or several of them.
     state
-        Where the run keeps what it did; made where there is none.
+        Folder for the state of the run; created if it does not exist.
     config_file
-        A YAML file of settings; those given here win over it.
+        A YAML file of settings; ``settings`` take precedence.
     progress
-        Print a line on how far it is, where there is a terminal, and the summary at the end.
+        Whether to print a line of progress, on a terminal, and the summary at the end.
     **settings
         Settings by name, as ``graphtide settings`` prints them: ``records="weighted"``,
-        ``analytics_every=10``, ``scheduler="tcp://…"``; parameters of an analytic as a mapping.
-        What the flag ``--window`` sets is called ``time_window``.
+        ``analytics_every=10``, ``scheduler="tcp://…"``; parameters of an analytic as a mapping. The
+        setting of the flag ``--window`` is ``time_window``.
 
     Returns
     -------
     RunReport
-        Counts, times, paths; `RunReport.read_results` and `RunReport.open` go on from there.
+        Counts of rows and batches, seconds, paths; `RunReport.read_results` and `RunReport.open`
+        read the state.
 
     Raises
     ------
+    SettingsError
+        A setting is unknown or not allowed.
     GraphtideError
-        What ended the run; the state is whole up to its newest checkpoint.
+        The run could not continue; the state is whole up to its newest checkpoint.
+
+    Warns
+    -----
+    FailedResultWarning
+        A result could not be computed; batches and other results are not affected.
     """
     from ..pipeline.ingest import run as run_pipeline
 

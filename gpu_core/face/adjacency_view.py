@@ -1,4 +1,4 @@
-"""The adjacencies where they lie in the arena, without a copy: for kernels of the user's own.
+"""Adjacencies read in the arena, without a copy: for kernels of the user's own.
 
 Arrays are NumPy's on the ``host`` engine and CuPy's on the ``cuda`` engine, so they carry
 ``__array_interface__`` or ``__cuda_array_interface__``, and DLPack either way: CuPy, Numba, PyTorch
@@ -24,12 +24,14 @@ from ..table import Column
 
 
 class AdjacencyView:
-    """Adjacencies of one direction; made by `DynamicGraph.adjacency_view`.
+    """Adjacencies of one direction, without a copy; made by `DynamicGraph.adjacency_view`.
 
-    Entry ``j`` of row ``v`` is ``words[begins[v] + j * step]``, for ``j < degrees[v]``; the entries
-    of a row increase. Nothing of it is to be written, which NumPy refuses, and CuPy and tensors do
-    not: it is the graph itself. A view keeps the memory that it shows; release it before the graph
-    grows.
+    Entry ``j`` of row ``v`` is ``words[begins[v] + j * step]``, for ``j < degrees[v]``: the index
+    of a neighbor; entries of a row increase. Arrays are NumPy's on the ``host`` engine and CuPy's
+    on ``cuda``. They are the graph's own memory and must not be written: NumPy refuses it, CuPy and
+    tensors do not. A view keeps that memory alive; release it before the graph grows.
+
+    Each attribute but ``step`` raises `StaleViewError` once a call has changed the graph.
     """
 
     def __init__(
@@ -91,13 +93,13 @@ class AdjacencyView:
     def vertices(self) -> Column:
         """[vertex records], in host memory: users' id of each vertex index.
 
-        0, of names None, where there is no vertex; such a row is empty.
+        If there is no vertex it is 0, with names None, and the row is empty.
         """
         ids: Column = self._checked(self._vertices)
         return ids
 
     def neighbors(self, index: int) -> Array:
-        """uint32[degree]: neighbors of one vertex index, as they lie in the arena, increasing."""
+        """uint32[degree]: indices of the neighbors of one vertex index, increasing; a view."""
         begin, degree = int(self.begins[index]), int(self.degrees[index])
         return self._words[begin : begin + degree * self.step : self.step]
 

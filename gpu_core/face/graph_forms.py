@@ -1,7 +1,7 @@
-"""A graph in other forms: another graph like it, files, objects of other libraries.
+"""A graph in other forms: a copy, files, objects of other libraries.
 
-What other libraries and files are is known above this package (``io/``): methods of their names are
-the functions of ``graphtide`` of those names.
+Methods for files and other libraries call the functions of ``graphtide`` of the same name, which
+are above this package (``io/``).
 """
 
 from __future__ import annotations
@@ -31,25 +31,32 @@ class GraphForms(GraphReader):
     # -- another graph -----------------------------------------------------------------------
 
     def copy(self, **settings: Any) -> DynamicGraph:
-        """Return a graph of its own with the same vertices, edges, and vertex indices.
+        """Return an independent graph with the same vertices, edges, and vertex indices.
 
         Parameters
         ----------
         **settings
-            Arguments of `DynamicGraph` that may be others than here: ``engine``, ``device``,
+            Arguments of `DynamicGraph` that may differ from this graph's: ``engine``, ``device``,
             ``layout``, ``storage``, ``page_bytes``, ``mean_degree``, ``reverse``,
             ``arena_bytes``, ``max_arena_bytes``, ``arena_growth``, ``arena_grow_at``,
             ``expected_edges``.
+
+        Raises
+        ------
+        SettingsError
+            Another argument is given, or a value is not allowed.
+        ArenaFullError
+            There is no memory for the copy.
         """
         return self._made_of(self.checkpoint_arrays(), **settings)
 
     def subgraph(self, vertices: Ids, **settings: Any) -> DynamicGraph:
-        """Return a graph of some vertices and all edges among them.
+        """Return an independent graph of some vertices and all edges among them.
 
         Parameters
         ----------
         vertices
-            Ids [k]; one may come twice.
+            Ids [k]; duplicates count once.
         **settings
             As of `copy`.
 
@@ -57,6 +64,8 @@ class GraphForms(GraphReader):
         ------
         VertexNotFoundError
             A vertex is not in the graph.
+        SettingsError
+            As of `copy`.
         """
         ids = self._ids.keys("vertices", vertices)
         csr = self.csr_of_keys()
@@ -78,24 +87,43 @@ class GraphForms(GraphReader):
     # -- files -------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the graph into a folder, for `DynamicGraph.load`; gives the folder.
+        """Write the graph to a folder, for `DynamicGraph.load`.
 
-        The folder is there when it is whole: a reader meanwhile, or after a crash, has the
-        graph that was saved there before, or this one.
+        The folder is replaced as a whole: a reader meanwhile, or after a crash, finds the graph
+        that was saved there before, or this one.
+
+        Returns
+        -------
+        Path
+            The folder.
 
         Raises
         ------
         StateError
-            Something is there that is no saved graph, or the disk refuses.
+            The path has something that is no saved graph, or the disk cannot be written.
         """
         from ... import save_graph
 
         return save_graph(self, path)
 
     def export_edges(self, path: str | Path) -> int:
-        """Write the edges in the format of the file's name; returns their number.
+        """Write the edges to a file; see `graphtide.export_edges`.
 
-        ``.parquet``, ``.csv``, ``.tsv``, ``.txt``, ``.mtx`` (Matrix Market) or ``.graphml``.
+        Parameters
+        ----------
+        path
+            Its ending decides the format: ``.parquet``, ``.csv``, ``.tsv``, ``.txt``, ``.mtx``
+            (Matrix Market) or ``.graphml``.
+
+        Returns
+        -------
+        int
+            Number of edges; an undirected edge counts once.
+
+        Raises
+        ------
+        SettingsError
+            The ending is unknown, or the format cannot hold the graph.
         """
         from ... import export_edges
 
@@ -104,37 +132,49 @@ class GraphForms(GraphReader):
     # -- other libraries ---------------------------------------------------------------------
 
     def to_arrow(self) -> Any:
-        """Edges as a `pyarrow.Table`: ``src``, ``dst`` and the properties."""
+        """Edges, sorted by (src, dst), as a `pyarrow.Table`: ``src``, ``dst``, properties."""
         from ... import to_arrow
 
         return to_arrow(self)
 
     def to_pandas(self) -> Any:
-        """Edges as a `pandas.DataFrame`: ``src``, ``dst`` and the properties."""
+        """Edges, sorted by (src, dst), as a `pandas.DataFrame`: ``src``, ``dst``, properties."""
         from ... import to_pandas
 
         return to_pandas(self)
 
     def to_polars(self) -> Any:
-        """Edges as a `polars.DataFrame`: ``src``, ``dst`` and the properties."""
+        """Edges, sorted by (src, dst), as a `polars.DataFrame`: ``src``, ``dst``, properties."""
         from ... import to_polars
 
         return to_polars(self)
 
     def to_networkx(self) -> Any:
-        """Copy the graph to a `networkx.Graph` or ``DiGraph``, with properties of edges."""
+        """Copy the graph to a `networkx.Graph` or ``DiGraph``; see `graphtide.to_networkx`."""
         from ... import to_networkx
 
         return to_networkx(self)
 
     def to_igraph(self) -> Any:
-        """Copy the graph to an `igraph.Graph`, with ids as the vertex attribute ``id``."""
+        """Copy the graph to an `igraph.Graph`, with users' ids as the vertex attribute ``id``."""
         from ... import to_igraph
 
         return to_igraph(self)
 
     def to_scipy(self, *, weight: str | None = "weight") -> Any:
-        """Copy the graph to a `scipy.sparse.csr_array`, rows in the order of `vertices`."""
+        """Copy the graph to a `scipy.sparse.csr_array` [n, n], in the order of `vertices`.
+
+        Parameters
+        ----------
+        weight
+            Property of edges that is the value of an entry; ``"weight"`` is 1 without weights.
+            None: 1 each.
+
+        Raises
+        ------
+        SettingsError
+            There is no such property.
+        """
         from ... import to_scipy
 
         return to_scipy(self, weight=weight)

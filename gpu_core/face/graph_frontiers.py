@@ -24,16 +24,16 @@ class GraphFrontiers(GraphProducts):
     def frontier(
         self, vertices: Id | Ids | Frontier | None = None, *, direction: str = "out"
     ) -> Frontier:
-        """Vertices from which functions of your own go on along edges; see `Frontier`.
+        """Return a set of vertices, from which users' functions follow edges; see `Frontier`.
 
         Parameters
         ----------
         vertices
-            An id, ids, or another frontier of this graph; an id that comes twice counts once. None:
-            all vertices.
+            An id, ids, or another frontier of this graph; duplicates count once. None: all
+            vertices.
         direction
-            Edges that it goes along: ``"out"``, or ``"in"`` and ``"both"``, which need the reverse
-            adjacency; on undirected graphs all three are the same.
+            Edges that operators follow: ``"out"``, or ``"in"`` and ``"both"``, which need the
+            reverse adjacency; on undirected graphs all three are the same.
 
         Raises
         ------
@@ -44,8 +44,11 @@ class GraphFrontiers(GraphProducts):
 
         Notes
         -----
-        It is of the graph as it is: once a batch has changed the graph, its operators raise
-        `StaleViewError`. One of an epoch (``graph.pin()``) lasts as long as the epoch.
+        It is valid until a batch changes the graph; then its operators raise `StaleViewError`. A
+        frontier of an epoch (``graph.pin()``) lasts as long as the epoch.
+
+        Source: Wang et al., "Gunrock: A High-Performance Graph Processing Library on the GPU",
+        PPoPP 2016.
         """
         one_of("direction", direction, DIRECTIONS)
         if direction != "out":
@@ -54,14 +57,14 @@ class GraphFrontiers(GraphProducts):
             return make_frontier(self._origin(), direction, self._indices_of(vertices))
 
     def vertex_state(self, **values: Any) -> VertexState:
-        """Named arrays of a value of each vertex, for functions over frontiers.
+        """Return named arrays with a value for each vertex, for functions over frontiers.
 
         Parameters
         ----------
         values
-            By the name of the array, what vertices begin with: one number or bool for all, or one
-            for each in the order of `vertices`, or by their ids: a Series of pandas by its index, a
-            mapping, or ``(ids, values)``. Arrays are of bool, int64 or float64, as these are.
+            Initial values by the name of the array: one number or bool for all vertices; or one for
+            each in the order of `vertices`; or by ids: a Series of pandas by its index, a mapping,
+            or ``(ids, values)``. The array is bool, int64 or float64, depending on the values.
 
         Raises
         ------
@@ -72,7 +75,7 @@ class GraphFrontiers(GraphProducts):
 
         Notes
         -----
-        It is of the graph as it is, as a `frontier` is.
+        It is valid until a batch changes the graph, as a `frontier` is.
 
         Examples
         --------

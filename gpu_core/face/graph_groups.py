@@ -13,7 +13,20 @@ class GraphGroups(GraphPairs):
     """Components, communities and cores; see `GraphReader`."""
 
     def weakly_connected_components(self) -> ComponentsResult:
-        """Component of every vertex, whichever way edges point; its first vertex is its name.
+        """Component of every vertex; edges connect in both directions.
+
+        A component is named by its first vertex in the order of `vertices`.
+
+        Returns
+        -------
+        ComponentsResult
+            ``vertices`` [n] and ``component`` [n], both users' ids; ``num_components``;
+            ``largest``, the number of vertices of the largest.
+
+        Notes
+        -----
+        Source: Sutton, Ben-Nun, Barak, "Optimizing Parallel Graph Connectivity Computation via
+        Subgraph Sampling", IPDPS 2018.
 
         Examples
         --------
@@ -28,9 +41,20 @@ class GraphGroups(GraphPairs):
             return self._of_users(_weak.weakly_connected_components(self._reader))
 
     def strongly_connected_components(self) -> ComponentsResult:
-        """Component of every vertex: those that paths lead to and back from.
+        """Component of every vertex: the vertices that paths lead to and back from.
 
-        Its first vertex is its name. Of undirected graphs they are the connected components.
+        A component is named by its first vertex in the order of `vertices`. In undirected graphs
+        these are the connected components.
+
+        Returns
+        -------
+        ComponentsResult
+            As of `weakly_connected_components`.
+
+        Notes
+        -----
+        Source: Pearce, "A Space-Efficient Algorithm for Finding Strongly Connected Components",
+        Information Processing Letters 116, 2016.
 
         Examples
         --------
@@ -47,19 +71,30 @@ class GraphGroups(GraphPairs):
     def label_propagation(self, *, max_iter: int | None = None) -> _labels.CommunitiesResult:
         """Community of every vertex of an undirected graph, by the labels of its neighbors.
 
-        These are ``nx.community.label_propagation_communities`` to the letter, of a networkx graph
-        that was given its vertices in the order of `vertices`. A community is called by its first
-        vertex.
+        The communities are exactly those of ``nx.community.label_propagation_communities`` for a
+        networkx graph whose vertices were added in the order of `vertices`. A community is named by
+        its first vertex.
 
         Parameters
         ----------
         max_iter
-            Sweeps over all vertices at most; None: until none changes a label.
+            Maximum number of sweeps over all vertices; None: until a sweep changes no label.
+
+        Returns
+        -------
+        CommunitiesResult
+            ``vertices`` [n] and ``community`` [n], both users' ids; ``num_communities``;
+            ``largest``; ``iterations``, sweeps that changed a label.
 
         Raises
         ------
         SettingsError
-            The graph has directions.
+            The graph is directed, or ``max_iter`` is not a whole number.
+
+        Notes
+        -----
+        Source: Cordasco, Gargano, "Community Detection via Semi-Synchronous Label Propagation
+        Algorithms", BASNA 2010.
 
         Examples
         --------

@@ -19,45 +19,53 @@ class MaintainingGraph(GraphForms):
 
     @property
     def maintained(self) -> tuple[str, ...]:
-        """Names of the analytics that follow each batch."""
+        """Names of the analytics that are maintained."""
         return tuple(self._engine.maintained)
 
     def maintain(self, analytic: str, **parameters: Any) -> None:
-        """Compute an analytic now, and keep its result up with each batch from now on.
+        """Compute an analytic now, and update its result with each batch from now on.
 
-        ``clustering``: answers are the same, to the bit. `clustering`, `triangles` and what follows
-        from them take the maintained counts. 8 bytes a vertex. A directed graph needs its
-        in-neighbors (``reverse=True``), and maintains the coefficients of one definition,
-        ``directed``; others are counted when they are asked for. 20 to 32 bytes a vertex.
+        ``clustering``: `clustering`, `triangles` and the averages use the maintained counts, and
+        return the same bits as without. 8 bytes a vertex. A directed graph needs the reverse
+        adjacency (``reverse=True``), takes 20 to 32 bytes a vertex, and maintains the coefficients
+        of one definition, ``directed``; others are counted on request.
 
-        ``pagerank``, without weights: `pagerank` and ``compute("pagerank")`` with this ``alpha``,
-        this ``tol`` or a larger one, and nothing else that changes ranks take the maintained ranks.
-        Their residual is within ``tol``, and ``error_bound`` is proven as ever. On the host they
-        are repaired, which pays after small batches; 17 bytes a vertex. On a GPU steps start from
-        the ranks before on request, as with ``nstart``; 8 bytes a vertex, or 16.
+        ``pagerank``, without weights: `pagerank` and ``compute("pagerank")`` use the maintained
+        ranks if they are called with this ``alpha``, this ``tol`` or a larger one, and no other
+        argument that changes ranks. Their residual is within ``tol``, and ``error_bound`` is
+        proven as for all ranks. On the host residuals are repaired with each batch, which pays
+        after small batches; 17 bytes a vertex. On a GPU the earlier ranks are improved on request,
+        by steps or, after few changes, by pushes; 8 bytes a vertex, or 16.
 
-        ``weakly_connected_components``; a directed graph needs its in-neighbors
-        (``reverse=True``). Answers are the same, to the bit. 12 bytes a vertex.
+        ``weakly_connected_components``: the same components as without. A directed graph needs the
+        reverse adjacency (``reverse=True``). 12 bytes a vertex.
 
-        A batch that changes so much that a repair would take longer than to recompute is not
-        followed; the next question recomputes then. Epochs, copies, pickles, `save` and
-        checkpoints carry what is maintained.
+        If a repair would take longer than to recompute, the result is recomputed on the next
+        request instead. Epochs, copies, pickles, `save` and checkpoints contain the state.
 
         Parameters
         ----------
         analytic
             ``"clustering"``, ``"pagerank"`` or ``"weakly_connected_components"``.
         parameters
-            Of the analytic: ``directed`` of clustering, ``alpha`` and ``tol`` of PageRank. One that
-            is maintained with others starts over.
+            Of the analytic: ``directed`` of clustering, ``alpha`` and ``tol`` of PageRank. If it is
+            maintained with others, it starts over.
 
         Raises
         ------
         SettingsError
-            There is no such analytic, it cannot be maintained of such a graph, by its engine, or
-            with such parameters.
+            There is no such analytic, or it cannot be maintained for this kind of graph, on this
+            engine or with these parameters.
         ConvergenceError
             PageRank would take too many steps.
+
+        Notes
+        -----
+        Sources: Makkar, Bader, Green, "Exact and Parallel Triangle Counting in Dynamic Graphs",
+        HiPC 2017; Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD
+        2016; Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors", FOCS 2006;
+        McColl, Green, Bader, "A New Parallel Algorithm for Connected Components in Dynamic
+        Graphs", HiPC 2013. ``docs/maintained.md`` has costs and limits.
 
         Examples
         --------
@@ -72,7 +80,7 @@ class MaintainingGraph(GraphForms):
             maintain(self._engine, analytic, parameters)
 
     def unmaintain(self, analytic: str) -> None:
-        """Stop following batches: the analytic is computed on request, as before.
+        """Stop maintaining an analytic: it is computed on request, as before.
 
         Raises
         ------
@@ -84,15 +92,15 @@ class MaintainingGraph(GraphForms):
             del self._engine.maintained[analytic]
 
     def audit(self) -> None:
-        """Recompute all that is maintained, and compare it with what was kept, bit for bit.
+        """Recompute all maintained results, and compare them with the kept ones, bit for bit.
 
-        Of PageRank the residuals are compared, which decide how exact ranks are; on a GPU, where
-        none are kept, nothing.
+        For PageRank on the host residuals are compared, which bound the error of ranks; on a GPU,
+        which keeps none, nothing is compared.
 
         Raises
         ------
         CorruptImageError
-            It differs. What was recomputed is kept from then on.
+            They differ. The recomputed ones are kept from then on.
         """
         with self._engine.lock:
             audit(self._engine, self._ids.shown)

@@ -31,30 +31,35 @@ class GraphProducts(GraphPaths):
     ) -> _spmv.SpmvResult:
         """Multiply the adjacency matrix and a vector: ``y = A x``, float64.
 
-        ``A[u, v]`` is the weight of the edge from ``u`` to ``v``, as in ``to_scipy``, so a vertex
+        ``A[u, v]`` is the weight of the edge from ``u`` to ``v``, as in `to_scipy`, so a vertex
         gets the sum over its out-neighbors. A row is added up in the order of the engine's vertex
-        indices (that of ``vertices()`` for ``ids="dense"``): the same bits with any number of
-        threads; other engines and SciPy differ by rounding.
+        indices (that of `vertices` for ``ids="dense"``): the same bits with any number of threads;
+        the other engine and SciPy differ by rounding.
 
         Parameters
         ----------
         x
-            A value of every vertex: an array in the order of `vertices`; or of some, others being
-            0: a mapping of ids, a Series of pandas by its index, ``(ids, values)``, a frame with
-            columns ``vertex`` and ``value``, or a result of one value a vertex, such as another
-            product.
+            A value for every vertex, [n], in the order of `vertices`; or for some vertices, 0 for
+            the others: a mapping of ids, a Series of pandas by its index, ``(ids, values)``, a
+            frame with columns ``vertex`` and ``value``, or a result of one value a vertex, such as
+            another product.
         transpose
-            Whether the product is ``A^T x``: a vertex gets the sum over its in-neighbors. Where
-            these are not stored, all edges are transposed first.
+            Whether the product is ``A^T x``: a vertex gets the sum over its in-neighbors. If the
+            graph does not store these, all edges are transposed first.
         weight
-            ``"weight"``: edges count by their weights, or 1 where they have none. None: 1 each.
+            ``"weight"``: edges count by their weights, or 1 without weights. None: 1 each.
+
+        Returns
+        -------
+        SpmvResult
+            ``vertices`` [n] and ``value``, float64[n].
 
         Raises
         ------
         VertexNotFoundError
             ``x`` names a vertex that is not in the graph.
         SettingsError
-            ``x`` is no such vector, or ``weight`` is unknown.
+            ``x`` has another form or length, or ``weight`` is unknown.
 
         Examples
         --------
@@ -111,20 +116,28 @@ class GraphProducts(GraphPaths):
         max_iter: int = 500,
         weight: str | None = None,
     ) -> _personalized.PersonalizedPageRankResult:
-        """PageRank seen from each of some vertices, many at once: all jumps land on the source.
+        """PageRank from each of some vertices, many at once: all jumps land on the source.
 
-        The ranks of a source are those of ``pagerank(personalization={source: 1})``, each with its
-        own error bound; eight sources are worked on with one reading of the edges.
+        The ranks of a source are those of ``pagerank(personalization={source: 1})``, with an error
+        bound of their own; eight sources share each pass over the edges.
 
         Parameters
         ----------
         sources
             Id of a vertex, or of several.
         k
-            Vertices of largest rank of each source, largest first. None: all vertices, in the order
-            of `vertices`, which takes 24 bytes for each source and vertex.
+            Only so many vertices of largest rank for each source, largest first. None: all
+            vertices, in the order of `vertices`, which takes 24 bytes for each source and vertex.
         alpha, tol, max_iter, weight
             As of `pagerank`.
+
+        Returns
+        -------
+        PersonalizedPageRankResult
+            A row for each source and vertex: ``source``, ``vertex`` (users' ids), ``pagerank``
+            float64. For each source, in the order given: ``sources``, ``iterations`` int64[s],
+            ``residual`` and ``error_bound`` float64[s], a proven bound on the L1 distance from the
+            exact ranks.
 
         Raises
         ------
@@ -132,6 +145,12 @@ class GraphProducts(GraphPaths):
             A source is not in the graph.
         ConvergenceError
             ``max_iter`` steps were not enough for a source.
+        SettingsError
+            A parameter is out of its range, or a weight is negative.
+
+        Notes
+        -----
+        Source: Jeh, Widom, "Scaling Personalized Web Search", WWW 2003.
 
         Examples
         --------

@@ -23,29 +23,33 @@ class GraphProperties(GraphQueries):
 
     @property
     def properties(self) -> dict[str, str]:
-        """Properties of edges of the user's own: name -> type."""
+        """User-defined properties of edges: name -> type, such as ``float64``."""
         return dict(self._kind.properties)
 
     @property
     def vertex_properties(self) -> dict[str, str]:
-        """Properties of vertices: name -> type."""
+        """User-defined properties of vertices: name -> type."""
         return dict(self._kind.vertex_properties)
 
     def edge_values(self, src: Id | Ids, dst: Id | Ids) -> Any:
-        """Properties of edges.
+        """Return the user-defined properties of edges.
 
         Parameters
         ----------
         src, dst
-            An id each, which gives a dict; or k ids each, which gives a table with the columns
-            ``src``, ``dst`` and the properties.
+            Ids of the ends of an edge, or of k edges: k ids each.
+
+        Returns
+        -------
+        dict or TableRows
+            Name -> value of one edge; or the columns ``src``, ``dst`` and the properties, [k] each.
 
         Raises
         ------
         EdgeNotFoundError
             An edge is not in the graph.
         SettingsError
-            Edges have no properties here.
+            The graph has no properties of edges.
         """
         if not self._kind.properties:
             msg = "edges have no properties here; make the graph with properties={'name': 'type'}"
@@ -62,20 +66,26 @@ class GraphProperties(GraphQueries):
         return TableRows({**ends, **values})
 
     def vertex_values(self, vertices: Id | Ids | None = None) -> Any:
-        """Properties of vertices; of one that only edges created they are missing (NaN, 0, False).
+        """Return the user-defined properties of vertices.
+
+        A vertex that only edges created has missing values: NaN, 0, False.
 
         Parameters
         ----------
         vertices
-            An id, which gives a dict; k ids, or None for all in the order of `vertices`: a table
-            with the columns ``vertex`` and the properties.
+            An id, or k ids; None: all, in the order of `vertices`.
+
+        Returns
+        -------
+        dict or TableRows
+            Name -> value of one vertex; or the columns ``vertex`` and the properties, [k] each.
 
         Raises
         ------
         VertexNotFoundError
             A vertex is not in the graph.
         SettingsError
-            Vertices have no properties here.
+            The graph has no properties of vertices.
         """
         if not self._kind.vertex_properties:
             msg = (

@@ -1,7 +1,7 @@
 """Queries about vertices and edges, in users' ids.
 
-Called with an id they answer with a Python value, with an array of ids with an array. Names that
-networkx has mean what they mean there.
+For one id they return a Python value, for an array of ids an array. Methods with a name of networkx
+mean the same as there.
 """
 
 from __future__ import annotations
@@ -76,49 +76,89 @@ class GraphQueries:
             return False
 
     def vertices(self) -> Column:
-        """Users' ids of all vertices, in the order of all results: numbers increase."""
+        """Return users' ids [n] of all vertices, in the order of all results.
+
+        Ids that are numbers increase. Names are in the order of their keys, which are hashes.
+        """
         with self._reader.lock:
             keys = self._reader.user_ids()[self._reader.sorted_order()]
         return self._ids.shown(keys)
 
     def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
-        """Return for each id whether it is a vertex of the graph."""
+        """Return for each id [k] whether it is a vertex of the graph: bool[k]."""
         with self._reader.lock:
             return self._reader.indices_of(self._ids.keys("vertices", vertices)) != NONE
 
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
-        """Return for each pair whether it is an edge; unknown vertices have none."""
+        """Return for each pair ``(src, dst)`` [k] whether it is an edge: bool[k].
+
+        Vertices that are not in the graph have no edges.
+
+        Raises
+        ------
+        BatchError
+            ``src`` and ``dst`` have different lengths.
+        """
         sources, targets = self._pairs(src, dst)
         reader = self._reader
         with reader.lock:
             return reader.has_edges(reader.indices_of(sources), reader.indices_of(targets))
 
     def has_edge(self, u: Id, v: Id) -> bool:
-        """Return whether ``(u, v)`` is an edge; unknown vertices have none."""
+        """Return whether ``(u, v)`` is an edge; False if a vertex is not in the graph."""
         return bool(self.has_edges([u], [v])[0])
 
     # -- neighbors ---------------------------------------------------------------------------
 
     def neighbors(self, vertex: Id) -> Column:
-        """Ids of the out-neighbors (undirected: neighbors), increasing; texts by alphabet."""
+        """Return the ids of the out-neighbors of a vertex (undirected: neighbors) [degree].
+
+        Numbers increase, names are in alphabetical order.
+
+        Raises
+        ------
+        VertexNotFoundError
+            The vertex is not in the graph.
+        """
         return self._adjacent(vertex, "out")
 
     def predecessors(self, vertex: Id) -> Column:
-        """Ids of the in-neighbors, increasing; texts by alphabet. Needs ``reverse``."""
+        """Return the ids of the in-neighbors of a vertex, in the order of `neighbors`.
+
+        Raises
+        ------
+        VertexNotFoundError
+            The vertex is not in the graph.
+        SettingsError
+            The graph is directed and has no reverse adjacency (``reverse=True``).
+        """
         self._need_reverse("predecessors")
         return self._adjacent(vertex, "in")
 
     def weighted_neighbors(
         self, vertex: Id, direction: str = "out"
     ) -> tuple[Column, npt.NDArray[np.floating[Any]]]:
-        """Return neighbors of a vertex, increasing, and the weights of the edges to them.
+        """Return the neighbors of a vertex and the weights of the edges to them.
 
         Parameters
         ----------
         vertex
             Its id.
         direction
-            ``"out"``, or ``"in"`` for edges that point to it; undirected graphs have one direction.
+            ``"out"``, or ``"in"`` for edges that point to it; in undirected graphs both are the
+            same.
+
+        Returns
+        -------
+        (ids, weights)
+            Sorted ids [degree]; weights, float32 or float64 [degree].
+
+        Raises
+        ------
+        VertexNotFoundError
+            The vertex is not in the graph.
+        SettingsError
+            The graph has no weights, or for ``"in"`` no reverse adjacency.
         """
         self._need_weights("weighted_neighbors")
         one_of("direction", direction, ("out", "in"))
@@ -136,15 +176,21 @@ class GraphQueries:
     # -- degrees -----------------------------------------------------------------------------
 
     def degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
-        """Degree as networkx has it: in a directed graph edges in and out, a self loop twice.
+        """Return the degree as networkx defines it; see also `out_degree` and `in_degree`.
+
+        In a directed graph incoming and outgoing edges count, a self loop twice.
 
         Parameters
         ----------
         vertices
-            An id, which gives one number; ids, or None for all in the order of `vertices`: an
-            array, int64[k].
+            An id, or k ids; None: all, in the order of `vertices`.
         weight
-            ``"weight"``: the sum of the weights instead, as float64.
+            ``"weight"``: the sum of the weights instead.
+
+        Returns
+        -------
+        int, float or array
+            For one id a number; else int64[k], or float64[k] with ``weight``.
 
         Raises
         ------
@@ -161,32 +207,44 @@ class GraphQueries:
             return out + self._degree(vertices, weight, "in")
 
     def out_degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
-        """Edges that begin at each vertex; arguments and result as of `degree`."""
+        """Return the number of edges that begin at each vertex, or their weight; see `degree`."""
         return self._degree(vertices, weight, "out")
 
     def in_degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
-        """Edges that end at each vertex; arguments and result as of `degree`."""
+        """Return the number of edges that end at each vertex, or their weight; see `degree`."""
         self._need_reverse("in_degree")
         return self._degree(vertices, weight, "in")
 
     def degrees(self, vertices: Ids | None = None) -> Int64s:
-        """int64: out-degree of each vertex given, or of all in the order of `vertices`."""
+        """Return int64[k]: out-degrees of vertices; None: of all, in the order of `vertices`."""
         return self._degrees(vertices, "out")
 
     def in_degrees(self, vertices: Ids | None = None) -> Int64s:
-        """int64: in-degree of each vertex given, or of all in the order of `vertices`."""
+        """Return int64[k]: in-degrees of vertices; None: of all, in the order of `vertices`."""
         self._need_reverse("in_degrees")
         return self._degrees(vertices, "in")
 
     # -- weights -----------------------------------------------------------------------------
 
     def edge_weights(self, src: Id | Ids, dst: Id | Ids) -> Any:
-        """Weight of each edge ``(src, dst)``; NaN where there is no such edge.
+        """Return the weight of each edge ``(src, dst)``; NaN if there is no such edge.
 
         Parameters
         ----------
         src, dst
-            An id each, which gives a float; or k ids each: an array of the weights' own type.
+            Ids of the ends of an edge, or of k edges: k ids each.
+
+        Returns
+        -------
+        float or array
+            For one edge a number; else [k], float32 or float64 as the graph has them.
+
+        Raises
+        ------
+        SettingsError
+            The graph has no weights.
+        BatchError
+            ``src`` and ``dst`` have different lengths.
         """
         self._need_weights("edge_weights")
         sources, targets = self._pairs(listed(src), listed(dst))
@@ -199,13 +257,19 @@ class GraphQueries:
         return float(answer[0]) if is_one(src) and is_one(dst) else answer
 
     def edge_records(self, src: Id | Ids, dst: Id | Ids) -> Any:
-        """What the records keep of edges: weight, type, first and last time.
+        """Return the records of edges: weight, type, first and last time.
 
         Parameters
         ----------
         src, dst
-            An id each, which gives a dict; or k ids each, which gives a table with the columns
-            ``src``, ``dst`` and those that `edges` has of the records. Simple ones have none.
+            Ids of the ends of an edge, or of k edges: k ids each.
+
+        Returns
+        -------
+        dict or TableRows
+            For one edge name -> value; else the columns ``src``, ``dst`` and those of the records,
+            [k] each: ``weight`` float32 or float64, ``type`` int32, ``first`` and ``last`` as
+            `edges` has times. Simple records have none.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""A graph as it is read: queries, exports and algorithms, of a `DynamicGraph` or an `Epoch` of it.
+"""Queries, exports and algorithms of a `DynamicGraph` or an `Epoch` of it.
 
-All calls are vectorized, arrays in and arrays out, in users' own ids; results are sorted by
-the int64 ids that the engine knows them by (``names/user_ids.py``).
+All calls are vectorized, with arrays of users' ids; results are sorted by the int64 ids of the
+engine (``names/user_ids.py``).
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class GraphReader(GraphSamples, GraphProperties):
 
     @property
     def lock(self) -> AbstractContextManager[Any, bool | None]:
-        """Held by every call; within ``with graph.lock:`` several calls see the same graph."""
+        """Lock that every call holds; ``with graph.lock:`` several calls see the same graph."""
         return self._reader.lock
 
     @property
     def kind(self) -> GraphKind:
-        """Kind of the graph, as one value."""
+        """All settings that define the graph, as one `GraphKind`."""
         return self._kind
 
     def _described(self) -> str:
@@ -84,17 +84,17 @@ class GraphReader(GraphSamples, GraphProperties):
 
     @property
     def storage(self) -> str:
-        """``soa`` or ``aos``."""
+        """Storage of entries: ``soa`` or ``aos``."""
         return self._kind.storage
 
     @property
     def layout(self) -> str:
-        """``runs``, ``chain`` or ``tree``."""
+        """Layout of adjacencies: ``runs``, ``chain`` or ``tree``."""
         return self._kind.layout
 
     @property
     def engine(self) -> str:
-        """The engine that works on the image: ``host`` or ``cuda``."""
+        """Engine that holds the graph: ``host`` or ``cuda``."""
         return self._reader.name
 
     @property
@@ -104,7 +104,7 @@ class GraphReader(GraphSamples, GraphProperties):
 
     @property
     def ids(self) -> str:
-        """``any``, ``dense``, ``string``, ``uuid`` or ``uint64``."""
+        """Kind of users' ids: ``any``, ``dense``, ``string``, ``uuid`` or ``uint64``."""
         return self._kind.ids
 
     @property
@@ -129,33 +129,33 @@ class GraphReader(GraphSamples, GraphProperties):
 
     @property
     def on_repeat(self) -> str:
-        """Which weight an edge has that was inserted again, such as ``last`` or ``sum``."""
+        """Rule for the weight of an edge that is inserted again, such as ``last`` or ``sum``."""
         return self._kind.on_repeat
 
     @property
     def time_unit(self) -> str | None:
-        """Unit of times, as Arrow calls it, such as ``timestamp[us]``; None: not decided yet."""
+        """Unit of times, as an Arrow type, such as ``timestamp[us]``; None: not known yet."""
         return None if self._time_unit is None else str(self._time_unit)
 
     @property
     def num_vertices(self) -> int:
-        """Vertices in the graph."""
+        """Number of vertices."""
         return self._reader.num_vertices
 
     @property
     def num_edges(self) -> int:
-        """Edges in the graph; an undirected edge counts once."""
+        """Number of edges; an undirected edge counts once."""
         return self._reader.num_edges
 
     # -- copies ------------------------------------------------------------------------------
 
     def to_csr(self) -> CsrSnapshot:
-        """Copy the graph as CSR over its vertices in the order of `vertices`."""
+        """Copy the graph to host memory as CSR, vertices in the order of `vertices`."""
         csr = self.csr_of_keys()
         return replace(csr, vertices=self._ids.shown(csr.vertices))
 
     def csr_of_keys(self) -> CsrSnapshot:
-        """As `to_csr`, with vertices by the int64 ids that the engine knows (``names/``)."""
+        """As `to_csr`, with the int64 ids of the engine (``names/``) as vertices."""
         reader = self._reader
         with reader.lock:
             order = reader.sorted_order()
@@ -176,33 +176,44 @@ class GraphReader(GraphSamples, GraphProperties):
         )  # fmt: skip
 
     def edges(self, *, since: Any = None, until: Any = None) -> CanonicalEdges:
-        """Copy the edges, sorted by (src, dst); undirected: each once, ``src <= dst``.
+        """Copy the edges to host memory, sorted by (src, dst).
 
-        Names have the order of `vertices`, which is not that of the alphabet.
+        An undirected edge comes once, with ``src <= dst``. Names are in the order of `vertices`,
+        not of the alphabet.
 
         Parameters
         ----------
         since, until
-            Of semantic records: only edges whose last time is at or after ``since`` and before
+            With semantic records: only edges whose last time is at or after ``since`` and before
             ``until``. An integer in the graph's unit of time, a `datetime`, `numpy.datetime64` or
-            text, such as ``"2024-02-01T00:00+02:00"``; UTC where it has no zone.
+            text, such as ``"2024-02-01T00:00+02:00"``; UTC if it has no zone.
+
+        Returns
+        -------
+        CanonicalEdges
+            ``src`` and ``dst`` [m], users' ids, and ``properties``, [m] each.
+
+        Raises
+        ------
+        SettingsError
+            A time is given, but the graph has no times, or it is no time.
         """
         return self.to_csr().edges().between(since, until)
 
     def checkpoint_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Everything that a restart needs, by vertex index.
+        """Copy everything that `DynamicGraph.from_checkpoint_arrays` needs, by vertex index.
 
         Returns
         -------
         dict of arrays
-            ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32, one item a vertex
-            record; ``free_indices`` uint32 in the order in which they will be used again;
-            ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
-            property columns; where times have a unit, ``time_unit``, its name as one string; where
-            the mean degree is known, ``mean_degree``; of
-            what is maintained the columns that ``docs/maintained.md`` lists, most of them with one
-            item a vertex record; of the user's own properties ``edge property …`` and
-            ``vertex property …``.
+            - ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32: one item for each
+              vertex record;
+            - ``free_indices`` uint32, in the order in which they will be used again;
+            - ``dst_index`` uint32, row after row, increasing in each; undirected with src <= dst;
+            - the property columns, and ``edge property …`` and ``vertex property …`` of
+              user-defined ones;
+            - ``time_unit``, one string, if times have a unit; ``mean_degree``, if it is known;
+            - columns of maintained results, as ``docs/maintained.md`` lists them.
         """
         with self._reader.lock:
             arrays = checkpoint_arrays(self._reader)
@@ -217,7 +228,10 @@ class GraphReader(GraphSamples, GraphProperties):
         return arrays
 
     def state_hash(self) -> str:
-        """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
+        """SHA-256, in hexadecimal, of vertices, edges and their properties.
+
+        It is the same for every layout, engine, batch size and restart.
+        """
         return state_hash(self.csr_of_keys(), records=self._kind.record.name)
 
 

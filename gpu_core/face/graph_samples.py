@@ -49,25 +49,37 @@ class GraphSamples(GraphFrontiers):
         Parameters
         ----------
         starts
-            Id of a vertex, or of several, each as often as walks are to begin there.
+            Id of a vertex, or of several; a walk begins at each, so ids may come several times.
         length
-            Steps, that is edges, of a walk at most. It ends before at a vertex without an edge to
-            go on by.
+            Maximum number of steps (edges) of a walk. It ends earlier at a vertex without an edge
+            to follow.
         weight
-            None: all out-edges of a vertex alike. ``"weight"``: by their weights.
+            None: each out-edge of a vertex is drawn with the same probability. ``"weight"``: in
+            proportion to the weights.
         time
-            ``"first"`` or ``"last"``: only along edges whose time, of semantic records, is not
-            before that of the step before. None: whatever times are.
+            ``"first"`` or ``"last"``: only edges are followed whose time, in semantic records, is
+            not before that of the previous step. None: times do not matter.
         seed
             Of the draws. A walk depends on its start and its position in ``starts``, not on the
             other starts, and a longer walk begins with the shorter one.
+
+        Returns
+        -------
+        WalksResult
+            ``walks`` [w, length + 1], users' ids, -1 after the end of a walk; ``lengths`` int64[w],
+            steps.
 
         Raises
         ------
         VertexNotFoundError
             A start is not in the graph.
         SettingsError
-            A weight is negative, or the graph has no weights or times.
+            An argument is out of range, a weight is negative, or the graph has no weights or times.
+
+        Notes
+        -----
+        Sources: Perozzi, Al-Rfou, Skiena, "DeepWalk", KDD 2014; for times, Nguyen et al.,
+        "Continuous-Time Dynamic Network Embeddings", WWW Companion 2018.
 
         Examples
         --------
@@ -105,32 +117,39 @@ class GraphSamples(GraphFrontiers):
         time: str = "first",
         seed: int = 0,
     ) -> NeighborSample:
-        """Sample edges around some vertices, hop by hop, as loaders of mini-batches do.
+        """Sample edges around some vertices, hop by hop, for mini-batches of graph learning.
 
         Parameters
         ----------
         vertices
             Id of a vertex, or of several; each once, unless ``disjoint``.
         fanouts
-            Edges of each vertex at most, one number a hop; -1: all.
+            Maximum number of edges of each vertex, one number for each hop; -1: all.
         replace
             Whether an edge may be drawn several times.
         weight
-            None: all edges of a vertex alike. ``"weight"``: by their weights; 0 is never drawn.
+            None: each edge of a vertex is drawn with the same probability. ``"weight"``: in
+            proportion to the weights; an edge of weight 0 is never drawn.
         direction
-            ``"in"``: edges that point to a vertex, so that messages flow to the given ones, as
-            PyTorch Geometric has it; needs ``reverse`` where edges have a direction. ``"out"``:
-            edges that begin there.
+            ``"in"``: edges that point to a vertex, so that messages flow to the given ones, as in
+            PyTorch Geometric; a directed graph needs ``reverse=True``. ``"out"``: edges that begin
+            there.
         disjoint
-            Whether each given vertex has a sample of its own, distinguished by ``batch``.
+            Whether each given vertex has its own sample, distinguished by ``batch``.
         before
-            Only edges whose ``time`` is before this: a time as of `edges`, or, if ``disjoint``, one
+            Only edges whose ``time`` is before this: a time as in `edges`, or, if ``disjoint``, one
             for each of the given vertices.
         time
-            Which time of an edge counts, of semantic records: ``"first"``, when it was first seen,
-            or ``"last"``.
+            Which time of semantic records counts: ``"first"`` or ``"last"``.
         seed
             Of the draws.
+
+        Returns
+        -------
+        NeighborSample
+            ``vertices`` [n], users' ids, the given ones first; ``edge_index`` int64[2, e], source
+            and destination of each edge as positions in ``vertices``; ``batch`` int64[n] or None;
+            ``vertices_per_hop`` and ``edges_per_hop``, lists of int.
 
         Raises
         ------
@@ -138,13 +157,17 @@ class GraphSamples(GraphFrontiers):
             A vertex is not in the graph.
         SettingsError
             An argument is out of range, the graph has no weights or times, or a weight that is
-            looked at is negative.
+            read is negative.
 
         Notes
         -----
-        Without ``weight`` and ``before`` a sample looks at what it draws alone, otherwise at all
-        edges of the vertices that it expands. The times of all edges are copied for the first such
-        call and kept until the next batch: 8 bytes for each entry of the graph.
+        Without ``weight`` and ``before`` only drawn edges are read, otherwise all edges of the
+        vertices that are expanded. The times of all edges are copied for the first such call and
+        kept until the next batch: 8 bytes for each entry of the graph.
+
+        Sources: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NIPS
+        2017; Bentley, Floyd, "A Sample of Brilliance", CACM 1987; Efraimidis, Spirakis, "Weighted
+        random sampling with a reservoir", IPL 2006.
 
         Examples
         --------

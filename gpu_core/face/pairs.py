@@ -19,14 +19,14 @@ Pairs = npt.ArrayLike | Sequence[tuple[Id, Id]] | Frame
 
 
 class PairsResult(TableRows):
-    """A value of each of some pairs, in the order in which they were given.
+    """A value for each pair of vertices, in the order in which the pairs were given.
 
     Parameters
     ----------
     src, dst
         [k], users' ids.
     name
-        Of the value, and of its column.
+        Name of the value's column.
     values
         [k].
     """
@@ -41,7 +41,7 @@ class PairsResult(TableRows):
 
     @property
     def dst(self) -> Column:
-        """[k]: the second one."""
+        """[k]: the second vertex of each pair."""
         return self._columns["dst"]
 
 
@@ -50,7 +50,7 @@ class CommonNeighborsResult(PairsResult):
 
     @property
     def common_neighbors(self) -> npt.NDArray[np.int64]:
-        """int64[k]."""
+        """int64[k]: number of common neighbors of each pair."""
         return self._columns["common_neighbors"]
 
 
@@ -59,7 +59,7 @@ class JaccardResult(PairsResult):
 
     @property
     def jaccard_coefficient(self) -> npt.NDArray[np.float64]:
-        """float64[k], from 0 to 1."""
+        """float64[k], from 0 to 1: Jaccard coefficient of each pair."""
         return self._columns["jaccard_coefficient"]
 
 

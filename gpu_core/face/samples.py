@@ -27,10 +27,10 @@ def in_host_memory(array: Any) -> npt.NDArray[Any]:
 
 
 class WalksResult(Table):
-    """Walks: a row for each vertex of each.
+    """Random walks; as a table it has a row for each vertex of each walk.
 
-    ``torch.from_dlpack(result)`` is an int64 tensor [w, length + 1] of the walks, without a copy,
-    in the memory of the engine; of graphs whose ids are numbers.
+    If the ids are int64, ``torch.from_dlpack(result)`` is an int64 tensor [w, length + 1] of the
+    walks, without a copy, in the memory of the engine.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class WalksResult(Table):
     def walks(self) -> Column:
         """[w, length + 1]: users' ids.
 
-        After the end of a walk -1; as uint64 the largest one, of names ``""``.
+        After the end of a walk it has -1 (uint64: the largest number; names: ``""``).
         """
         keys = in_host_memory(self._walks)
         if self._ids is None:
@@ -71,7 +71,7 @@ class WalksResult(Table):
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """Columns by name: ``walk`` and ``step``, from 0 on, and ``vertex``, users' ids."""
+        """Columns by name: ``walk`` and ``step``, int64 from 0 on; ``vertex``, users' ids."""
         steps = np.arange(self.walks.shape[1])
         is_there = steps <= self.lengths[:, None]
         walk, step = np.nonzero(is_there)
@@ -129,7 +129,7 @@ class SampleArrays(NamedTuple):
 
 
 class NeighborSample(Table):
-    """Sampled edges: a row each, hop after hop; and their ends, numbered, as tensors want them.
+    """Sampled edges; as a table it has a row for each edge, hop after hop.
 
     Attributes are in host memory; `where_made` has the arrays that tensors share without a copy.
 
@@ -165,16 +165,16 @@ class NeighborSample(Table):
 
     @cached_property
     def vertices(self) -> Column:
-        """[n]: users' ids of the vertices, the given ones first, then as they were found.
+        """[n]: users' ids of the vertices, the given ones first, then in the order found.
 
-        PyTorch Geometric's ``n_id``.
+        It is ``n_id`` of PyTorch Geometric.
         """
         keys = in_host_memory(self._keys)
         return keys if self._ids is None else self._ids.shown(keys)
 
     @cached_property
     def batch(self) -> Int64s | None:
-        """int64[n]: for which of the given vertices each was found; None: not ``disjoint``."""
+        """int64[n]: position of the given vertex that each belongs to; None: not ``disjoint``."""
         return None if self._batch is None else in_host_memory(self._batch)
 
     @cached_property
@@ -188,7 +188,7 @@ class NeighborSample(Table):
         Raises
         ------
         SettingsError
-            The ids are no int64: names, say.
+            The ids are not int64, but names for example.
         """
         if self._ids is not None:
             msg = "the ids are no int64, which tensors need; use edge_index and batch"
