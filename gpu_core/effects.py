@@ -1,8 +1,8 @@
-"""Effects: what one batch really changed, as the graphs before and after it differ.
+"""Effects: the differences between the graphs before and after a batch.
 
-The net effect of rows (`UpdateBatch`) says what a batch asks for. Here is what came of it: a put of
-an edge that was there adds nothing, a vertex that is deleted takes its edges with it, and what is
-deleted and created again within one batch was not changed. Incremental algorithms go by that.
+An `UpdateBatch` is what a batch requests. Effects are what it changed: an insert of an edge that
+existed adds nothing, a deleted vertex loses its edges, and what is deleted and created again within
+one batch has not changed. Incremental algorithms need these.
 
 All that a batch can change is known beforehand: the edges that it names, those of the vertices that
 it deletes, and their end points. These are looked up before and after it (`Touched`), on any
@@ -65,14 +65,15 @@ class Edges:
 class Effects:
     """Changes of a graph by one batch."""
 
-    #: Edges that are there now and were not before; they have a ``new_weight``.
+    #: Edges that exist now and did not before; they have a ``new_weight``.
     added: Edges
-    #: Edges that were there and are no more; they have an ``old_weight``.
+    #: Edges that existed and no longer do; they have an ``old_weight``.
     removed: Edges
-    #: Edges of another weight than before; they have both. Empty where edges have no weight.
+    #: Edges with another weight than before; they have both. Empty without weights.
     reweighted: Edges
+    #: Vertices that exist now and did not before.
     created: Vertices
-    #: Vertices that are no more.
+    #: Vertices that existed and no longer do.
     lost: Vertices
 
     def in_users_ids(self, ids: UserIds) -> Effects:

@@ -25,7 +25,10 @@ from .times import TimeUnit
 
 
 class Epoch(GraphForms):
-    """An immutable graph; made by `DynamicGraph.pin`, freed by ``with`` or `close`.
+    """The graph as it was at one moment, immutable; made by `DynamicGraph.pin`.
+
+    It has every query, algorithm and export of the graph. Its memory is freed at the end of
+    ``with``, or by `close`; later calls raise `EpochClosedError`.
 
     Examples
     --------
@@ -53,9 +56,9 @@ class Epoch(GraphForms):
         self._names_mark = None if ids.names is None else ids.names.mark()
         self._time_unit = time_unit
         self._pinned: Pinned | None = pinned
-        #: Batches that were applied to the graph before, since it was made or restored.
+        #: Number of batches that the graph had applied, since it was created or restored.
         self.batches = pinned.arena[Field.BATCHES]
-        #: Bytes that it holds.
+        #: Memory of the copy in bytes.
         self.nbytes = pinned.nbytes
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -73,13 +76,13 @@ class Epoch(GraphForms):
 
     @property
     def is_closed(self) -> bool:
-        """Whether its memory was given back."""
+        """Whether it is closed."""
         return self._pinned is None
 
     def close(self) -> None:
-        """Give its memory back, once no call works on it any more; a second time does nothing.
+        """Free its memory, after the calls that are using it; a second call does nothing.
 
-        Results of algorithms remain.
+        Results of algorithms remain valid.
         """
         pinned, self._pinned, self._values = self._pinned, None, None
         if pinned is not None:

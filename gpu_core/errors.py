@@ -9,6 +9,7 @@
     ├── StateError            (RuntimeError) a state directory is damaged, in use, or made otherwise
     ├── ArenaFullError        (MemoryError)  a batch does not fit; the graph is as before
     ├── StaleViewError        (RuntimeError) a view without a copy is used after a change
+    ├── EpochClosedError      (RuntimeError) an epoch is used after it was closed
     ├── VertexNotFoundError   (KeyError)     a query names a vertex that is not in the graph
     ├── EdgeNotFoundError     (KeyError)     a query names an edge that is not in the graph
     ├── PathNotFoundError     (LookupError)  no path leads from one vertex to another

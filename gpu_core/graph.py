@@ -1,12 +1,12 @@
 """DynamicGraph: a large, changing graph as a library. No cluster, no files, plain arrays.
 
-All calls are vectorized, arrays or frames in and arrays out, in users' own ids; results have a
-fixed order. A graph is changed by batches only (`UpdateBatch`); ``insert_edges`` and its three
-siblings make a batch of their arguments. A batch is atomic: applied whole, or, on any error, not at
-all.
+All calls are vectorized: they take arrays or frames of users' ids, and return arrays in a fixed
+order. A graph is changed only by batches (`UpdateBatch`); ``insert_edges``, ``delete_edges``,
+``insert_vertices`` and ``delete_vertices`` make a batch of their arguments. A batch is atomic:
+applied whole, or, on any error, not at all.
 
-Not here: what can be asked of a graph (`graph_reader.py`), update logs (`graphtide.io`), Dask
-(`graphtide.pipeline`), other forms of a graph (`graphtide.to_networkx` and its siblings).
+Not here: queries (`graph_reader.py`), update logs (`graphtide.io`), Dask (`graphtide.pipeline`),
+conversion to other libraries (`graphtide.to_networkx` and others).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from .times import INTEGERS, time_unit_named
 
 
 class DynamicGraph(ChangingGraph):
-    """A graph that takes batches of inserts and deletes, in memory that it manages itself.
+    """A graph in memory that is changed by batches of inserts and deletes.
 
     Parameters
     ----------
@@ -59,73 +59,80 @@ class DynamicGraph(ChangingGraph):
     records
         ``"simple"``, ``"weighted"`` (weight) or ``"semantic"`` (weight, type, first and last time).
     weights
-        ``"float32"`` (the default) or ``"float64"``: 4 bytes more in each stored direction of an
-        edge, and no weight is rounded. `PrecisionWarning` says when float32 rounds one.
+        ``"float32"`` (the default) or ``"float64"``, which takes 4 bytes more in each stored
+        direction of an edge. If float32 rounds a weight, there is a `PrecisionWarning`.
     storage
-        ``"soa"`` or ``"aos"``: whether the words of an entry lie apart or together in a block.
+        ``"soa"`` or ``"aos"``: whether the words of an entry are separate or adjacent in a block.
     layout
         ``"runs"`` (contiguous adjacencies), ``"chain"`` (linked pages) or ``"tree"`` (pages as a
         complete binary tree).
     engine
         ``"host"``: in this machine's memory, on its cores. ``"cuda"``: on one NVIDIA GPU.
-        ``"auto"``: ``"cuda"`` where it can be had, else ``"host"``.
+        ``"auto"``: ``"cuda"`` if there is a GPU, else ``"host"``.
     ids
-        ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0;
-        faster and smaller, the vertex table reaches to the largest id seen. ``"string"``,
-        ``"uuid"``, ``"uint64"``: ids of the user's own, in and out; names take about 50 bytes each
-        and their own in host memory (`memory`), also those of deleted vertices.
+        ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0,
+        which is faster and smaller; the vertex table reaches to the largest id seen. ``"string"``,
+        ``"uuid"``, ``"uint64"``: such ids, in arguments and results. Each name takes about 50 bytes
+        and its length in host memory (`memory`), also after its vertex is deleted.
     reverse
-        Directed graphs: keep who points to a vertex too. Twice the memory; makes PageRank and
-        vertex deletes fast and ``predecessors`` possible.
+        Whether a directed graph also stores in-neighbors. That takes twice the memory, makes
+        PageRank and vertex deletes fast, and is needed for ``predecessors``.
     self_loops
-        ``"drop"`` (as if the row were not there), ``"keep"`` (directed only) or ``"reject"``.
+        ``"drop"`` (the row is ignored), ``"keep"`` (only directed graphs) or ``"reject"``.
     create_vertices
         Whether inserting an edge creates its end points; otherwise that is an error.
     on_repeat
         Weight of an edge that is inserted again: that of the ``"last"`` or ``"first"`` insert, the
-        ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, for which weights are not
-        looked at. Deleting the edge, or one of its end points, starts over. All but ``"last"`` need
-        records with a weight.
+        ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, which ignores weights.
+        Deleting the edge, or one of its end points, starts over. All but ``"last"`` need records
+        with a weight.
     properties, vertex_properties
-        Columns of your own, of edges and of vertices: ``{"amount": "float64", "channel": "int16"}``
-        (bool, int8 to int64, uint8 to uint64, float32, float64). They are given by their names and
-        asked for by `edge_values` and `vertex_values`; edges have them in every form. The last row
-        of an edge decides about all of them, whatever ``on_repeat`` says; a delete takes them away.
-        For each edge, and each vertex that a row inserts, they take 27 to 37 bytes and their own in
-        host memory (`memory`).
+        User-defined columns of edges and of vertices: ``{"amount": "float64", "channel": "int16"}``
+        (bool, int8 to int64, uint8 to uint64, float32, float64). They are arguments of inserts,
+        `edge_values` and `vertex_values` return them, and exports contain those of edges. The last
+        row of an edge sets all of them, whatever ``on_repeat`` is; a delete removes them. Each
+        edge, and each vertex that a row inserts, takes 27 to 37 bytes and its values in host memory
+        (`memory`).
     arena_bytes, max_arena_bytes
-        First size of the one allocation, and the size that it may grow to. With ``arena_bytes``
-        alone it does not grow; with neither it grows up to three quarters of the
-        memory that the process may use (of the GPU's, with the ``cuda`` engine).
+        Initial size of the one allocation, in bytes, and the size to which it may grow. If only
+        ``arena_bytes`` is given it does not grow; if neither is given it may grow to three quarters
+        of the memory that the process may use (with the ``cuda`` engine, of the GPU's).
     page_bytes
         Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for others.
     mean_degree
-        Neighbors that a vertex will have on the mean, those without any left out: without
-        ``page_bytes`` a page of chain or tree is the smallest that holds so many. With
-        ``"first_batch"`` the edges that the first batch inserts decide: the mean of their rows, in
-        all directions that are stored, which `kind` has from then on, as copies and checkpoints
-        have. A first batch of vertices alone leaves the default size.
+        Expected mean number of neighbors of vertices that have any: without ``page_bytes``, a page
+        of chain or tree is the smallest that holds as many. ``"first_batch"``: the mean of the rows
+        that the first batch inserts, in all stored directions, which `kind`, copies and checkpoints
+        then have. If the first batch has only vertices, the default size is kept.
     arena_growth
-        Times its size that the arena becomes when it is full, from 1.1 to 8. Growth copies the
-        graph, and needs both sizes at once: 1.25 takes less memory then, and more copies.
+        Factor by which a full arena grows, from 1.1 to 8. Growth copies the graph and needs both
+        sizes at once: 1.25 takes less memory, but more copies.
     arena_grow_at
         Share of the arena in use, from 0.2 to 1, beyond which it grows after a batch, so that the
-        next ones find room. With 1, the default, it grows when a batch does not fit. GraphVine's
-        rule is 0.8 with ``arena_growth=1.25``.
+        next ones need not wait for it. With 1, the default, it grows when a batch does not fit.
+        GraphVine's rule is 0.8 with ``arena_growth=1.25``.
     time_unit
-        What the times of semantic records count: ``"int64"`` (plain integers), ``"s"``, ``"ms"``,
-        ``"us"``, ``"ns"``, or with a zone ``"timestamp[us, tz=UTC]"``. By default the first times
-        that are inserted decide. Integers are always in the graph's unit; timestamps of another
-        unit are converted where that is exact, and refused where it is not.
+        Unit of the times of semantic records: ``"int64"`` (plain integers), ``"s"``, ``"ms"``,
+        ``"us"``, ``"ns"``, or with a zone ``"timestamp[us, tz=UTC]"``. By default that of the first
+        times that are inserted. Integers are always in the graph's unit; timestamps of another
+        unit are converted if that is exact, else refused.
     expected_edges
-        Edges that the graph may come to hold, where that is known: without ``arena_bytes`` room for
-        them is taken at once, in a quarter of the memory at most, instead of growing on the way.
-        It is no limit.
+        Number of edges that the graph may reach, if known: without ``arena_bytes`` memory for them
+        is allocated at once, at most a quarter of all, instead of by growth. It is not a limit.
     device
-        Ordinal of the GPU that holds the graph, among those that CUDA counts; by default CuPy's
-        current device. Where that GPU cannot be had, also with ``engine="auto"``, that is an error;
-        nothing to ``engine="host"``. Several GPUs may hold a graph each; copies stay on the GPU of
-        their graph, and what is unpickled goes to the current one.
+        Ordinal of the GPU that holds the graph, as CUDA counts; by default CuPy's current device.
+        It is an error if that GPU cannot be used, also with ``engine="auto"``; ``engine="host"``
+        ignores it. Each of several GPUs may hold a graph. Copies stay on the GPU of their graph;
+        unpickled graphs are on the current one.
+
+    Raises
+    ------
+    SettingsError
+        An argument is not allowed, or contradicts another one.
+    EngineError
+        The engine, or the GPU, cannot be used on this machine.
+    ArenaFullError
+        There is no memory for the arena.
 
     Examples
     --------
@@ -194,11 +201,19 @@ class DynamicGraph(ChangingGraph):
         return _restored, (self.checkpoint_arrays(), settings)
 
     def compile_ahead(self, analytics: Collection[str] = (), *, raw: bool = False) -> None:
-        """Begin to compile what a run will need, in the background: `Engine.compile_ahead`."""
+        """Start to compile the kernels for batches and some analytics, in the background.
+
+        Parameters
+        ----------
+        analytics
+            Names of analytics.
+        raw
+            Whether batches will be raw rows, which the GPU converts.
+        """
         self._engine.compile_ahead(analytics, raw=raw)
 
     def feed(self) -> BatchFeed | None:
-        """Feed that sends batches to the GPU before they are due; None with the ``host`` engine."""
+        """Return a feed, which copies batches to the GPU ahead; None with the ``host`` engine."""
         return self._engine.feed()
 
     @classmethod
@@ -212,15 +227,20 @@ class DynamicGraph(ChangingGraph):
         ts: npt.ArrayLike | None = None,
         **settings: Any,
     ) -> DynamicGraph:
-        """Build a graph of edges: arrays, or a frame as of `insert_edges`.
+        """Build a graph from edges: arrays, or a frame.
 
         Parameters
         ----------
         src, dst, weight, type, ts
-            As of `insert_edges`; a frame may also have a column ``op``, as a log has it.
+            As of `insert_edges`; a frame may also have a column ``op``, as a log.
         **settings
-            Arguments of `DynamicGraph`, and the columns of its ``properties`` by their names.
-            Weights are kept with ``records="weighted"``.
+            Arguments of `DynamicGraph`, and the columns of its ``properties`` by name. Weights are
+            kept with ``records="weighted"``.
+
+        Raises
+        ------
+        SettingsError, BatchError, ArenaFullError
+            As of `DynamicGraph` and `insert_edges`.
 
         Examples
         --------
@@ -239,12 +259,19 @@ class DynamicGraph(ChangingGraph):
 
     @classmethod
     def load(cls, path: str | Path, **settings: Any) -> DynamicGraph:
-        """Read a graph that `save` has written; ``settings`` as of `copy`.
+        """Read a graph that `save` has written.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        **settings
+            As of `copy`.
 
         Raises
         ------
         StateError
-            There is none, or it is not as it was written.
+            There is no saved graph, or it is damaged.
         """
         from .. import load_graph
 
@@ -253,29 +280,33 @@ class DynamicGraph(ChangingGraph):
     # -- views, copies, restores -------------------------------------------------------------
 
     def pin(self, *, spare_bytes: int = 0, settles: Settles = True) -> Epoch:
-        """Keep the graph as it is now, while batches go on; see `Epoch`.
+        """Copy the graph as it is now, while other threads apply batches; see `Epoch`.
 
-        Waits for the batch that is being applied, if one is, and on a GPU for nothing else: the
-        copy is made there before the next batch is written.
+        It waits for a batch that is being applied. On a GPU it does not wait for the copy, which
+        the device makes before the next batch.
 
         Parameters
         ----------
         spare_bytes
-            Memory that must be left beside the copy, for what will be computed from it.
+            Memory that must remain free beside the copy, for computations on it.
         settles
-            Bring what is maintained up to date first, so that graph and epoch both have it. With
-            False the graph is left as it is: what it maintains later has the bits that it would
-            have had without the epoch. With ``"later"`` ranks on a GPU, whose steps take as long
-            as a batch or longer, are left to the epoch: made when it is first asked for them,
-            beside batches that go on, and what the graph maintains goes on from there. If the
-            epoch is closed before, it goes on from the ranks before. A question to the graph for
-            its ranks has open epochs find theirs first, so ask the graph nothing while an epoch's
-            ``lock`` is held.
+            True: maintained results are brought up to date first, for graph and epoch. False: the
+            graph's maintained results do not change, so later ones have the same bits as without
+            the epoch. ``"later"``: as True, but ranks on a GPU, which may take longer than a batch,
+            are computed when the epoch is first asked for them, beside batches, and the graph
+            continues from them; if the epoch is closed before, from the earlier ranks. A request
+            for ranks of the graph then computes those of open epochs first, so do not call the
+            graph while you hold an epoch's ``lock``.
+
+        Returns
+        -------
+        Epoch
+            Use it in a ``with`` statement, or close it.
 
         Raises
         ------
         ArenaFullError
-            There is no room for the copy beside the graph.
+            There is no memory for the copy beside the graph.
         """
         with self._engine.lock:
             followed = pinned(self._engine, settles=settles)
@@ -287,7 +318,9 @@ class DynamicGraph(ChangingGraph):
             return Epoch(self._kind, copied, self._time_unit, self._ids, values)
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
-        """Adjacencies where they lie, without a copy, until the next call that changes the graph.
+        """Return a view of the adjacencies, without a copy; see `AdjacencyView`.
+
+        It is valid until the next call that changes the graph. It needs ``layout="runs"``.
 
         Parameters
         ----------
@@ -297,7 +330,7 @@ class DynamicGraph(ChangingGraph):
         Raises
         ------
         SettingsError
-            The direction is unknown or not stored, or adjacencies lie on pages.
+            The direction is unknown or not stored, or the layout is not ``runs``.
         """
         one_of("direction", direction, ("out", "in"))
         if direction == "in":
@@ -316,10 +349,22 @@ class DynamicGraph(ChangingGraph):
     def from_checkpoint_arrays(
         cls, arrays: Mapping[str, npt.NDArray[np.generic]], **settings: Any
     ) -> DynamicGraph:
-        """Build the graph that `checkpoint_arrays` described; ``settings`` as for the class.
+        """Build a graph from the arrays of `checkpoint_arrays`.
 
-        What the arrays contain is not checked: the caller has to keep them as they were (`save` and
-        checkpoints of a run carry digests).
+        Contents of the arrays are not checked; callers must keep them unchanged (`save` and
+        checkpoints of a run have digests).
+
+        Parameters
+        ----------
+        arrays
+            The arrays by name.
+        **settings
+            Arguments of `DynamicGraph`.
+
+        Raises
+        ------
+        SettingsError
+            ``time_unit`` contradicts the arrays.
         """
         graph = cls(**settings)
         if "time_unit" in arrays:
@@ -347,10 +392,13 @@ class DynamicGraph(ChangingGraph):
     # -- accounts and checks -----------------------------------------------------------------
 
     def memory(self, *, detail: bool = False) -> MemoryReport:
-        """Memory of the arena by region; the regions add up to its size.
+        """Return the memory of the graph in bytes, by region; regions add up to the arena's size.
 
-        ``detail``: count adjacencies by the size of their blocks as well, as `MemoryReport.detail`.
-        That reads all vertex records; the rest costs nothing.
+        Parameters
+        ----------
+        detail
+            Whether to count adjacencies by the size of their blocks, too (`MemoryReport.detail`),
+            which reads all vertex records.
         """
         with self._engine.lock:
             report = self._engine.memory()
@@ -363,11 +411,19 @@ class DynamicGraph(ChangingGraph):
         return report if names is None else replace(report, names_bytes=names.nbytes)
 
     def verify(self, level: str = "full") -> None:
-        """Check the invariants of the image; `CorruptImageError` names the first that fails.
+        """Check the invariants of the image.
 
-        Levels: ``header`` (fields and accounts), ``pages`` (every page has one owner; records,
-        queues and dictionary agree), ``full`` (rows sorted, neighbors there, both directions
-        agree, each edge has its properties).
+        Parameters
+        ----------
+        level
+            ``header``: fields and accounts. ``pages``: also, every page has one owner; records,
+            queues and dictionary agree. ``full``: also, rows are sorted, neighbors exist, both
+            directions agree, each edge has its properties.
+
+        Raises
+        ------
+        CorruptImageError
+            An invariant does not hold; the message names the first.
         """
         with self._engine.lock:
             self._engine.verify(level)
@@ -375,7 +431,7 @@ class DynamicGraph(ChangingGraph):
                 self._values.verify(self._engine)
 
     def image_hash(self) -> str:
-        """SHA-256 of the arena without scratch: for one engine and an unbroken sequence."""
+        """SHA-256 of the arena without scratch; comparable for the same batches on one engine."""
         with self._engine.lock:
             return hashlib.sha256(self._engine.image_bytes()).hexdigest()
 

@@ -10,19 +10,19 @@ from .times import shown, time_unit_named
 
 
 class BatchSource(NamedTuple):
-    """Which rows of an update log a batch was."""
+    """Rows of an update log that a batch was made of."""
 
-    #: Name of the file within the log. Where rows are in the order of a column, ``first_row`` and
-    #: ``rows`` count the ordered rows: the rows themselves may be of files nearby.
+    #: Name of the file within the log. If rows are ordered by a column (``order_by``),
+    #: ``first_row`` and ``rows`` count the ordered rows, which may be of neighboring files.
     file: str
-    #: In the file, from 0.
+    #: Position of the first row in the file, from 0.
     first_row: int
+    #: Number of rows.
     rows: int
-    #: Earliest and latest ``ts`` of the rows, in ``time_unit``; None: no time was read, or an older
-    #: graphtide kept none.
+    #: Earliest and latest ``ts`` of the rows, in ``time_unit``; None: no times were read or kept.
     first_ts: int | None = None
     last_ts: int | None = None
-    #: What times count, as `times.TimeUnit` is named; None where there are none.
+    #: Unit of times, such as ``timestamp[us]``; None: there are none.
     time_unit: str | None = None
 
     def __str__(self) -> str:
@@ -35,58 +35,59 @@ class BatchSource(NamedTuple):
 
 
 class BatchReport(NamedTuple):
-    """Report on one applied batch.
+    """Report of one applied batch.
 
-    Every row of the batch is in exactly one of ``quarantined``, ``dropped``, ``overridden``,
+    Every row of the batch counts in exactly one of ``quarantined``, ``dropped``, ``overridden``,
     ``missing``, ``inserted``, ``updated`` and ``deleted``, the first that fits, so these add up to
     ``rows``.
     """
 
-    #: Number of the batch in log order; -1 for a batch made by hand.
+    #: Number of the batch in log order, from 0; -1 for a batch without a log.
     batch_id: int
     #: Rows of the batch.
     rows: int
-    #: Self loops, where they are dropped: as if the row were not there.
+    #: Rows with self loops, if the graph ignores them.
     dropped: int
-    #: Rows that a later row of the same batch decides.
+    #: Rows without effect because of a later row of the same batch.
     overridden: int
-    #: Deletes of what was not there.
+    #: Deletes of an edge or a vertex that did not exist.
     missing: int
-    #: Inserts of a key that was not there.
+    #: Inserts of an edge or a vertex that did not exist.
     inserted: int
-    #: Inserts of a key that was there, even if nothing changed.
+    #: Inserts of an edge or a vertex that existed, even if nothing changed.
     updated: int
-    #: Deletes of what was there.
+    #: Deletes of an edge or a vertex that existed.
     deleted: int
     #: Edges that the batch added to the graph (an undirected edge counts once).
     edges_added: int
-    #: Edges that it removed, those lost with a vertex and those that expired included.
+    #: Edges that it removed, including those of deleted vertices and those that expired.
     edges_removed: int
+    #: Vertices that the batch created and removed.
     vertices_created: int
     vertices_removed: int
     #: Vertices and edges of the graph after the batch.
     num_vertices: int
     num_edges: int
-    #: Pages that hold something, pages that can be taken without growth, largest free run.
+    #: Pages in use, pages that are free without growth, pages of the largest free run.
     pages_used: int
     pages_free: int
     largest_free_run: int
-    #: Rows (of a vertex and a direction) whose degree changed: those that moved to a larger run, or
-    #: got their first one; of the others, those that were appended to; those merged in place.
+    #: Adjacencies of a direction whose degree changed: those that moved to a larger run or got
+    #: their first one; of the others those with entries appended, and those merged in place.
     rows_moved: int
     rows_appended: int
     rows_merged: int
-    #: Seconds by stage: of ``read``, ``convert``, ``transfer``, ``apply`` those that took place.
+    #: Seconds by stage: ``read``, ``convert``, ``transfer``, ``apply``, as far as they took place.
     seconds: dict[str, float]
-    #: What it changed, where that was asked for.
+    #: What the batch changed, if ``apply(…, effects=True)``.
     effects: Effects | None = None
-    #: Rows that insert an edge with a weight that was rounded to what the graph keeps.
+    #: Rows that insert an edge whose weight was rounded to the graph's type of weights.
     weights_rounded: int = 0
     #: Rows that a run left out because they break the log's contract.
     quarantined: int = 0
-    #: Rows that it was made of; None for a batch made by hand.
+    #: Rows of the log that it was made of; None for a batch without a log.
     source: BatchSource | None = None
-    #: Edges that were too old after it, and were removed: no row of the batch is about them.
+    #: Edges that were too old after the batch, and were removed without a row.
     expired: int = 0
 
     def __repr__(self) -> str:
@@ -98,9 +99,10 @@ class BatchReport(NamedTuple):
         return f"<BatchReport{number}, {rows}; graph of {graph}>"
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values without effects, ``seconds`` as ``<stage>_seconds``; for tables and JSON.
+        """Return all fields but ``effects`` as plain values, for tables and JSON.
 
-        With the fields of ``source``, where there is one.
+        ``seconds`` become ``<stage>_seconds``; the fields of ``source`` are included, if there is
+        one.
         """
         row = self._asdict()
         del row["effects"]
