@@ -21,9 +21,9 @@ _bench_options = options_of(
     click.option(
         "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda or host."
     ),
-    click.option("--repeats", default=11, show_default=True, help="Rounds kept."),
+    click.option("--repeats", default=11, show_default=True, help="Measured repeats."),
     click.option(
-        "--smaller", default=0, show_default=True, help="Take this many bits off every size."
+        "--smaller", default=0, show_default=True, help="Divide every size by 2**SMALLER."
     ),
     debug_option,
 )
@@ -235,7 +235,7 @@ def bench_layouts(
     metavar="KEY=VALUE,VALUE",
     help="Run with each value of a setting, such as handover=dask,ring.",
 )
-@click.option("--repeats", default=3, show_default=True, help="Rounds kept.")
+@click.option("--repeats", default=3, show_default=True, help="Measured repeats.")
 @click.option("--folder", metavar="DIR", help="Where the log is generated.  [temporary]")
 @click.option("--cold", "is_cold", is_flag=True, help="Read the files from the disk.")
 @click.option(

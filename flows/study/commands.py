@@ -23,7 +23,7 @@ _plot_option = click.option("--plot", metavar="FILE", help="Draw it, too: .png, 
 
 _measured_options = options_of(
     click.argument("workloads", nargs=-1),
-    click.option("--repeats", default=3, show_default=True, help="Measured rounds."),
+    click.option("--repeats", default=3, show_default=True, help="Measured repeats."),
     click.option(
         "--smaller", default=6, show_default=True, help="Divide every size by 2**SMALLER."
     ),
