@@ -230,52 +230,51 @@ class UpdateBatch:
         Parameters
         ----------
         op
-            int8[n], 1 inserts and -1 deletes; None: all insert. Or, alone, a frame with all columns
-            of the rows, named as in a log: of pandas, polars, Arrow and others.
+            int8[n], 1 inserts and -1 deletes; None: all insert. Or, as the only argument, a frame
+            of pandas, polars, Arrow or others with all columns of the rows, named as in a log.
         src, dst
-            int64[n], ids of the users' own.
+            int64[n], users' ids.
         dst_valid
-            bool[n], False where the row is about the vertex ``src`` alone; None: all are edges.
+            bool[n], False if the row is about the vertex ``src``; None: all are about edges.
         weight, type, ts
-            float[n], int32[n], int64[n] or datetime64[n]; what the records do not keep is not
-            looked at. A missing weight is 1, a missing type 0; semantic records need ``ts``. Values
-            on rows that do not insert an edge mean nothing.
+            float[n]; int32[n]; int64[n] or datetime64[n]. What the records do not keep is ignored,
+            as are values of rows that do not insert an edge. A missing weight is 1, a missing type
+            0; semantic records need ``ts``.
         time_unit
-            What ``ts`` counts, where it does not say it itself: a name of `times.TimeUnit` for
-            integers, or for datetime64 that has a zone. None: integers are in the graph's unit.
+            Unit of ``ts``, such as ``timestamp[us, tz=UTC]``, for integers, or for datetime64 with
+            a zone. None: integers are in the graph's unit.
         directed
-            If False, edges are folded to ``src <= dst`` first.
+            If False, edges are normalized to ``src <= dst`` first.
         records
             ``simple``, ``weighted`` or ``semantic``; for float64 weights ``weighted64`` or
             ``semantic64``.
         self_loops
-            ``drop``: as if the row were not there; ``keep``: directed graphs only; ``reject``.
+            ``drop``: such rows are ignored; ``keep``: only directed graphs; ``reject``.
         create_vertices
             If False, inserting an edge does not create its end points: only vertex rows do, and
-            the engine checks that the end points are there.
+            the engine checks that the end points exist.
         ids
-            What the ids are, as of the graph that the batch is for: ``string``, ``uuid`` and
-            ``uint64`` take those in place of int64.
+            Kind of ids, as of the graph that the batch is for: ``string``, ``uuid`` and ``uint64``
+            take such ids instead of int64.
         on_repeat
             Weight of an edge that is inserted again, as of the graph that the batch is for:
             ``last``, ``sum``, ``min``, ``max``, ``count`` or ``first``: `net_effect/repeats.py`.
         properties, vertex_properties
-            Properties of the user's own, as of the graph that the batch is for.
+            User-defined properties, as of the graph that the batch is for.
         values
-            Property -> value of each row: of the edge or of the vertex that the row is about.
+            Property -> [n], the value of each row's edge or vertex.
         batch_id
             Number of the batch in log order.
         row_name
-            How messages name the row at an offset.
+            Function from the offset of a row to its name in messages.
         bounds
-            Smallest and largest source, smallest and largest destination, where the caller knows
-            them, or what lies beyond them: that saves a look at all ids. Bounds that are wrong do
-            no harm.
+            Smallest and largest source, smallest and largest destination, or bounds of these, if
+            the caller knows them, which saves a pass over all ids. Wrong bounds do no harm.
 
         Raises
         ------
         BatchError
-            The columns do not fit together, or a row is not one of a batch; names the first.
+            Columns have different lengths or types, or a row is invalid; the message names it.
         SettingsError
             ``records``, ``self_loops`` or ``on_repeat`` is unknown or contradicts another one.
         """

@@ -32,9 +32,9 @@ DIRECTIONS: Final = ("out", "in", "both")
 
 
 class Frontier:
-    """Some vertices of a graph, each once, and a direction; made by `DynamicGraph.frontier`.
+    """A set of vertices of a graph and a direction of edges; made by `DynamicGraph.frontier`.
 
-    ``len`` tells how many they are, `vertices` which; an empty one is false.
+    ``len(frontier)`` is the number of vertices, `vertices` their ids; an empty frontier is false.
 
     Examples
     --------
@@ -85,30 +85,30 @@ class Frontier:
         into: str,
         numbers: Mapping[str, float] | None = None,
     ) -> Frontier:
-        """Send a message along each edge of the vertices; returns the targets that it changes.
+        """Send a message along each edge of the vertices, and combine messages by target.
 
         Parameters
         ----------
         function
-            Returns the message. By their names it may take ``source_NAME`` and ``target_NAME``,
-            values of both ends of the edge of an array of the state; ``weight`` (1.0 where edges
-            have none), ``degree`` (edges that the source has in this direction), ``num_vertices``;
-            and any of ``numbers``.
+            Returns the message. Its parameters are chosen by name: ``source_NAME`` and
+            ``target_NAME``, the value of array NAME of the state at either end of the edge;
+            ``weight`` (1.0 without weights), ``degree`` (edges of the source in this direction),
+            ``num_vertices``; and any of ``numbers``.
         state
-            Arrays that are read, as they are before the call, and the one that is written.
+            Its arrays are read as they are before the call; one of them is written.
         combine
-            ``"min"`` or ``"max"`` (nan wins), or ``"sum"``, of whole numbers: what an array has
-            afterwards, of what it had and all messages.
+            ``"min"``, ``"max"`` (nan wins), or ``"sum"`` (only integers): the value afterwards is
+            that of the value before and all messages to the vertex.
         into
-            Name of that array, of int64 or float64.
+            Name of the array that is written, int64 or float64.
         numbers
-            Numbers that change from call to call, by their names. Those that the function finds
-            outside are compiled into it.
+            Numbers that change from call to call, by name. Numbers that the function finds outside
+            are compiled into it.
 
         Returns
         -------
         Frontier
-            The vertices whose value has changed, each once, with the same direction.
+            The vertices whose value has changed, with the same direction.
 
         Raises
         ------
@@ -145,11 +145,11 @@ class Frontier:
         Parameters
         ----------
         function
-            Returns the new value, or a tuple of new values, one for each name in ``into``. By their
-            names it may take the arrays of the state, of which it gets the values of the vertex,
-            ``degree``, ``num_vertices``, and any of ``numbers``.
+            Returns the new value, or a tuple of new values, one for each name in ``into``. Its
+            parameters are chosen by name: arrays of the state, of which it gets the value of the
+            vertex, ``degree``, ``num_vertices``, and any of ``numbers``.
         state
-            Arrays that are read and written.
+            Its arrays are read and written.
         into
             Name of the array that is written, or of several.
         numbers
@@ -182,14 +182,14 @@ class Frontier:
         *,
         numbers: Mapping[str, float] | None = None,
     ) -> Frontier:
-        """Keep some of the vertices.
+        """Return the vertices for which a function is true, as a frontier.
 
         Parameters
         ----------
         function
-            Returns whether a vertex stays, a bool; it may take what it may of `for_vertices`.
+            Returns a bool; its parameters are those of `for_vertices`.
         state
-            Arrays that are read.
+            Its arrays are read.
         numbers
             As of `for_edges`.
 

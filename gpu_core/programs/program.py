@@ -36,48 +36,52 @@ Function = Callable[..., Any]
 
 
 class Program:
-    """An Edge-Vertex program, checked and translated; `DynamicGraph.run_program` runs it.
+    """An edge-vertex program, checked and translated; `DynamicGraph.run_program` runs it.
 
-    The functions are plain Python of a strict kind: numbers, arithmetic, comparisons, conditions,
-    local variables, and functions of ``math``; ``docs/programs.md`` has all of it. Beside its own
-    parameters each may name ``degree`` (edges that the vertex sends along), ``superstep`` (from 0)
-    and ``num_vertices``, and, where there is one, ``total``.
+    The functions are in a subset of Python: numbers, arithmetic, comparisons, conditions, local
+    variables, and functions of ``math``; see ``docs/programs.md``. Beside its own parameters each
+    may have ``degree`` (edges along which the vertex sends), ``superstep`` (from 0),
+    ``num_vertices``, and ``total``, if there is one.
 
     Parameters
     ----------
     edge
-        ``edge(source_value, weight) -> message``. The weight is 1.0 where edges have none.
+        ``edge(source_value, weight) -> message``. The weight is 1.0 without weights.
     combine
-        ``"min"`` or ``"max"`` (nan wins), ``"sum"``, ``"any"`` (any one of the messages, which are
-        all the same by your word), or a function ``combine(one, other) -> message`` for which the
-        order of the messages makes no difference.
+        ``"min"`` or ``"max"`` (nan wins), ``"sum"``, ``"any"`` (one of the messages, which must all
+        be equal), or a function ``combine(one, other) -> message`` whose result does not depend on
+        the order of messages.
     vertex
         ``vertex(old, message) -> (new, active)``.
     value, message
-        Types of values and messages: float64, float32, int64 or int32; ``message`` as ``value``
-        where it is left out. Functions compute with float64 and int64 throughout.
+        Types of values and messages: float64, float32, int64 or int32; ``message`` is as ``value``
+        by default. Functions compute with float64 and int64.
     wants
-        ``wants(value) -> bool``: whether a vertex takes messages; those to others are not looked
-        at, and others keep their values. None: all do.
+        ``wants(value) -> bool``: whether a vertex receives messages; others keep their values, and
+        messages to them are not computed. None: all do.
     total
-        ``total(value) -> number``: its sum over all vertices, passed to ``edge`` and ``vertex`` in
-        each superstep, as ``total``. For programs of all vertices.
+        ``total(value) -> number``: its sum over all vertices is passed to ``edge`` and ``vertex``
+        in each superstep, as ``total``. Only with ``all_vertices``.
     all_vertices
-        Every vertex sends and takes in each superstep, as long as any is active; of those that are
-        sent nothing the message is ``identity``. Those that ``wants`` leaves out only send.
+        Every vertex sends and receives in each superstep, as long as any is active; a vertex
+        without messages receives ``identity``. Those that ``wants`` excludes only send.
     along
         ``"out"``: messages go to out-neighbors; ``"in"``: to in-neighbors; ``"both"``: to both. On
         undirected graphs all three are the same.
     identity
-        Message of a vertex that is sent none, in a program of all vertices. By default what changes
-        no other: 0 of sums, the largest or smallest number of ``"min"`` and ``"max"``. A function
+        Message of a vertex that receives none, with ``all_vertices``. By default the neutral
+        element: 0 for sums, the largest or smallest number for ``"min"`` and ``"max"``. A function
         ``combine`` whose messages may be pushed needs it, too.
 
     Raises
     ------
     SettingsError
-        A function is not of the language, takes or returns other things, or ``combine`` is seen to
-        depend on the order of messages; with the line at fault.
+        A function is not in the language, has other parameters or results, or ``combine`` depends
+        on the order of messages; the message has the line.
+
+    Notes
+    -----
+    Source: Zhong et al., "Optimizing Graph Processing on GPUs", IEEE TPDS 2017 (papers/002).
 
     Examples
     --------

@@ -126,7 +126,7 @@ class VertexState:
 
     @property
     def table(self) -> TableRows:
-        """``vertex`` and all arrays as they are now, as a table."""
+        """Copy of all arrays as they are now: a table with the column ``vertex`` and theirs."""
         with self.origin.reading():
             return TableRows({"vertex": self.vertices, **{name: self[name] for name in self.kinds}})
 

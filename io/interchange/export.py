@@ -64,12 +64,25 @@ class _Graph(Protocol):
 
 
 def export_edges(graph: _Graph, path: str) -> int:
-    """Write the edges of a graph in the form that the file's name asks for; gives their number.
+    """Write the edges of a graph, sorted by (src, dst), with their properties, to a file.
+
+    Parameters
+    ----------
+    graph
+        The graph, or an epoch.
+    path
+        The ending of its name decides the format: ``.parquet``, ``.csv``, ``.tsv``, ``.txt``,
+        ``.mtx`` (Matrix Market) or ``.graphml``.
+
+    Returns
+    -------
+    int
+        Number of edges; an undirected edge counts once.
 
     Raises
     ------
     SettingsError
-        The ending is unknown, or the form cannot hold the graph.
+        The ending is unknown, or the format cannot hold the graph.
     """
     ending = _ending(path, EDGE_ENDINGS)
     edges = graph.edges()

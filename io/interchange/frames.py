@@ -44,14 +44,15 @@ def batch_of_frame(
     Parameters
     ----------
     frame
-        Columns ``src`` and ``dst`` of integers, and of ``op``, ``weight``, ``type``, ``ts`` those
-        that there are, typed as in a log; in place of ``ts`` also ``first`` and ``last``. A null
-        ``dst``: the row is about the vertex ``src``. A column without any value may be of any type.
+        Anything with an Arrow stream. Columns ``src`` and ``dst`` of integers and, optionally,
+        ``op``, ``weight``, ``type``, ``ts``, typed as in a log; instead of ``ts`` also ``first``
+        and ``last``. If ``dst`` is null, the row is about the vertex ``src``. A column without any
+        value may be of any type.
     meaning
-        What rows mean to the graph.
+        What rows mean to the graph: its `kind`.
     op
-        1 or -1 if all rows insert or delete edges; a column ``op`` and a null ``dst`` are refused
-        then.
+        1 or -1 if all rows insert or delete edges; then a column ``op`` and null ``dst`` are
+        refused.
     batch_id
         Number of the batch.
 
@@ -104,7 +105,7 @@ def _renamed(table: pa.Table, name: str, new: str) -> pa.Table:
 
 
 def pairs_of_frame(frame: Any) -> tuple[Any, Any]:
-    """Columns ``src`` and ``dst`` of a frame: numbers as arrays, names as lists.
+    """Return the columns ``src`` and ``dst`` of a frame: numbers as arrays, names as lists.
 
     Raises
     ------

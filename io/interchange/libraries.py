@@ -53,8 +53,8 @@ def from_edge_list(
     Parameters
     ----------
     edges
-        An array of shape (m, 2), or an iterable of ``(src, dst)`` or ``(src, dst, weight)``, of
-        integers, or what ``ids`` says; for repeated edges the last counts. Third items are weights.
+        An array of shape (m, 2), or an iterable of ``(src, dst)`` or ``(src, dst, weight)``. Ids
+        are integers, or of the kind ``ids``; of repeated edges the last counts.
     weight
         m weights, for records that have weights; excludes third items.
     **settings
@@ -84,16 +84,17 @@ def from_networkx(
     Parameters
     ----------
     G
-        Any networkx graph; of parallel edges the last counts, or what ``on_repeat`` says.
-        Properties that the settings name are attributes of its edges and nodes; where one is absent
-        it is missing. For semantic records ``type``, ``first`` and ``last`` are such attributes, of
-        all edges; where none has a ``last``, types and times are 0.
+        Any networkx graph. Parallel edges are combined by ``on_repeat``; by default the last
+        counts. ``properties`` and ``vertex_properties`` are read from attributes of edges and
+        nodes, and are missing if an attribute is absent. For semantic records all edges must have
+        the attributes ``type``, ``first`` and ``last``; if no edge has ``last``, types and times
+        are 0.
     weight
-        Edge attribute to take as weight, for records that have weights.
+        Edge attribute that is the weight, for records with weights.
     **settings
-        Arguments of `DynamicGraph`; ``directed`` is that of G unless given. A directed G given
-        with ``directed=False`` is folded: edges in both directions are parallel ones. An undirected
-        G given with ``directed=True`` has each edge in both directions, and self loops once.
+        Arguments of `DynamicGraph`; ``directed`` is that of G by default. With ``directed=False``
+        edges of a directed G in both directions become parallel edges. With ``directed=True`` an
+        edge of an undirected G becomes one in each direction, a self loop one edge.
     """
     settings = {"directed": G.is_directed(), **settings}
     ids = settings.get("ids", "any")
@@ -148,14 +149,13 @@ def from_scipy(
     ----------
     A
         Any SciPy sparse array or matrix, n by n. Explicit zeros are edges. Duplicates are summed,
-        as SciPy does.
+        as in SciPy.
     vertices
         n ids of the rows; without it 0 … n - 1. Every one becomes a vertex.
     **settings
         Arguments of `DynamicGraph`. Types and times of semantic records are 0. With
-        ``directed=False`` both triangles are folded, and where they differ the entry of the lower
-        one counts, whatever ``on_repeat`` is: an entry and the one across the diagonal are one
-        edge.
+        ``directed=False`` an entry and its mirror entry are one edge; if they differ, the entry
+        below the diagonal counts, whatever ``on_repeat`` is.
     """
     _refuse_properties("from_scipy", settings)
     if not hasattr(A, "tocsr"):
@@ -201,7 +201,7 @@ def _folded(rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.
 def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
     """Copy a graph to networkx: a Graph or DiGraph with properties as attributes.
 
-    Timestamps become `numpy.datetime64`, in UTC where they have a zone.
+    Nodes are users' ids. Timestamps become `numpy.datetime64`, in UTC if they have a zone.
     """
     networkx = _library("networkx")
     copy = networkx.DiGraph() if graph.directed else networkx.Graph()
@@ -231,7 +231,17 @@ def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.spa
     graph
         The graph. An undirected one gives a symmetric matrix.
     weight
-        Property to take as values. None, or records without it: ones.
+        Property of edges that is the value of an entry; ``"weight"`` is 1 without weights. None: 1.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        [n, n]; entries of a row are in increasing order of columns.
+
+    Raises
+    ------
+    SettingsError
+        SciPy is not installed, or there is no such property.
     """
     sparse = _library("scipy.sparse", "scipy")
     csr = graph.to_csr()
@@ -251,7 +261,7 @@ def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.spa
 def to_igraph(graph: GraphReader) -> "igraph.Graph":
     """Copy a graph to igraph: ids as the vertex attribute ``id``, properties as edge attributes.
 
-    Vertices have the order of ``graph.vertices()``. Timestamps are integers, in the graph's unit.
+    Vertices are in the order of ``graph.vertices()``. Timestamps are integers, in the graph's unit.
 
     Raises
     ------
@@ -278,9 +288,10 @@ def to_igraph(graph: GraphReader) -> "igraph.Graph":
 
 
 def to_arrow(source: GraphReader | Table) -> pa.Table:
-    """Edges of a graph, or a result, as an Arrow table.
+    """Return the edges of a graph, or a result, as an Arrow table.
 
-    Edges have ``src``, ``dst`` and the properties; a result has its columns, without a copy.
+    A table of edges has ``src``, ``dst`` and the properties, sorted by (src, dst); that of a result
+    its columns, without a copy.
     """
     if isinstance(source, GraphReader):
         source = source.edges()
@@ -290,13 +301,13 @@ def to_arrow(source: GraphReader | Table) -> pa.Table:
 
 
 def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
-    """Edges of a graph, or a result, as a data frame of pandas; columns as of `to_arrow`."""
+    """Return the edges of a graph, or a result, as a pandas data frame; see `to_arrow`."""
     _library("pandas")
     return to_arrow(source).to_pandas()
 
 
 def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
-    """Edges of a graph, or a result, as a data frame of polars; columns as of `to_arrow`."""
+    """Return the edges of a graph, or a result, as a polars data frame; see `to_arrow`."""
     return _library("polars").DataFrame(to_arrow(source))
 
 

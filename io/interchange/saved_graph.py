@@ -25,12 +25,17 @@ _FACTS = {"kind": "saved graph"}
 
 
 def save_graph(graph: GraphReader, path: str | Path) -> Path:
-    """Write a graph into a new folder, or in place of a graph saved before; gives the folder.
+    """Write a graph to a folder, which is new or has a saved graph, and is replaced as a whole.
+
+    Returns
+    -------
+    Path
+        The folder.
 
     Raises
     ------
     StateError
-        Something else is there, or the disk refuses.
+        The path has something that is no saved graph, or the disk cannot be written.
     """
     folder = Path(path)
     if folder.exists() and not _is_saved_graph(folder):
@@ -52,22 +57,22 @@ def save_graph(graph: GraphReader, path: str | Path) -> Path:
 
 
 def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
-    """Read a graph that was saved, after a look at every byte of it.
+    """Read a graph that `save_graph` has written, and check its digests.
 
     Parameters
     ----------
     path
         The folder.
     **settings
-        Arguments of `DynamicGraph` that may be others than they were: engine, layout, memory; see
-        `DynamicGraph.copy`.
+        Arguments of `DynamicGraph` that may differ from those of the saved graph: engine, layout,
+        memory; see `DynamicGraph.copy`.
 
     Raises
     ------
     StateError
-        There is no saved graph, or it is not as it was written.
+        There is no saved graph, or it is damaged.
     SettingsError
-        Settings that cannot be others.
+        Another argument is given.
     """
     folder = Path(path)
     if not folder.exists() and set_aside_as(folder).exists():

@@ -124,9 +124,9 @@ class PageRankResult(VertexTable):
 
     @cached_property
     def error_bound(self) -> float:
-        """Proven bound of the L1 distance from the exact ranks, rounding included.
+        """Proven upper bound on the L1 distance from the exact ranks, rounding included.
 
-        See `pagerank_bound.py`. Infinite where nothing is proven: without damping, and where
+        See `pagerank_bound.py`. It is infinite if nothing is proven: with ``alpha=1``, and if
         weights of a vertex sum to 1e288 or more.
         """
         return self._error_bound if isinstance(self._error_bound, float) else self._error_bound()

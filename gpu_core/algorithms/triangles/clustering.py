@@ -154,12 +154,12 @@ class ClusteringResult(VertexTable):
 
     @property
     def triangles(self) -> Int64s:
-        """int64[n], triangles of the undirected simple graph."""
+        """int64[n], triangles of the undirected simple graph at each vertex."""
         return self._columns.triangles
 
     @property
     def clustering(self) -> Vector:
-        """float64[n], from 0 to 1."""
+        """float64[n], from 0 to 1: clustering coefficient of each vertex."""
         return self._columns.clustering
 
     @property
@@ -179,7 +179,7 @@ class ClusteringResult(VertexTable):
 
     @property
     def transitivity(self) -> float:
-        """``3 triangles / pairs of edges that meet``, of the undirected simple graph; 0 of none."""
+        """``3 triangles / paths of two edges`` in the undirected simple graph; 0 without paths."""
         return self._totals.transitivity
 
     @cached_property
