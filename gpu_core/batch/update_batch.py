@@ -1,8 +1,8 @@
 """UpdateBatch: the net effect of a run of log rows, as arrays.
 
 ``UpdateBatch.from_rows`` decides what the rows of a batch mean together; the engines only apply its
-lists, in the order below. A GPU comes to the same lists from `RawRows` (``cuda/convert/``), and
-tests compare the two.
+lists, in the order below. A GPU computes the same lists from `RawRows` (``cuda/convert/``); tests
+compare the two.
 
 1. delete ``delete_vertices``, with all their edges,
 2. put ``put_vertices``,
@@ -84,7 +84,11 @@ def made_for(meaning: RowMeaning) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UpdateBatch:
-    """Edges and vertices to put and to delete; see the module for the rules."""
+    """The net effect of a batch's rows: edges and vertices to put and to delete.
+
+    To *put* is to insert, or to update what exists. Made by `from_rows`; arrays are hypersparse
+    CSR, and the module has their invariants. With names as ids, ids in the arrays are keys.
+    """
 
     #: Number of the batch in log order; -1 for a batch made by hand.
     batch_id: int
@@ -95,10 +99,10 @@ class UpdateBatch:
     rows: int
     #: Self loops that were dropped.
     dropped: int
-    #: Rows that a later row of the batch decides.
+    #: Rows without effect because of a later row of the batch.
     overridden: int
 
-    #: Edges to put: int64[r], int64[r + 1], int64[m].
+    #: Edges to put: sources int64[r], offsets int64[r + 1], targets int64[m].
     put_rows: npt.NDArray[np.int64]
     put_indptr: npt.NDArray[np.int64]
     put_indices: npt.NDArray[np.int64]
@@ -107,11 +111,11 @@ class UpdateBatch:
     delete_indptr: npt.NDArray[np.int64]
     delete_indices: npt.NDArray[np.int64]
 
-    #: int64[k]: to be there afterwards, beyond the end points of edges to put.
+    #: int64[k]: vertices that exist afterwards, beside the end points of edges to put.
     put_vertices: npt.NDArray[np.int64]
     #: bool[k]: a vertex-insert row is decided by this entry (so it counts as a row).
     put_vertex_rows: npt.NDArray[np.bool_]
-    #: int64[j]: to be deleted first, with all their edges.
+    #: int64[j]: vertices to delete first, with all their edges.
     delete_vertices: npt.NDArray[np.int64]
     #: bool[j]: a vertex-delete row is decided by this entry (otherwise a later insert row is).
     delete_vertex_rows: npt.NDArray[np.bool_]
