@@ -41,8 +41,8 @@ what a plain step changes of ``x`` is ``r`` less its mean, over ``Y``, so ::
 
 but for the last bits of ``x``. It is the residual that is kept within ``tol``, as in `pagerank`.
 
-What an engine offers: `pagerank_residuals.ResidualsTwin`, the host alone. On a GPU, where steps are
-cheap, no residuals are kept (`warm_pagerank.py`).
+What an engine offers: `pagerank_residuals.ResidualsTwin`, the host alone. On a GPU steps are cheap,
+and residuals follow small batches alone (`warm_pagerank.py`).
 
 Sources: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016 (the
 repair of residuals); Gleich, "PageRank beyond the Web", 2015 (pseudo-PageRank); Andersen, Chung,
