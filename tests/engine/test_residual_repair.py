@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from exact_ranks import exact_ranks
-from graphtide import DynamicGraph, GraphtideError, UpdateBatch
+from graphtide import CorruptImageError, DynamicGraph, GraphtideError, UpdateBatch
 from graphtide.gpu_core.cuda.analytics.maintained import pushed_ranks
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
@@ -158,3 +158,20 @@ def test_epochs_and_restarts_go_on_to_the_same_bits() -> None:
         with graph.pin(settles=False) as epoch:
             found = [each.pagerank(tol=TOL).pagerank.tobytes() for each in (epoch, other, graph)]
         assert found[0] == found[1] == found[2], batch
+
+
+def test_an_audit_compares_residuals_that_have_followed() -> None:
+    graph = ring()
+    for batch in range(4):
+        change(graph, batch)
+        graph.pagerank(tol=TOL)
+    graph.audit()
+    change(graph, 5)
+    graph.audit()
+    kept: Any = engine_of(graph).maintained["pagerank"]
+    assert kept._residuals is not None
+    kept._residuals.residuals[17:18] += 1
+    with pytest.raises(CorruptImageError, match="maintained pagerank is wrong in 1 of 6,000"):
+        graph.audit()
+    found = graph.pagerank(tol=TOL)
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound

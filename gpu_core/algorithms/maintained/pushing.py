@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from ...batch.protocols import ListedBatch
 from ...rows import Adjacencies, Array
@@ -168,6 +169,12 @@ class PushTwin(Protocol):
         alpha: float, limits: PushLimits,
     ) -> PushedRanks | None:  # fmt: skip
         """As `push`, of residuals of earlier ranks that have followed the batch."""
+
+    def audited(
+        self, workspace: Any, adjacencies: Adjacencies, earlier: Any, kept: Any, *, alpha: float,
+        field: MeanField,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:  # fmt: skip
+        """Residuals that were kept, and those that `push` begins with, in host memory."""
 
 
 class RepairTwin(Protocol):

@@ -321,8 +321,18 @@ class WarmPageRank(MaintainedRanks, Prepared):
         return True
 
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        """Nothing: other steps would find other bits."""
-        return {}
+        """Residuals as they were kept, and from nothing; other steps would find other ranks."""
+        kept, before = self._residuals, self._ranks.ranks()
+        if kept is None or before is None:
+            return {}
+        twin: PushTwin = reader.algorithms.pushed_ranks
+        pair = twin.audited(
+            reader.workspace, adjacencies_of(reader), before.ranks, kept, alpha=self.alpha,
+            field=before.ranks.push_trials.field,
+        )  # fmt: skip
+        if not np.array_equal(*pair):
+            self.forget()
+        return {"residual": pair}
 
 
 def _most_rounding(twin: PushTwin, reader: Reader) -> float:

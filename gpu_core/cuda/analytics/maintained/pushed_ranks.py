@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ....algorithms.maintained.pagerank_residuals import Totals
 from ....algorithms.maintained.pushing import MeanField, PushedRanks, PushLimits
@@ -32,7 +33,9 @@ from ..parts.slices import THREADS as SLICE_THREADS
 from ..parts.slices import in_slices, in_slices_bytes
 from .residual_repair import STATE, WHOLE, KeptResiduals, degrees_after, earlier_of, image_of
 
-__all__ = ["WHOLE", "can_push", "push", "push_repaired"]
+__all__ = ["WHOLE", "audited", "can_push", "push", "push_repaired"]
+
+Int64s = npt.NDArray[np.int64]
 
 _SOURCE: Final = "pushed_ranks.cu"
 
@@ -94,10 +97,8 @@ def push(
     graph = _Size(adjacencies.directed, out.count, out.num_vertices, out.num_entries)
     with ExitStack() as taken, done_when_broken_off(device):
         residuals = KeptResiduals(device, out.count)
-        device.fill_bytes(address(residuals.state), 8 * words_of(STATE), 0)
         rounds = _Rounds(workspace, taken, graph, residuals, alpha)
-        pulls = _Pulls(workspace, taken, adjacencies, earlier.hubs, rounds)
-        pulls.begin(earlier_of(earlier, field, out.num_entries, out.num_vertices), earlier)
+        pulls = _begun(workspace, taken, adjacencies, earlier, field, rounds)
         rounds.start(_live_or_pinned(out), limits, most_selections=_MOST_SELECTIONS)
         return rounds.end(earlier, ids, lambda: pulls)
 
@@ -134,6 +135,37 @@ def push_repaired(
     if found is not None and not earlier.pulls:
         found.ranks.degrees = degrees
     return found
+
+
+def audited(
+    workspace: Workspace,
+    adjacencies: Adjacencies,
+    earlier: KeptRanks,
+    kept: KeptResiduals,
+    *,
+    alpha: float,
+    field: MeanField,
+) -> tuple[Int64s, Int64s]:
+    """Residuals that were kept, and those that `push` begins with, in host memory."""
+    device, out = workspace.device, adjacencies.out
+    graph = _Size(adjacencies.directed, out.count, out.num_vertices, out.num_entries)
+    with ExitStack() as taken, done_when_broken_off(device):
+        found = KeptResiduals(device, out.count)
+        rounds = _Rounds(workspace, taken, graph, found, alpha)
+        _begun(workspace, taken, adjacencies, earlier, field, rounds)
+        return device.to_host(kept.residuals), device.to_host(found.residuals)
+
+
+def _begun(
+    workspace: Workspace, taken: ExitStack, adjacencies: Adjacencies, earlier: KeptRanks,
+    field: MeanField, rounds: "_Rounds",
+) -> "_Pulls":  # fmt: skip
+    """Begin with earlier ranks, and compute their residuals."""
+    out = adjacencies.out
+    workspace.device.fill_bytes(rounds.state, 8 * words_of(STATE), 0)
+    pulls = _Pulls(workspace, taken, adjacencies, earlier.hubs, rounds)
+    pulls.begin(earlier_of(earlier, field, out.num_entries, out.num_vertices), earlier)
+    return pulls
 
 
 class _Size(NamedTuple):
