@@ -10,7 +10,6 @@ which need a batch of keys (`renamed.py`).
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..jit.arrays import readonly
 from ..kind import RowMeaning
 from .net_effect.named_rows import IDS
 from .net_effect.row_effect import effect_of_rows
-from .update_batch import CHECKED, UpdateBatch, made_for
+from .update_batch import UpdateBatch
 
 
 class NumberedBatch(UpdateBatch):
@@ -42,15 +41,8 @@ class NumberedBatch(UpdateBatch):
     ) -> Self:
         """As ``UpdateBatch.of_rows``, of ids that are names."""
         effect = effect_of_rows(op, src, dst, meaning, **columns, numbered=True)
-        batch = cls.__new__(cls)
-        batch.__dict__.update(
-            {each.name: each.default for each in fields(cls) if each.default is not MISSING}
-        )
-        batch.__dict__.update(
-            batch_id=batch_id, numbers={name: effect.pop(name) for name in IDS},
-            **made_for(meaning), **effect,
-        )  # fmt: skip
-        batch.__dict__[CHECKED] = True
+        numbers = {name: effect.pop(name) for name in IDS}
+        batch = cls.of_valid_fields(meaning, batch_id=batch_id, numbers=numbers, **effect)
         batch._freeze()
         return batch
 

@@ -32,7 +32,7 @@ tables (``io/log/conversion.py``), and what a batch does to a graph (the engines
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -69,10 +69,10 @@ _DTYPES = {
 
 
 #: Set in an instance that is known to be valid; travels with it.
-CHECKED = "_checked"
+_CHECKED = "_checked"
 
 
-def made_for(meaning: RowMeaning) -> dict[str, Any]:
+def _made_for(meaning: RowMeaning) -> dict[str, Any]:
     """Fields of a batch that say which graphs it is for."""
     return {
         "directed": meaning.directed,
@@ -322,9 +322,21 @@ class UpdateBatch:
             As of `from_rows`.
         """
         effect = effect_of_rows(op, src, dst, meaning, **columns)
-        batch = cls(batch_id=batch_id, **made_for(meaning), **effect)
-        batch.__dict__[CHECKED] = True
-        return batch
+        return cls(batch_id=batch_id, **_made_for(meaning), **effect).taken_for_valid()
+
+    @classmethod
+    def of_valid_fields(cls, meaning: RowMeaning, **given: Any) -> Self:
+        """Make a batch of fields without a look at them; those left out have their defaults."""
+        batch = cls.__new__(cls)
+        defaults = ((each.name, each.default) for each in fields(cls))
+        batch.__dict__.update(each for each in defaults if each[1] is not MISSING)
+        batch.__dict__.update(_made_for(meaning), **given)
+        return batch.taken_for_valid()
+
+    def taken_for_valid(self) -> Self:
+        """The same, which is not validated when it is applied: its maker knows that it is valid."""
+        self.__dict__[_CHECKED] = True
+        return self
 
     def has_self_loops(self) -> bool:
         """Whether an edge to put is one."""
@@ -358,14 +370,13 @@ class UpdateBatch:
                 )
                 raise BatchError(msg)
         converted = replace(self, **times, time_unit=wanted)
-        converted.__dict__[CHECKED] = self.__dict__.get(CHECKED, False)
-        return converted
+        return converted.taken_for_valid() if _CHECKED in self.__dict__ else converted
 
     def ensure_valid(self) -> None:
         """Validate once; batches of `from_rows` are valid as they are made."""
-        if not self.__dict__.get(CHECKED):
+        if _CHECKED not in self.__dict__:
             self.validate()
-            self.__dict__[CHECKED] = True
+            self.taken_for_valid()
 
     def validate(self) -> None:
         """Check every invariant of the module docstring, in one pass over the arrays.

@@ -27,7 +27,7 @@ from ...gpu_core.batch.numbered_batch import NumberedBatch
 from ...gpu_core.batch.packed_batch import pack, packed_rows
 from ...gpu_core.batch.raw_rows import raw_rows
 from ...gpu_core.batch.rows import row_meaning
-from ...gpu_core.batch.update_batch import CHECKED, UpdateBatch
+from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.engines import compile_ahead
 from ...gpu_core.errors import ArenaFullError, ConvergenceError, SettingsError
 from ...gpu_core.graph import DynamicGraph
@@ -330,5 +330,4 @@ def _net_effect(
         put_vertex_values=_zeros(vertex_properties, alone.size),
     )  # fmt: skip
     # As batches come from CPU workers: what checks others is not compiled here.
-    batch.__dict__[CHECKED] = True
-    return batch
+    return batch.taken_for_valid()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
 from functools import cached_property
 from typing import Self
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...batch.deletes import deleting_batch
-from ...batch.update_batch import CHECKED, UpdateBatch, made_for
+from ...batch.update_batch import UpdateBatch
 from ...id_kinds import form_of
 from ...jit.arrays import readonly
 from ..queries.expired import Expired, find_expired
@@ -46,12 +45,9 @@ class ExpiringBatch(UpdateBatch):
         cls, graph: HostGraph, until: int, rows_due: UInt32s, oldest: npt.NDArray[np.int64]
     ) -> Self:
         """Make the batch."""
-        kind, batch = graph.kind, cls.__new__(cls)
-        batch.__dict__.update(
-            {each.name: each.default for each in fields(cls) if each.default is not MISSING}
-        )
-        batch.__dict__.update(
-            batch_id=-1, **made_for(kind),
+        kind = graph.kind
+        return cls.of_valid_fields(
+            kind, batch_id=-1,
             on_repeat=kind.on_repeat, ids="any" if form_of(kind.ids) == "dense" else kind.ids,
             rows=0, dropped=0, overridden=0,
             put_rows=_NO_IDS, put_indptr=_NO_ROWS, put_indices=_NO_IDS, put_values={},
@@ -59,8 +55,6 @@ class ExpiringBatch(UpdateBatch):
             delete_vertices=_NO_IDS, delete_vertex_rows=_NO_FLAGS,
             graph=graph, until=until, rows_due=rows_due, oldest=oldest,
         )  # fmt: skip
-        batch.__dict__[CHECKED] = True
-        return batch
 
     @cached_property
     def edges(self) -> Expired:
