@@ -37,17 +37,17 @@ from .gpu_core.snapshot import CsrSnapshot as CsrSnapshot
 from .io.interchange.export import export_edges as export_edges
 from .io.interchange.frames import batch_of_frame as batch_of_frame
 from .io.interchange.frames import pairs_of_frame as pairs_of_frame
-from .io.interchange.libraries import from_edge_list as from_edge_list
-from .io.interchange.libraries import from_networkx as from_networkx
-from .io.interchange.libraries import from_scipy as from_scipy
-from .io.interchange.libraries import to_arrow as to_arrow
-from .io.interchange.libraries import to_igraph as to_igraph
-from .io.interchange.libraries import to_networkx as to_networkx
-from .io.interchange.libraries import to_pandas as to_pandas
-from .io.interchange.libraries import to_polars as to_polars
-from .io.interchange.libraries import to_scipy as to_scipy
+from .io.interchange.from_libraries import from_edge_list as from_edge_list
+from .io.interchange.from_libraries import from_networkx as from_networkx
+from .io.interchange.from_libraries import from_scipy as from_scipy
 from .io.interchange.saved_graph import load_graph as load_graph
 from .io.interchange.saved_graph import save_graph as save_graph
+from .io.interchange.to_libraries import to_arrow as to_arrow
+from .io.interchange.to_libraries import to_igraph as to_igraph
+from .io.interchange.to_libraries import to_networkx as to_networkx
+from .io.interchange.to_libraries import to_pandas as to_pandas
+from .io.interchange.to_libraries import to_polars as to_polars
+from .io.interchange.to_libraries import to_scipy as to_scipy
 
 open = open_state  # noqa: A001 - its public name
 __version__: str

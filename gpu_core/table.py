@@ -2,7 +2,7 @@
 
 polars, DuckDB and others read a table through Arrow's stream, ``pandas.DataFrame(table)`` row by
 row (`Table.to_pandas` is faster). What other libraries make of it lies above this package
-(``io/interchange/libraries.py``): methods of their names are the functions of ``graphtide`` of
+(``io/interchange/to_libraries.py``): methods of their names are the functions of ``graphtide`` of
 those names.
 """
 

@@ -260,7 +260,7 @@ def test_a_library_that_is_not_there(monkeypatch):
     def refuse(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("graphtide.io.interchange.libraries.import_module", refuse)
+    monkeypatch.setattr("graphtide.io.interchange.to_libraries.import_module", refuse)
     for function, name in ((to_networkx, "networkx"), (to_pandas, "pandas"), (to_scipy, "scipy")):
         with pytest.raises(SettingsError, match=f"{name} is not installed; run pip install {name}"):
             function(graph)

@@ -1,17 +1,14 @@
-"""Graphs of other libraries: networkx, igraph, SciPy, Arrow, pandas, polars, plain pairs.
+"""Graphs made of those of other libraries: networkx, SciPy, plain pairs.
 
-``from_…`` build a `DynamicGraph`; further keyword arguments are those of its constructor. ``to_…``
-copy it, in canonical order, with users' ids. The other library is imported when it is asked for,
-and none but Arrow is a dependency of this package.
+Further keyword arguments are those of the constructor of `DynamicGraph`. Records are ``simple``
+unless asked otherwise. With ``records="weighted"`` or ``"semantic"`` weights are taken over, and
+what has none gets 1. Types and times are taken of networkx' attributes, as `to_networkx` writes
+them; elsewhere they become 0.
 
-Records: ``simple`` unless asked otherwise. With ``records="weighted"`` or ``"semantic"`` weights
-are taken over, and what has none gets 1. Types and times are taken of networkx' attributes, as
-`to_networkx` writes them; elsewhere they become 0. Timestamps come out as such, with their unit
-and, where the form knows zones, their zone.
+Not here: copies for other libraries (`to_libraries.py`), frames (`frames.py`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,24 +16,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...gpu_core.choices import choice_shown, is_among
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import form_of
 from ...gpu_core.names.user_ids import unsigned_ids
 from ...gpu_core.properties.kinds import array_of, has_missing
 from ...gpu_core.records import record_named
-from ...gpu_core.snapshot import CanonicalEdges
-from ...gpu_core.table import Table
 from ...gpu_core.times import time_unit_named
-from .edge_table import edge_table, table_of
 
 if TYPE_CHECKING:
-    import igraph
     import networkx as nx
-    import pandas as pd
-    import polars as pl
     import scipy.sparse
 
 _OF_VERTICES = "vertex_properties"
@@ -99,9 +88,9 @@ def from_networkx(
     settings = {"directed": G.is_directed(), **settings}
     ids = settings.get("ids", "any")
     cure = "use networkx.convert_node_labels_to_integers first, or ids='string' for names"
-    vertices = _ids(list(G.nodes), cure, ids)
+    vertices = _ids(list(G.nodes), ids, cure)
     edges = list(G.edges(data=True))
-    src, dst = (_ids([edge[end] for edge in edges], cure, ids) for end in (0, 1))
+    src, dst = (_ids([edge[end] for edge in edges], ids, cure) for end in (0, 1))
     attributes = [edge[2] for edge in edges]
     values = None
     if _takes_weights(settings):
@@ -168,7 +157,7 @@ def from_scipy(
     ids = (
         np.arange(n, dtype=np.int64)
         if vertices is None
-        else _ids(vertices, "give int64 ids, or ids='string' for names", settings.get("ids", "any"))
+        else _ids(vertices, settings.get("ids", "any"))
     )
     if ids.size != n or np.unique(ids).size != n:
         msg = f"{np.unique(ids).size} different ids are given for {n} rows; give one for each row"
@@ -196,133 +185,6 @@ def _folded(rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.
     is_last = np.ones(order.size, np.bool_)
     is_last[:-1] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
     return np.sort(order[is_last])
-
-
-def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
-    """Copy a graph to networkx: a Graph or DiGraph with properties as attributes.
-
-    Nodes are users' ids. Timestamps become `numpy.datetime64`, in UTC if they have a zone.
-    """
-    networkx = _library("networkx")
-    copy = networkx.DiGraph() if graph.directed else networkx.Graph()
-    copy.add_nodes_from(graph.vertices().tolist())
-    if graph.vertex_properties:
-        of_vertices = graph.vertex_values().columns
-        for name in graph.vertex_properties:
-            items = zip(of_vertices["vertex"].tolist(), of_vertices[name].tolist(), strict=True)
-            networkx.set_node_attributes(copy, dict(items), name)
-    edges = graph.edges()
-    names = list(edges.properties)
-    columns = [_items(edges.properties[name]) for name in names]
-    pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
-    if names:
-        values = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-        copy.add_edges_from((u, v, data) for (u, v), data in zip(pairs, values, strict=True))
-    else:
-        copy.add_edges_from(pairs)
-    return copy
-
-
-def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.sparse.csr_array":
-    """Copy a graph to a SciPy CSR array, rows in the order of ``graph.vertices()``.
-
-    Parameters
-    ----------
-    graph
-        The graph. An undirected one gives a symmetric matrix.
-    weight
-        Property of edges that is the value of an entry; ``"weight"`` is 1 without weights. None: 1.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        [n, n]; entries of a row are in increasing order of columns.
-
-    Raises
-    ------
-    SettingsError
-        SciPy is not installed, or there is no such property.
-    """
-    sparse = _library("scipy.sparse", "scipy")
-    csr = graph.to_csr()
-    n = csr.vertices.size
-    if weight is not None and is_among(weight, csr.properties):
-        data = csr.properties[weight]
-    elif is_among(weight, (None, "weight")):
-        data = np.ones(csr.indices.size, dtype=np.float64)
-    else:
-        kept = ", ".join(csr.properties) or "none"
-        msg = f"weight={choice_shown(weight)} is no property of {graph.records} records; "
-        msg += f"they have {kept}"
-        raise SettingsError(msg)
-    return sparse.csr_array((data, csr.indices, csr.indptr), shape=(n, n))
-
-
-def to_igraph(graph: GraphReader) -> "igraph.Graph":
-    """Copy a graph to igraph: ids as the vertex attribute ``id``, properties as edge attributes.
-
-    Vertices are in the order of ``graph.vertices()``. Timestamps are integers, in the graph's unit.
-
-    Raises
-    ------
-    SettingsError
-        igraph is not installed, or vertices have a property of that name.
-    """
-    igraph = _library("igraph")
-    if "id" in graph.vertex_properties:
-        msg = "vertices have a property 'id', which is what igraph's attribute of their ids is "
-        msg += "called; take to_networkx() or export_edges(), or call the property something else"
-        raise SettingsError(msg)
-    csr = graph.to_csr()
-    degrees, columns, properties = csr.each_edge_once()
-    rows = np.repeat(np.arange(degrees.size), degrees)
-    pairs = np.column_stack([rows, columns]).tolist()
-    copy = igraph.Graph(csr.vertices.size, pairs, directed=graph.directed)
-    copy.vs["id"] = csr.vertices.tolist()
-    for name, column in csr.vertex_properties.items():
-        copy.vs[name] = column.tolist()
-    for name, column in properties.items():
-        plain = column.view(np.int64) if column.dtype.kind == "M" else column
-        copy.es[name] = plain.tolist()
-    return copy
-
-
-def to_arrow(source: GraphReader | Table) -> pa.Table:
-    """Return the edges of a graph, or a result, as an Arrow table.
-
-    A table of edges has ``src``, ``dst`` and the properties, sorted by (src, dst); that of a result
-    its columns, without a copy.
-    """
-    if isinstance(source, GraphReader):
-        source = source.edges()
-    if isinstance(source, CanonicalEdges):
-        return edge_table(source)
-    return table_of(source.columns)
-
-
-def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
-    """Return the edges of a graph, or a result, as a pandas data frame; see `to_arrow`."""
-    _library("pandas")
-    return to_arrow(source).to_pandas()
-
-
-def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
-    """Return the edges of a graph, or a result, as a polars data frame; see `to_arrow`."""
-    return _library("polars").DataFrame(to_arrow(source))
-
-
-def _items(column: npt.NDArray[Any]) -> list[Any]:
-    """Python's numbers; times as NumPy's, because Python's know no nanoseconds."""
-    return list(column) if column.dtype.kind == "M" else column.tolist()
-
-
-def _library(module: str, package: str | None = None) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        name = package or module
-        msg = f"{name} is not installed; run pip install {name}"
-        raise SettingsError(msg) from error
 
 
 def _graph(
@@ -420,10 +282,8 @@ def _pairs(
         if edges.ndim != 2 or edges.shape[1] != 2:
             msg = f"edges are an array of shape {edges.shape}; give shape (m, 2)"
             raise SettingsError(msg)
-        ids = _ids(edges.reshape(-1), "give int64 ids, or ids='string' for names", kind).reshape(
-            -1, 2
-        )
-        return np.ascontiguousarray(ids[:, 0]), np.ascontiguousarray(ids[:, 1]), None
+        ids = _ids(edges.reshape(-1), kind)
+        return np.ascontiguousarray(ids[::2]), np.ascontiguousarray(ids[1::2]), None
     try:
         rows = [tuple(row) for row in edges]
     except TypeError as error:
@@ -433,25 +293,21 @@ def _pairs(
     if not lengths <= {2} and not lengths <= {3}:
         msg = f"edges have {', '.join(map(str, sorted(lengths)))} items; give all 2, or all 3"
         raise SettingsError(msg)
-    src, dst = (
-        _ids([row[end] for row in rows], "give int64 ids, or ids='string' for names", kind)
-        for end in (0, 1)
-    )
+    src, dst = (_ids([row[end] for row in rows], kind) for end in (0, 1))
     third = _numbers([row[2] for row in rows]) if lengths == {3} else None
     return src, dst, third
 
 
-def _ids(values: Any, cure: str, kind: str) -> Ids:
+def _ids(values: Any, kind: str, cure: str = "give int64 ids, or ids='string' for names") -> Ids:
     """Ids as int64; refuses what is not whole numbers, or does not fit. Of others as they are."""
+    if form_of(kind) == "uint64":
+        return unsigned_ids("ids", list(values))
     if form_of(kind) not in ("any", "dense"):
-        array = np.empty(len(values), object)
-        array[:] = values
-        return unsigned_ids("ids", list(values)) if form_of(kind) == "uint64" else array
+        return _objects(values)
     try:
         array = np.asarray(values)
     except ValueError:  # items of several kinds
-        array = np.empty(len(values), object)
-        array[:] = values
+        array = _objects(values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     is_too_large = array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max
@@ -460,6 +316,12 @@ def _ids(values: Any, cure: str, kind: str) -> Ids:
         msg = f"vertex {bad!r} is no int64 id; {cure}"
         raise SettingsError(msg)
     return array.astype(np.int64)
+
+
+def _objects(values: Any) -> npt.NDArray[np.object_]:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def _is_id(value: object) -> bool:
