@@ -40,7 +40,8 @@ from ..printing.summary import FATES, failure_texts, graph_text, result_summarie
 from ..printing.text import amount, duration, line, rate
 from .output_files import refuse_outputs_in_state
 from .report_plots import Plot, Values, svg_of
-from .status import CHECKED_BYTES, Status, handover_text, unchecked_text
+from .result_checks import CHECKED_BYTES
+from .status import Status, handover_text, unchecked_text
 
 #: Batches whose results are read, at most, for plots over batches.
 _RESULTS = 100

@@ -11,9 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,27 +22,12 @@ from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
 from ...io.log.addresses import address_text
-from ...io.state.batch_summary import missing_summaries, read_summary
 from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
-from ...io.state.result_changes import (
-    changes_fault,
-    changes_file,
-    changes_files,
-    failed_results,
-)
-from ...io.state.results import (
-    ResultFacts,
-    failures_by_name,
-    read_reports,
-    result_facts,
-    result_fault,
-    result_file,
-    result_files,
-    written_results,
-)
+from ...io.state.result_changes import failed_results
+from ...io.state.results import failures_by_name, read_reports, result_files
 from ...io.state.running import read_running
 from ...pipeline.monitoring.limits import reported_limits
 from ..printing.limits import LimitWarnings, limits_text
@@ -61,9 +44,7 @@ from ..printing.summary import (
     wait_lines,
 )
 from ..printing.text import TIED, amount, command, duration, line, rate
-
-#: Of results that are read to see whether they are whole, the newest first.
-CHECKED_BYTES = 1 << 30
+from .result_checks import ResultChecks
 
 #: Seconds between two looks of ``--watch``; a run publishes its progress as often (`RunningFile`).
 _WATCH_SECONDS = 2.0
@@ -99,21 +80,6 @@ def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
         raise StateError(msg)
 
 
-@dataclass
-class _Alike:
-    """Results of one name, one after the other, that were computed with the same parameters."""
-
-    facts: ResultFacts
-    #: Batches after which the first and the last of them are.
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        if self.first == self.last:
-            return f"after batch {self.last}"
-        return f"after batches {self.first} to {self.last}"
-
-
 class Status:
     """A state directory at one moment."""
 
@@ -135,15 +101,16 @@ class Status:
         self.reports = [report for report in reports if report.batch_id < self.boundary]
         self.totals = totals(self.reports)
         self._look_for_missing_reports()
-        #: Files of results that are damaged or missing.
-        self._damaged: set[Path] = set()
-        self._look_at_results()
+        checks = ResultChecks(state, self.boundary, len(self.plan.batches))
+        self.damage += checks.damage
+        self.notes += checks.notes
+        #: Batches up to the newest checkpoint after which there are results.
+        self.result_ids = checks.ids
         #: Name of a result -> how often it failed, where it was not computed later.
         self.failures = failures_by_name(failed_results(state, self.boundary))
-        ids = self.result_ids
-        files = result_files(state, ids[-1]) if ids else {}
+        files = result_files(state, checks.ids[-1]) if checks.ids else {}
         #: Newest results that are whole, and the summary of each.
-        self._results = {name: path for name, path in files.items() if path not in self._damaged}
+        self._results = {name: path for name, path in files.items() if path not in checks.damaged}
         self._summaries = result_summaries(list(self._results.values()), self.damage)
         #: Batch -> bytes of its checkpoint, of those that are there; only the newest is read.
         self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
@@ -171,91 +138,10 @@ class Status:
                 f"the graph has them all"
             )
 
-    def _look_at_results(self) -> None:
-        changes = written_results(self.state, "changes")
-        self._look_for_missing_results(changes)
-        self._look_at_changes(changes)
-        read_summary(self.state, self.damage)
-        for path in missing_summaries(self.state, self.boundary):
-            self.damage.append(f"{path} is missing; it is not needed to go on")
-        self._look_at_columns()
-
-    def _look_for_missing_results(self, changes: Mapping[int, list[str]]) -> None:
-        """Find results that were written, whole or as ``changes``, and are gone."""
-        whole = written_results(self.state, "results")
-        missing = [
-            (batch_id, path)
-            for written, file_of in ((whole, result_file), (changes, changes_file))
-            for batch_id, names in written.items()
-            if batch_id < self.boundary
-            for path in (file_of(self.state, batch_id, name) for name in names)
-            # Whole columns may have come in place of changes, once the log ended there.
-            if not path.exists() and not result_file(self.state, batch_id, path.stem).exists()
-        ]
-        if missing:
-            batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
-            more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
-            self.damage.append(f"{path} is missing{more}; {self._cure(batch_id)}")
-
-    def _look_at_columns(self) -> None:
-        """Find whole columns that are damaged, and parameters that changed; the newest first."""
-        left = CHECKED_BYTES
-        alike: dict[str, list[_Alike]] = {}
-        for batch_id in reversed(self.result_ids):
-            files = result_files(self.state, batch_id).values()
-            left -= sum(path.stat().st_size for path in files)
-            if left < 0:
-                self.notes.append(
-                    f"results of batch {batch_id} and before were not checked: only the newest "
-                    f"{amount(CHECKED_BYTES)} are"
-                )
-                break
-            for path in files:
-                fault = result_fault(path)
-                if fault:
-                    self._damaged.add(path)
-                    cure = f"remove it, and {self._cure(batch_id)}"
-                    self.damage.append(f"{path} is damaged ({fault}); {cure}")
-                    continue
-                facts, groups = result_facts(path), alike.setdefault(path.stem, [])
-                if groups and facts.is_like(groups[-1].facts):
-                    groups[-1].first = batch_id
-                else:
-                    groups.append(_Alike(facts, batch_id, batch_id))
-        for name, groups in alike.items():
-            for later, earlier in pairwise(groups):
-                was, now = earlier.facts.distinction_from(later.facts)
-                self.notes.append(f"{name} was computed {was} {earlier}, and {now} {later}")
-
-    def _look_at_changes(self, changes: Mapping[int, list[str]]) -> None:
-        """Find changes that are damaged, the newest first."""
-        left = CHECKED_BYTES
-        for batch_id in sorted(changes, reverse=True):
-            if batch_id >= self.boundary:
-                continue
-            for path in changes_files(self.state, batch_id).values():
-                left -= path.stat().st_size
-                if left >= 0 and (fault := changes_fault(path)):
-                    self.damage.append(
-                        f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
-                        f"{self._cure(batch_id)}"
-                    )
-
-    def _cure(self, batch_id: int) -> str:
-        """Advice on how to compute a result again."""
-        if batch_id == self.boundary - 1 == len(self.plan.batches) - 1:
-            return "run again to have it computed"
-        return "run the log with another --state to have it computed"
-
     @property
     def boundary(self) -> int:
         """First batch that is not in the newest checkpoint."""
         return 0 if self.checkpoint is None else self.checkpoint.boundary
-
-    @property
-    def result_ids(self) -> list[int]:
-        """Batches up to the newest checkpoint after which there are results."""
-        return [batch_id for batch_id in self.state.result_ids() if batch_id < self.boundary]
 
     def _count(self, name: str) -> int:
         manifest = self.checkpoint.manifest if self.checkpoint else {}
