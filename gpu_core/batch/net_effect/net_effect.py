@@ -52,21 +52,15 @@ def net_effect(
     """
     record, keep_loops = meaning.record, meaning.self_loops == "keep"
     fields: dict[str, Any] = {"rows": rows.src.size, "rounded": rows.rounded}
-    fields.update(delete_vertices=_NONE, delete_vertex_rows=np.empty(0, dtype=np.bool_))
-    own_puts = created = _NONE
-    own_values = values_at(meaning.vertex_properties, {}, _NONE)
-    dropped = 0
-    if rows.is_vertex is not None:
-        vertex_values = rows.vertex_values
-        rows, own_puts, deciding, created, dropped = _vertex_effect(
-            rows, fields, keep_loops=keep_loops
-        )
-        own_values = values_at(meaning.vertex_properties, vertex_values, deciding)
+    vertices = _vertex_effect(rows, keep_loops=keep_loops)
+    fields.update(delete_vertices=vertices.deletes, delete_vertex_rows=vertices.delete_rows)
+    own_values = values_at(meaning.vertex_properties, rows.vertex_values, vertices.deciding)
+    own_puts, rows = vertices.puts, vertices.edges
 
     edges = _edge_effect(
         rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type
     )
-    fields["dropped"] = dropped + rows.src.size - edges.rows
+    fields["dropped"] = vertices.dropped + rows.src.size - edges.rows
     puts, _, deletes, revoked = edges.lists
     fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
     fields.update(
@@ -74,11 +68,11 @@ def net_effect(
     )
     fields.update(_properties(rows, record, edges), on_repeat=meaning.on_repeat)
     if edges.folded is not None:
-        fields.update(_combined(edges.folded, puts, fields["delete_vertices"]))
+        fields.update(_combined(edges.folded, puts, vertices.deletes))
 
     put_vertices = own_puts
     if meaning.create_vertices:
-        named = np.concatenate([own_puts, created, _ends_of(deletes, revoked)])
+        named = np.concatenate([own_puts, vertices.created, _ends_of(deletes, revoked)])
         put_vertices = distinct_ids(named) if named.size > own_puts.size else own_puts
     put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
     own_at = np.searchsorted(put_vertices, own_puts)
@@ -90,7 +84,7 @@ def net_effect(
     )
 
     decided = puts.indices.size + deletes.indices.size + own_puts.size
-    decided += int(fields["delete_vertex_rows"].sum())
+    decided += int(vertices.delete_rows.sum())
     fields["overridden"] = fields["rows"] - fields["dropped"] - decided
     return fields
 
@@ -181,16 +175,27 @@ def write_ends(rows, indptr, indices, chosen, ends):
     return np.int64(count)
 
 
-def _vertex_effect(
-    rows: CheckedRows, fields: dict[str, Any], *, keep_loops: bool
-) -> tuple[CheckedRows, Ids, Ids, Ids, int]:
-    """Decide the vertex rows.
+class _VertexEffect(NamedTuple):
+    """Net effect of vertex rows."""
 
-    Returns the edge rows that no vertex delete overrides, the vertices whose own insert row
-    decides and where these rows are, the end points that overridden edge inserts create, and the
-    self loops dropped.
-    """
-    assert rows.is_vertex is not None
+    #: Edge rows that no delete of a vertex overrides.
+    edges: CheckedRows
+    #: Vertices of which an insert row decides, and where these rows are.
+    puts: Ids = _NONE
+    deciding: Ids = _NONE
+    #: Vertices that are deleted, and whether a delete row decides.
+    deletes: Ids = _NONE
+    delete_rows: Flags = np.empty(0, dtype=np.bool_)
+    #: End points that overridden inserts of edges create.
+    created: Ids = _NONE
+    #: Self loops.
+    dropped: int = 0
+
+
+def _vertex_effect(rows: CheckedRows, *, keep_loops: bool) -> _VertexEffect:
+    """Decide the vertex rows."""
+    if rows.is_vertex is None:
+        return _VertexEffect(rows)
     at = np.flatnonzero(rows.is_vertex)
     touched, which = np.unique(rows.src[at], return_inverse=True)
     last_row = np.full(touched.size, -1, dtype=np.int64)
@@ -200,8 +205,6 @@ def _vertex_effect(
         is_delete = rows.op[at] < 0
         np.maximum.at(last_delete, which[is_delete], at[is_delete])
     deleted = last_delete >= 0
-    fields["delete_vertices"] = touched[deleted]
-    fields["delete_vertex_rows"] = (last_row == last_delete)[deleted]
     is_put = last_row > last_delete
 
     fates = last_deletes.fates_of_rows(
@@ -235,7 +238,15 @@ def _vertex_effect(
         ts=stays(rows.ts),
         values={name: stays(column) for name, column in rows.values.items()},
     )
-    return edges, touched[is_put], last_row[is_put], created, dropped
+    return _VertexEffect(
+        edges=edges,
+        puts=touched[is_put],
+        deciding=last_row[is_put],
+        deletes=touched[deleted],
+        delete_rows=(last_row == last_delete)[deleted],
+        created=created,
+        dropped=dropped,
+    )
 
 
 def _properties(rows: CheckedRows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
