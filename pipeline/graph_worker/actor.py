@@ -35,14 +35,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Condition
 from typing import Any
 
 from ...gpu_core.errors import ArenaFullError, BatchError
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
-from ...gpu_core.image.memory_size import free_memory_bytes
 from ...gpu_core.maintenance import Settles
 from ...gpu_core.report import BatchSource
 from ...io.state.checkpoint import check_state_hash
@@ -52,8 +51,9 @@ from ..workers.warm_up import warm_graph
 from .actor_arguments import ActorArguments
 from .batches import AppliedBatch, LoadedBatch
 from .exit_reasons import ends_with_its_device
-from .graph_status import GraphStatus, Memory, pickled_error
+from .graph_status import GraphStatus, pickled_error
 from .inbox import Inbox
+from .memory_looks import MemoryLooks
 from .pin_requests import PinRequests
 from .pinned import (
     Arrays,
@@ -71,15 +71,24 @@ from .ring import RingAddress
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
 
-#: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
-_LOOK_SECONDS = 1.0
-
-#: Seconds before adjacencies are first counted by size: a short run need not. Then so many times
-#: what a count takes, which reads all vertex records, lie between two.
-_COUNT_SECONDS, _COUNT_PAUSE = 5.0, 300
-
 #: Batches opened before they are due: they are on their way to a GPU while others are applied.
 _AHEAD = 2
+
+
+@dataclass
+class _WaitingBatch:
+    """A batch that came before its turn, or is applied now."""
+
+    loaded: LoadedBatch
+    #: Pin that must be made before it; None: none.
+    behind: Pin | None
+    #: The batch for the graph, once it is opened.
+    opened: Any = None
+
+    def take_opened(self) -> Any:
+        """The batch for the graph, to which nothing here refers any more."""
+        opened, self.opened = self.opened, None
+        return opened
 
 
 class GraphActor:
@@ -127,12 +136,8 @@ class GraphActor:
         self._is_applying = False
         self._is_closed = False
         self._window = window
-        #: Batches that came out of order, by number.
-        self._early: dict[int, LoadedBatch] = {}
-        #: Pin that must be made before each of them; None: none.
-        self._behind: dict[int, Pin | None] = {}
-        #: Those of them that are opened.
-        self._opened: dict[int, Any] = {}
+        #: The reorder buffer: batches that are not applied yet, by number.
+        self._waiting: dict[int, _WaitingBatch] = {}
         self._failure: GraphStatus | None = None
         #: Graphs that results and copies are made of, the oldest first.
         self._pinned = PinnedQueue()
@@ -146,11 +151,8 @@ class GraphActor:
         self._source: BatchSource | None = None
         #: Stage -> seconds of all batches applied here.
         self._seconds: Counter[str] = Counter()
-        #: Pages of an adjacency, and bytes of all such; when they are counted next.
-        self._adjacency_bytes: tuple[tuple[int, int], ...] = ()
-        self._count_due = time.monotonic() + _COUNT_SECONDS
-        self._look()
-        self._pages_used = self._arena.pages_used
+        self._memory = MemoryLooks(self._graph)
+        self._pages_used = self._memory.arena.pages_used
         self._publish()
 
     @property
@@ -190,8 +192,7 @@ class GraphActor:
         with self._boundary_lock:
             if batch_id >= self._boundary:
                 self._inbox.check(loaded.payload)
-                self._behind.setdefault(batch_id, behind)
-                self._early.setdefault(batch_id, loaded)
+                self._waiting.setdefault(batch_id, _WaitingBatch(loaded, behind))
             if self._is_applying:
                 return self.status()
             self._is_applying = True
@@ -228,11 +229,11 @@ class GraphActor:
     def _has_next(self) -> bool:
         """Whether the next batch to be applied has arrived."""
         is_over = self._failure is not None or self._is_closed
-        return self._boundary in self._early and not is_over
+        return self._boundary in self._waiting and not is_over
 
     def _may_apply_next(self) -> bool:
         """Whether the next batch may be applied; a pin that must come before it is made first."""
-        behind = self._behind[self._boundary]
+        behind = self._waiting[self._boundary].behind
         is_pinned = behind is None or self._pins.make_once(behind, self._pin)
         return is_pinned and not self._pinned.has(self._graph)
 
@@ -244,18 +245,18 @@ class GraphActor:
     def _apply_next(self) -> None:
         """Apply the batch that is due."""
         start = time.perf_counter()
+        due = self._waiting[self._boundary]
+        done = due.loaded
         try:
             with ends_with_its_device():
                 self._open(self._boundary)
                 self._open_ahead()
-                report = self._graph.apply(self._opened.pop(self._boundary))
-                times = self._early[self._boundary].times
-                report = self._window.slide(self._graph, report, times)
+                report = self._graph.apply(due.take_opened())
+                report = self._window.slide(self._graph, report, done.times)
         except Exception as error:
             self._fail(error)
             return
-        done = self._early.pop(self._boundary)
-        del self._behind[self._boundary]
+        del self._waiting[self._boundary]
         self._source = done.source
         self._pages_used = report.pages_used
         seconds = {**done.seconds, "apply": time.perf_counter() - start}
@@ -275,8 +276,9 @@ class GraphActor:
         self._inbox.advance(self._boundary, done.payload)
 
     def _open(self, batch_id: int) -> None:
-        if batch_id in self._early and batch_id not in self._opened:
-            self._opened[batch_id] = self._inbox.open(self._early[batch_id].payload)
+        waiting = self._waiting.get(batch_id)
+        if waiting is not None and waiting.opened is None:
+            waiting.opened = self._inbox.open(waiting.loaded.payload)
 
     def _open_ahead(self) -> None:
         # An error is raised when the batch is due, which opens it again.
@@ -286,32 +288,9 @@ class GraphActor:
 
     def status(self) -> GraphStatus:
         """Progress of the graph, and its memory."""
-        # Of a graph that has just been filled nothing would be known yet.
-        if time.monotonic() >= self._look_due or not self._arena_edges:
-            self._look()
-        arena = self._arena
-        memory = Memory(
-            self._pages_used,
-            arena.page_bytes,
-            arena.limit_bytes,
-            self._host_free_bytes,
-            arena.regions,
-            arena.pinned_bytes,
-            self._arena_edges,
-            self._adjacency_bytes,
-        )
+        memory = self._memory.seen(self._pages_used)
         size = int(self._graph.num_vertices), int(self._graph.num_edges)
         return GraphStatus(self._boundary, *size, memory, dict(self._seconds))
-
-    def _look(self) -> None:
-        now = time.monotonic()
-        self._look_due = now + _LOOK_SECONDS
-        self._arena = self._graph.memory(detail=now >= self._count_due)
-        self._arena_edges = int(self._graph.num_edges)
-        if self._arena.detail is not None:
-            self._adjacency_bytes = tuple(self._arena.detail.adjacency_bytes.items())
-            self._count_due = now + _COUNT_PAUSE * (time.monotonic() - now)
-        self._host_free_bytes = free_memory_bytes()
 
     def _status_between_batches(self) -> GraphStatus | None:
         """Status of the graph; None while a batch is applied, whose reply has it.
@@ -323,16 +302,14 @@ class GraphActor:
         try:
             if self._is_closed:
                 return None
-            self._look()
+            self._memory.look()
             self._publish()
             return self.status()
         finally:
             self._boundary_lock.release()
 
     def _fail(self, error: Exception) -> None:
-        self._early.clear()
-        self._behind.clear()
-        self._opened.clear()
+        self._waiting.clear()
         self._failure = replace(
             self.status(),
             failed_batch=self._boundary,
@@ -415,22 +392,21 @@ class GraphActor:
         self.stop()
         with self._boundary_lock:
             self._boundary_lock.wait_for(lambda: not self._is_applying)
-        self._early.clear()
+        self._waiting.clear()
         self._pins.clear()
-        self._opened.clear()
         self.reads.clear()
         self._pinned.clear()
-        del self._inbox, self._graph
+        del self._inbox, self._memory, self._graph
 
     def _publish(self) -> None:
         monitoring.publish(
             {
                 "batches": self._boundary,
-                "early": len(self._early),
+                "early": len(self._waiting),
                 "vertices": int(self._graph.num_vertices),
                 "edges": int(self._graph.num_edges),
-                "arena_bytes": self._arena.arena_bytes,
-                "pinned_bytes": self._arena.pinned_bytes,
+                "arena_bytes": self._memory.arena.arena_bytes,
+                "pinned_bytes": self._memory.arena.pinned_bytes,
             }
         )
 

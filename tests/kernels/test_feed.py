@@ -171,9 +171,10 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
         payloads[first + 1] = batches[first + 1]
         for batch_id in (first + 3, first + 2, first + 1):
             assert actor.apply(batch_id, LoadedBatch(payloads[batch_id])).boundary == first
-        assert sorted(actor._opened) == [first + 1, first + 2]
+        opened = [n for n, batch in actor._waiting.items() if batch.opened is not None]
+        assert sorted(opened) == [first + 1, first + 2]
         assert actor.apply(first, LoadedBatch(payloads[first])).boundary == first + 4
-        assert not actor._opened
+        assert not actor._waiting
         slots.give_back(first + 4)
     for batch in batches:
         graph.apply(batch)

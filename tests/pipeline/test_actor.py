@@ -24,9 +24,8 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.pipeline.graph_worker import actor as actor_module
 from graphtide.pipeline.graph_worker import batch_results as batch_results_module
-from graphtide.pipeline.graph_worker import pinned_reads
+from graphtide.pipeline.graph_worker import memory_looks, pinned_reads
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batch_results import (
@@ -229,14 +228,14 @@ def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.Monke
 def test_what_adjacencies_of_each_size_take_is_counted_now_and_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(actor_module, "_COUNT_SECONDS", 0.0)
-    monkeypatch.setattr(actor_module, "_LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(actor_module, "_COUNT_PAUSE", 0)
+    monkeypatch.setattr(memory_looks, "_COUNT_SECONDS", 0.0)
+    monkeypatch.setattr(memory_looks, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(memory_looks, "_COUNT_PAUSE", 0)
     actor = GraphActor(ActorArguments({}))
     first = actor.apply(0, LoadedBatch(one_edge(0))).memory
     assert first is not None
     assert dict(first.adjacency_bytes) == {1: first.regions["adjacencies"]}
-    monkeypatch.setattr(actor_module, "_COUNT_PAUSE", 1e12)
+    monkeypatch.setattr(memory_looks, "_COUNT_PAUSE", 1e12)
     second = actor.apply(1, LoadedBatch(one_edge(1, src=5))).memory
     third = actor.apply(2, LoadedBatch(one_edge(2, src=6))).memory
     assert second is not None
