@@ -145,12 +145,16 @@ def test_what_is_maintained_needs_no_kernel_that_a_warm_graph_worker_has_not(
 
 
 def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = []
+
     def refuse(graph: DynamicGraph, batch: Any) -> Any:
+        refused.append(batch)
         msg = "the device has no such piece of memory left"
         raise ArenaFullError(msg)
 
     monkeypatch.setattr(DynamicGraph, "apply", refuse)
     warm_graph({"engine": "host"})
+    assert refused
 
 
 def test_rows_for_a_gpu_are_more_than_cupy_scans_without_sums_of_sums() -> None:

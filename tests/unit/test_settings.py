@@ -274,7 +274,8 @@ def test_variables_of_others_are_no_settings() -> None:
     """Kubernetes sets them in every process beside a service called dask-graphtide."""
     of_others = {"DASK_GRAPHTIDE_PORT": "tcp://10.0.0.1:80", "DASK_GRAPHTIDE_SERVICE_HOST": "a"}
     with dask.config.set(dask.config.collect_env(of_others)):
-        load_settings()
+        settings = load_settings()
+    assert settings == load_settings()
 
 
 def test_a_setting_in_both_spellings_is_refused() -> None:
