@@ -7,8 +7,7 @@ Ctrl-C), the write in progress is finished, all others are dropped, and the clus
 state is whole up to its newest checkpoint.
 
 Not here: what is decided (``lifecycle.py``), what a generation of the graph is sent and answers
-(``graph_client/``), how it is started (``generation_spec.py``, ``recovery.py``), and which files
-there are (``run_files.py``).
+(``graph_client/``), and which files there are (``run_files.py``).
 """
 
 import queue
@@ -23,11 +22,11 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..io.log.log_listing import LogListing
 from .graph_client.client import GraphClient, Outcome
+from .graph_client.generation import Generation, GraphLostError, start_generation
+from .graph_client.generation_spec import newest_spec
 from .graph_client.in_flight import TasksInFlight, span_of_run
 from .graph_worker.exit_reasons import ExitReasons
-from .graph_worker.generation_spec import newest_spec
 from .graph_worker.graph_status import GraphStatus
-from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .log_watch import Follow, LogWatch
 from .monitoring.limit_watch import LimitWatch
 from .monitoring.picture import RunMonitor

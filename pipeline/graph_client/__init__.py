@@ -1,1 +1,1 @@
-"""The client of one generation of the graph: its tasks, and what their answers mean for the run."""
+"""The client of one generation of the graph: its start, its tasks, and what answers mean."""

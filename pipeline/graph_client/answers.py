@@ -16,9 +16,9 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
 
 from ...gpu_core.errors import ClusterError
-from ..graph_worker.recovery import GraphLostError
 from ..graph_worker.ring import StaleTicketError
 from ..tasks import GraphGoneError
+from .generation import GraphLostError
 
 #: What is known of a task that has ended: its result, or its error.
 Answer = concurrent.futures.Future[Any]

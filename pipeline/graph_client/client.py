@@ -21,7 +21,6 @@ from ..graph_worker.batch_results import BatchResults, SharedResults
 from ..graph_worker.exit_reasons import ExitReasons
 from ..graph_worker.graph_status import GraphStatus, GraphStoppedError
 from ..graph_worker.pinned import Arrays, Copy, PinAnswer
-from ..graph_worker.recovery import GraphLostError
 from ..graph_worker.shared_arrays import ArraysAddress, open_arrays
 from ..monitoring.picture import RunMonitor
 from ..run_files import RunFiles
@@ -30,6 +29,7 @@ from ..state_machine.apply_progress import ApplyProgress
 from ..state_machine.events import Event
 from ..state_machine.instructions import Apply, Pin
 from .answers import Answer, explain
+from .generation import GraphLostError
 from .in_flight import TasksInFlight
 from .pending_loads import PendingLoads
 

@@ -30,10 +30,10 @@ from ...io.log.bad_rows import RowsToRead
 from .. import tasks
 from ..batch_form import BatchForm
 from ..graph_worker.handover import RingSlot
-from ..graph_worker.recovery import Generation
 from ..state_machine.instructions import Pin
 from ..workers.forgotten import run_and_forget
 from .answers import Answer, Answers
+from .generation import Generation
 
 #: Keyword arguments of ``dask.annotate``.
 Annotation = Mapping[str, Any]

@@ -1,1 +1,1 @@
-"""The worker that holds the graph: its actor, what reaches it and leaves it, its generations."""
+"""The worker that holds the graph: its actor, and what reaches it and leaves it."""

@@ -3,7 +3,7 @@
 After some errors of CUDA (an illegal address, say) nothing in the process can use the GPU again,
 while Dask takes the worker for healthy: its heartbeats go on. Only a new process helps, so the
 graph's process ends itself; its Nanny starts another, and the run goes on from the newest
-checkpoint (``recovery.py``). A process that ends answers no call, so it reports why to the
+checkpoint (``generation.py``). A process that ends answers no call, so it reports why to the
 scheduler first, as an event.
 
 Not here: which errors these are (`gpu_core.cuda.device`).

@@ -12,7 +12,7 @@ The client assigns a slot to each batch before it is loaded (`RingSlots`), so no
 for one. The worker that loads a batch hands it over through that slot if it can, else by Dask
 (`hand_over`), and the graph worker takes either (``inbox.py``). So a cluster may be mixed, and a
 batch without a slot, or larger than one, goes by Dask alone. With ``ring`` a run does not begin if
-a worker cannot use it (``recovery.py``).
+a worker cannot use it (``generation.py``).
 
 A slot is free again when the client has heard that its batch is applied. A window is never wider
 than the ring, unless memory bounds the ring.

@@ -74,7 +74,7 @@ Invariants
 * after Finish there is no instruction
 
 Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
-where a graph is restored from (``recovery.py``).
+where a graph is restored from (``generation_spec.py``).
 
 Source: the worker state machine of dask.distributed, which separates decisions from I/O likewise.
 """

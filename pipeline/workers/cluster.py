@@ -5,7 +5,7 @@ for every generation of the graph, because workers come and go.
 
 Not here: how a cluster of this machine is started (``local_cluster.py``), whether a scheduler of
 others answers (``scheduler_probe.py``), which worker does what (``roles.py``), what is sent to them
-(``tasks.py``), and what happens when one of them dies (``recovery.py``).
+(``tasks.py``), and what happens when one of them dies (``generation.py``).
 """
 
 import concurrent.futures

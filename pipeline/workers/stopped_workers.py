@@ -14,7 +14,7 @@ thread looks at the workers, from the start of a cluster until it is closed:
 Time counts only while this process looks: if a terminal or a batch system stops all processes, and
 lets them go on, none of them is ended.
 
-Not here: what becomes of tasks and graph (``recovery.py``).
+Not here: what becomes of tasks and graph (``generation.py``).
 """
 
 import os

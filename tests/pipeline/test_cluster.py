@@ -23,11 +23,11 @@ from distributed import Client, LocalCluster, Nanny
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import ClusterError
-from graphtide.pipeline.graph_worker import recovery
+from graphtide.pipeline.graph_client import generation
+from graphtide.pipeline.graph_client.generation import start_generation
+from graphtide.pipeline.graph_client.generation_spec import GenerationSpec
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
-from graphtide.pipeline.graph_worker.generation_spec import GenerationSpec
 from graphtide.pipeline.graph_worker.handover import RingSize
-from graphtide.pipeline.graph_worker.recovery import start_generation
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.workers import local_cluster, stopped_workers
@@ -322,7 +322,7 @@ def test_a_cluster_that_is_too_small_is_refused(
 def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_first_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recovery, "warm_conversion", a_second)
+    monkeypatch.setattr(generation, "warm_conversion", a_second)
     with open_cluster(load_settings({"workers": 2, "dashboard": False})) as cluster:
         begin = time.monotonic()
         roles = start_generation(cluster, 0, "met", EMPTY, 60).roles
@@ -336,7 +336,7 @@ def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_
 def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
     ring: RingSize | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "warm_conversion", wait_for_ever)
+    monkeypatch.setattr(generation, "warm_conversion", wait_for_ever)
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
         threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
@@ -349,7 +349,7 @@ def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
 
 def test_a_graph_that_is_being_made_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long that takes: on a slow machine the first run compiles for a minute."""
-    monkeypatch.setattr(recovery, "ActorHolder", ActorThatTakesSeconds)
+    monkeypatch.setattr(generation, "ActorHolder", ActorThatTakesSeconds)
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         assert start_generation(cluster, 0, "slow", EMPTY, 0.5).is_alive
 

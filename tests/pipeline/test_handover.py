@@ -28,6 +28,7 @@ from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import tasks
 from graphtide.pipeline.graph_client.answers import explain
+from graphtide.pipeline.graph_client.generation import GraphLostError
 from graphtide.pipeline.graph_worker import handover, inbox
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
@@ -42,7 +43,6 @@ from graphtide.pipeline.graph_worker.handover import (
     ring_size,
 )
 from graphtide.pipeline.graph_worker.inbox import Inbox
-from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
     RingAddress,

@@ -23,8 +23,8 @@ from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import read_reports
 from graphtide.pipeline.graph_client.answers import explain
+from graphtide.pipeline.graph_client.generation import GraphLostError
 from graphtide.pipeline.graph_worker.pinned import Arrays, Copy
-from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.run_files import RunFiles

@@ -29,12 +29,13 @@ from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import batch_window
-from graphtide.pipeline.graph_worker import exit_reasons, recovery
+from graphtide.pipeline.graph_client import generation
+from graphtide.pipeline.graph_client.generation import GraphLostError, start_generation
+from graphtide.pipeline.graph_client.generation_spec import GenerationSpec
+from graphtide.pipeline.graph_worker import exit_reasons
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
-from graphtide.pipeline.graph_worker.generation_spec import GenerationSpec
-from graphtide.pipeline.graph_worker.recovery import GraphLostError, start_generation
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.workers import local_cluster
@@ -283,7 +284,7 @@ def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | No
 def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler: str) -> None:
     """Dask would wait for a worker at the address that it had."""
     with open_cluster(settings_on(scheduler)) as cluster, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recovery, "ActorHolder", die)
+        patch.setattr(generation, "ActorHolder", die)
         start = time.monotonic()
         with pytest.raises(GraphLostError, match="graph-0 died"):
             start_generation(

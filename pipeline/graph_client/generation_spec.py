@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from ...config.settings import RunSettings
 from ...gpu_core.kind import RowMeaning
 from ..batch_window import is_raw
+from ..graph_worker.actor_arguments import ActorArguments
+from ..graph_worker.handover import RingSize, ring_size
+from ..graph_worker.pinned import Arrays
 from ..run_files import RunFiles
 from ..workers.local_cluster import uses_gpu
-from .actor_arguments import ActorArguments
-from .handover import RingSize, ring_size
-from .pinned import Arrays
 
 
 @dataclass(frozen=True)

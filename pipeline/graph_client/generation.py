@@ -1,4 +1,4 @@
-"""Generations of the graph: start from a checkpoint, and detection of its death.
+"""A generation of the graph: its start, from a checkpoint, and whether it is still alive.
 
 Dask does not bring an actor back, and its key cannot be used again. So each life of the graph is an
 actor under a new key, restored from the newest checkpoint, and the log after it is applied again.
@@ -23,6 +23,10 @@ from distributed import Client, Future, KilledWorker
 
 from ...gpu_core.errors import ClusterError, GraphtideError
 from ..batch_form import BatchForm
+from ..graph_worker.actor_holder import ActorHolder
+from ..graph_worker.graph_status import GraphStatus
+from ..graph_worker.handover import RingSlots
+from ..graph_worker.ring import RingAddress
 from ..tasks import (
     GraphGoneError,
     can_open_ring,
@@ -36,11 +40,7 @@ from ..workers.cluster import LOOK_SECONDS, Cluster
 from ..workers.forgotten import run_and_forget
 from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
-from .actor_holder import ActorHolder
 from .generation_spec import GenerationSpec
-from .graph_status import GraphStatus
-from .handover import RingSlots
-from .ring import RingAddress
 
 
 class GraphLostError(GraphtideError):
