@@ -115,8 +115,8 @@ def number_names(src: NameColumn, dst: NameColumn, bits: int = ALL_BITS) -> Numb
     first, second = src.strings, dst.strings
     split = len(first)
     keys = np.empty(split + len(second), np.int64)
-    write_keys(0, split, first.starts, first.data, bits, keys[:split])
-    write_keys(0, len(second), second.starts, second.data, bits, keys[split:])
+    write_keys(first.starts, first.data, bits, keys[:split])
+    write_keys(second.starts, second.data, bits, keys[split:])
     used = _joined(src.used(), dst.used(), split, len(second))
     displaced: dict[bytes, int] = {}
     while True:

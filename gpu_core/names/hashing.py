@@ -53,16 +53,16 @@ def key_of(data, begin, end, bits):
 
 
 @compiled
-def write_keys(low, high, starts, data, bits, out):
-    """Write the key of each of the strings ``low … high - 1``."""
-    for i in range(low, high):
+def write_keys(starts, data, bits, out):
+    """Write the key of each string."""
+    for i in range(out.size):
         out[i] = key_of(data, starts[i], starts[i + 1], bits)
 
 
 def keys_of(strings: Strings, bits: int = ALL_BITS) -> Int64s:
     """int64[n]: the key of each name, where it collides with none."""
     keys = np.empty(len(strings), np.int64)
-    write_keys(0, keys.size, strings.starts, strings.data, bits, keys)
+    write_keys(strings.starts, strings.data, bits, keys)
     return keys
 
 

@@ -67,9 +67,9 @@ def test_keys_that_differ_in_their_last_bits_alone_are_told_apart(
     keys[POOL[5]] = (1 << 63) - 1
     assert len(set(keys.values())) == len(POOL)
 
-    def written(low, high, starts, data, bits, out):
+    def written(starts, data, bits, out):
         strings = Strings(starts, data)
-        out[:] = [keys[strings[at]] for at in range(low, high)]
+        out[:] = [keys[strings[at]] for at in range(out.size)]
 
     monkeypatch.setattr(distinct, "write_keys", written)
     # More than one bucket.
