@@ -213,7 +213,7 @@ def import_(file: str, out: str, columns: str | None) -> None:
     --columns says otherwise, and with a column op lines also delete. Ids are numbers, or names if
     most are words. How the file is read is printed, with its first rows.
     """
-    from .commands.generate import import_file
+    from .commands.import_file import import_file
 
     import_file(file, out, columns)
 

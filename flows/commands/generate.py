@@ -1,8 +1,7 @@
-"""``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
+"""``graphtide generate``: update logs from generators."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import click
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.generators.barabasi_albert import MAX_EDGES, barabasi_albert_edges
@@ -32,15 +30,11 @@ from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.generators.watts_strogatz import watts_strogatz_edges
 from ...gpu_core.printable import counted
 from ...io.durable import TEMPORARY, sync
-from ...io.file_systems import is_local_address
-from ...io.interchange.edge_lists import TextEdges, import_edges
-from ...io.interchange.matrix_market import banner_of, is_matrix_market
 from ...io.log.columns.column_types import op_bytes
-from ...io.log.log_paths import holds
 from ...io.log.log_writer import write_log_file
-from ...io.state.directory import StateDirectory
-from ..printing.text import TIED, amount, line
+from ..printing.text import amount
 from ..processes import run_in_processes
+from .output_files import local_folder
 
 Int64s = npt.NDArray[np.int64]
 
@@ -62,9 +56,6 @@ _ID_TYPE = pa.int32()
 _FIRST_TIME = 1_767_225_600_000
 _TIME_STEP = 1000
 _TIME_TYPE = pa.timestamp("ms", tz="UTC")
-
-#: What is between two fields, in words.
-_APART = {" ": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 def generate_uniform(out: str, rows: int, vertices: int, options: Mapping[str, Any]) -> None:
@@ -317,7 +308,7 @@ def table_of_rows(rows: UpdateRows, properties: bool, *, with_vertex_rows: bool)
 
 def empty_folder(name: str) -> Path:
     """Make the folder ``name``, if it is not there; refused when there is something in it."""
-    folder = _local(name)
+    folder = local_folder(name)
     if folder.is_dir() and any(folder.iterdir()):
         msg = f"{name} is not empty; name a new folder, or remove what is in it"
         raise SettingsError(msg)
@@ -326,85 +317,3 @@ def empty_folder(name: str) -> Path:
         raise SettingsError(msg)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _local(name: str) -> Path:
-    """The path of a folder; refuses one in a store, which would be made here by its name."""
-    if not is_local_address(name):
-        msg = f"{name} is no folder of this machine; name one, then copy its files there"
-        raise SettingsError(msg)
-    return Path(name.removeprefix("file://"))
-
-
-def import_file(source: str, out: str, columns: str | None) -> None:
-    """Write the edges of a file as one more file of a log."""
-    folder = _local(out)
-    target = folder / f"{_stem(source)}.parquet"
-    if target.exists():
-        msg = f"{target} exists; import into another folder, or remove it"
-        raise SettingsError(msg)
-    if StateDirectory(folder).exists():
-        msg = f"{folder} is a state, where runs alone write; import into another folder"
-        raise SettingsError(msg)
-    if is_local_address(source) and holds(str(folder.resolve()), source):
-        msg = f"{source} would be a file of the log {folder} as well; import into another folder"
-        raise SettingsError(msg)
-    names = None if columns is None else [name.strip() or None for name in columns.split(",")]
-    was_there = folder.exists()
-
-    def show(edges: TextEdges) -> None:
-        for text in _reading_lines(source, edges):
-            click.echo(text)
-
-    try:
-        if is_matrix_market(source) and names is None:
-            for text in _matrix_lines(source):
-                click.echo(text)
-        rows = import_edges(source, str(target), columns=names, on_open=show)
-    except BaseException:
-        if not was_there:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
-    schema = pq.read_schema(target)
-    found = schema.names
-    what = counted(rows, "row" if "op" in found else "edge")
-    click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")
-    kept = "semantic" if "ts" in found else "weighted" if "weight" in found else None
-    records = f" --records {kept}" if kept else ""
-    kind = schema.field("src").type
-    ids = f" --ids {kind}" if kind in (pa.string(), pa.uint64()) else ""
-    click.echo(f"next: graphtide run {folder} --state STATE{records}{ids}")
-
-
-def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:
-    """Lines on how a text file is read, for a person to see whether it is meant so."""
-    reading, rows = edges.reading, edges.first_rows
-    names = "the first line names them" if reading.has_header else "no header"
-    apart = _APART[reading.form.delimiter]
-    yield line("file", f"{source}: fields apart by {apart}, {names}", wrap=False)
-    types = (f"{column.name} {column.type}".replace(" ", TIED) for column in rows.schema)
-    yield line("columns", ", ".join(types))
-    for note in reading.notes:
-        yield line("", note)
-    cells = [[name, *map(str, rows[name].to_pylist())] for name in rows.column_names]
-    widths = [max(map(len, column)) for column in cells]
-    for number, row in enumerate(zip(*cells, strict=True)):
-        text = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        yield line("" if number else "rows", text, wrap=False)
-
-
-def _matrix_lines(source: str) -> Iterator[str]:
-    """The same of a matrix."""
-    kind, symmetry = banner_of(source)
-    yield line(
-        "file", f"{source}: a Matrix Market matrix, {kind}, {symmetry}; numbers of its rows are "
-        f"src, of its columns dst"
-    )  # fmt: skip
-    if symmetry == "symmetric":
-        yield line("", "each entry becomes an edge in both directions; --undirected makes it one")
-
-
-def _stem(source: str) -> str:
-    """Name of a file without its folder and its endings: ``karate`` of ``data/karate.txt.gz``."""
-    return source.rstrip("/").rsplit("/", 1)[-1].split(".", 1)[0] or "edges"

@@ -42,6 +42,14 @@ def refuse_outputs_in_log(log: Address, *files: str | None) -> None:
                 raise SettingsError(msg)
 
 
+def local_folder(name: str) -> Path:
+    """The path of a folder; refuses one in a store, which would be made here by its name."""
+    if not is_local_address(name):
+        msg = f"{name} is no folder of this machine; name one, then copy its files there"
+        raise SettingsError(msg)
+    return Path(name.removeprefix("file://"))
+
+
 def _places(file: str) -> tuple[Path, Path]:
     """Locations of a file on this machine: its own, and what it leads to if it is a link."""
     path = Path(file.removeprefix("file://"))
