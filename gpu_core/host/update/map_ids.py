@@ -69,7 +69,7 @@ def map_ids(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Mappe
         vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
     if isinstance(batch, ExpiringBatch):
-        return _nothing(arena)
+        return nothing_named(arena[Field.VERTEX_COUNT])
     if isinstance(batch, NumberedBatch) and batch.numbers is not None and batch.names is not None:
         mapped = _map_numbered(arena, batch, batch.numbers, batch.names.keys)
     else:
@@ -80,14 +80,14 @@ def map_ids(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Mappe
     return mapped
 
 
-def _nothing(arena: Arena) -> Mapped:
-    """Mapped form of a batch that names no vertices."""
+def nothing_named(vertex_count: int) -> Mapped:
+    """Mapped form of a batch that names no vertices; ``vertex_count``: records after it."""
     indices, ids, flags = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.bool_)
     return Mapped(
         put_rows=indices, put_columns=indices, delete_rows=indices,
         delete_indptr=np.zeros(1, np.int64), delete_columns=indices, put_vertices=indices,
         deleted=indices, delete_found=flags, created=indices, created_ids=ids, recycled=0,
-        vertex_count=arena[Field.VERTEX_COUNT], ordered=True,
+        vertex_count=vertex_count, ordered=True,
     )  # fmt: skip
 
 

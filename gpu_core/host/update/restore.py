@@ -8,6 +8,7 @@ piece at a time, so that scratch stays small.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,12 @@ from ...errors import ArenaFullError
 from ..queries.host_graph import HostGraph
 from .apply import apply_mapped
 from .deltas import deltas_of
-from .map_ids import Mapped
+from .map_ids import Mapped, nothing_named
 
 #: Edges put in at a time, and the fewest where scratch is scarce.
 PIECE = 1 << 20
 LEAST_PIECE = 1 << 4
 
-_NO_INDICES = np.empty(0, np.uint32)
 _NO_IDS = np.empty(0, np.int64)
 _NO_ROWS = np.zeros(1, np.int64)
 _NO_FLAGS = np.empty(0, np.bool_)
@@ -50,21 +50,13 @@ def restore(engine: HostGraph, arrays: Mapping[str, npt.NDArray[np.generic]]) ->
             for name in ("dst_index", *engine.record.properties)
         }
         rows, indptr = _rows_between(row_ends, start, min(start + size, edges))
-        mapped = Mapped(
+        mapped = replace(
+            nothing_named(vertex_count),
             put_rows=rows,
             put_columns=np.ascontiguousarray(piece["dst_index"], np.uint32),
-            delete_rows=_NO_INDICES,
-            delete_indptr=_NO_ROWS,
-            delete_columns=_NO_INDICES,
-            put_vertices=_NO_INDICES,
-            deleted=_NO_INDICES,
-            delete_found=_NO_FLAGS,
-            created=created if start == 0 else _NO_INDICES,
-            created_ids=created_ids if start == 0 else _NO_IDS,
-            recycled=0,
-            vertex_count=vertex_count,
-            ordered=True,
         )
+        if start == 0:
+            mapped.created, mapped.created_ids = created, created_ids
         batch = _index_batch(engine, mapped, indptr, piece)
         try:
             deltas = deltas_of(engine, mapped, batch)
