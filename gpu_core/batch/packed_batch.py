@@ -21,14 +21,12 @@ from ..errors import BatchError
 from ..image.fields import NONE
 from ..kind import RowMeaning
 from .dense_ids import check_range
+from .net_effect.named_rows import IDS
 from .net_effect.repeats import REPEATS
 from .net_effect.row_effect import effect_of_rows
 from .packing import COPY, DELETE_IDS, OFFSETS, PUT_IDS, copy_lists
 from .update_batch import UpdateBatch
 
-IDS: Final = (
-    "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
-)  # fmt: skip
 _OFFSETS: Final = ("put_indptr", "delete_indptr")
 #: What becomes of ids that are narrowed.
 _NARROWED: Final = {"put": PUT_IDS, "delete": DELETE_IDS}

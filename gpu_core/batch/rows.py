@@ -155,7 +155,8 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         src, dst = (ids.astype(np.int64, copy=False) for ids in (src, dst))
 
     if meaning.self_loops == "reject":
-        _refuse_loops(src, dst, is_vertex, meaning.ids, row_name)
+        loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
+        check_loops(loops, row_name, lambda at: number_of_key(meaning.ids, int(src[at])))
     if record.has_times and ts is None:
         msg = f"{record.name} records need the column ts; give it, or use weighted records"
         raise BatchError(msg)
@@ -236,21 +237,16 @@ def _refuse_no_indices(
         )
 
 
-def _refuse_loops(
-    src: Ids,
-    dst: Ids,
-    is_vertex: npt.NDArray[np.bool_] | None,
-    ids: str,
+def check_loops(
+    loops: npt.NDArray[np.bool_],
     row_name: Callable[[int], str],
+    vertex_of: Callable[[int], object],
 ) -> None:
-    loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
+    """Refuse rows that are self loops, if any is; ``vertex_of``: how messages name its vertex."""
     if loops.any():
         cure = "take it out, or set self_loops to 'drop' or 'keep'"
         raise BadRowsError(
-            loops,
-            row_name,
-            lambda at: f"is a self loop of vertex {number_of_key(ids, int(src[at]))}; {cure}",
-            " ",
+            loops, row_name, lambda at: f"is a self loop of vertex {vertex_of(at)}; {cure}", " "
         )
 
 

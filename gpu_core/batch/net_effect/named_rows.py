@@ -19,11 +19,11 @@ from ...id_kinds import hash_bits
 from ...names.distinct import BatchNames, number_names
 from ...names.user_ids import id_column, text_of_name
 from ..bad_rows import BadRowsError
-from ..rows import name_of_row
+from ..rows import check_loops, name_of_row
 
 Int64s = npt.NDArray[np.int64]
 
-#: Lists of ids that are strictly increasing, or that lie in rows.
+#: Lists of ids of an `UpdateBatch`.
 IDS = (
     "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
 )  # fmt: skip
@@ -74,18 +74,11 @@ def number_rows(
     sources, targets, names = numbered
     if refuse_loops:
         loops = sources == targets if valid is None else (sources == targets) & valid
-        if loops.any():
-            row_name = columns.get("row_name") or name_of_row
-            cure = "take it out, or set self_loops to 'drop' or 'keep'"
-            raise BadRowsError(
-                loops,
-                row_name,
-                lambda at: (
-                    f"is a self loop of vertex {text_of_name(ids, names.strings[sources[at]])}; "
-                    f"{cure}"
-                ),
-                " ",
-            )
+        check_loops(
+            loops,
+            columns.get("row_name") or name_of_row,
+            lambda at: text_of_name(ids, names.strings[sources[at]]),
+        )
     last = max(names.keys.size - 1, 0)
     columns["bounds"] = 0, last, 0, last
     return sources, targets, names
