@@ -107,7 +107,7 @@ def compile_ahead(number: int, *, on_gpu: bool) -> bool:
     return number < len(PARTS)
 
 
-def make_engine(name: str, kind: GraphKind, sizes: ArenaSizes, device: int | None = None) -> Engine:
+def make_engine(name: str, kind: GraphKind, sizes: ArenaSizes, device: int | None) -> Engine:
     """Make an empty graph on the engine that ``name`` means here (`resolve_engine`).
 
     Parameters

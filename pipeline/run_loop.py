@@ -67,7 +67,7 @@ class RunLoop:
         files: RunFiles,
         settings: RunSettings,
         on_progress: Callable[[Progress], None],
-        follow: Follow | None = None,
+        follow: Follow | None,
     ) -> None:
         self._cluster = cluster
         self._machine = machine

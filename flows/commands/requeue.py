@@ -13,7 +13,7 @@ from ...pipeline.requeue import Requeued, requeue
 from ..printing.text import line
 
 
-def requeue_rows(state: str, forget: Collection[str] = ()) -> None:
+def requeue_rows(state: str, forget: Collection[str]) -> None:
     """Take in what is corrected, give ``forget`` up; end with an error where something is left."""
     directory = StateDirectory(state)
     found = requeue(directory, forget)

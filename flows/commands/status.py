@@ -56,7 +56,7 @@ _CLEAR = "\x1b[H\x1b[J"
 _LISTED = 10
 
 
-def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
+def show_status(state: str, *, as_json: bool, watch: bool) -> None:
     """Print the status of a state directory; end with an error where it is damaged.
 
     ``as_json``: for programs. ``watch``: again and again, until Ctrl-C; on a terminal over what was

@@ -64,7 +64,7 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
 
 
 def run_values(
-    summary: "RunSummary", log: Sequence[str], state: str, notes: Sequence[str] = ()
+    summary: "RunSummary", log: Sequence[str], state: str, notes: Sequence[str]
 ) -> dict[str, Any]:
     """Plain values on a whole run, for JSON; named as those of ``graphtide status --json``.
 

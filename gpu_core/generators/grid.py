@@ -18,7 +18,7 @@ from .uniform import MAX_VERTICES
 Int64s = npt.NDArray[np.int64]
 
 
-def width_of(num_vertices: int, width: int | None = None) -> int:
+def width_of(num_vertices: int, width: int | None) -> int:
     """Vertices of a line, so many that the grid is a square where none are given.
 
     Raises

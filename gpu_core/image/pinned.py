@@ -81,7 +81,7 @@ class Pins:
         #: Bytes held now.
         self.nbytes = 0
 
-    def take(self, need_bytes: int, have_bytes: int, spare_bytes: int = 0) -> None:
+    def take(self, need_bytes: int, have_bytes: int, spare_bytes: int) -> None:
         """Enter a copy of ``need_bytes`` bytes, if so many are free, and others to spare.
 
         Raises
@@ -123,7 +123,7 @@ class PinnedMemory:
         There is not enough memory.
     """
 
-    def __init__(self, pins: Pins, need_bytes: int, have_bytes: int, spare_bytes: int = 0) -> None:
+    def __init__(self, pins: Pins, need_bytes: int, have_bytes: int, spare_bytes: int) -> None:
         pins.take(need_bytes, have_bytes, spare_bytes)
         self.nbytes = need_bytes
         #: Whether the epoch may not be read any more.

@@ -63,7 +63,7 @@ class SharedCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
             lock.release()
 
 
-def share_compiled(dispatcher: Any, *, vectorizes: bool = True) -> None:
+def share_compiled(dispatcher: Any, *, vectorizes: bool) -> None:
     """Have a function of Numba's compiled by one process of this machine, for all.
 
     Parameters

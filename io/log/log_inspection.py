@@ -49,15 +49,15 @@ class FileFacts:
     #: Whether the pages carry checksums: damage to pages without cannot always be seen.
     has_checksums: bool
     #: Of a table: the version that changes rows by this file, and how (``table_files.py``).
-    version: int | None = None
-    change: str | None = None
+    version: int | None
+    change: str | None
     #: Names of links to it, by which it is not read once more.
-    links: tuple[str, ...] = ()
+    links: tuple[str, ...]
     #: Columns in its path that are not taken, as it has columns of their names.
-    hidden_partitions: tuple[str, ...] = ()
+    hidden_partitions: tuple[str, ...]
     #: What is no number in the first rows of its columns of floats, as a run that reads the column
     #: would say; None: nothing.
-    wrong_number: str | None = None
+    wrong_number: str | None
 
 
 def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:

@@ -3,7 +3,7 @@
 `UpdateLog.listing` makes it. Which files there are: ``log_paths.py``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..text.text_index import TextIndex
 
@@ -41,11 +41,11 @@ class LogListing:
     #: File -> its index, of text files.
     indexes: dict[str, TextIndex]
     #: File -> why it cannot be used, of those that were left out for that.
-    left_out: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str]
     #: Columns that are read of at least one file.
-    found: set[str] = field(default_factory=set)
+    found: set[str]
     #: Columns in paths that would be read, but that files have columns of their own of.
-    hidden: frozenset[str] = frozenset()
+    hidden: frozenset[str]
 
     def joined(self, later: "LogListing") -> "LogListing":
         """Return these files, and after them others that came later."""

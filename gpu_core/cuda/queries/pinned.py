@@ -52,7 +52,7 @@ class PinnedDeviceGraph(DeviceReader):
         arena: DeviceArena,
         host_engine: HostTwin,
         pins: Pins,
-        spare_bytes: int = 0,
+        spare_bytes: int,
     ) -> None:
         self._pins = pins
         nbytes = _in_few_sizes(pinned_bytes(arena))

@@ -39,7 +39,7 @@ class PinnedHostGraph(HostReader):
         The machine has no room for the copy.
     """
 
-    def __init__(self, kind: GraphKind, arena: Arena, pins: Pins, spare_bytes: int = 0) -> None:
+    def __init__(self, kind: GraphKind, arena: Arena, pins: Pins, spare_bytes: int) -> None:
         free_bytes = memory_bytes() - arena.memory().graph_bytes - pins.nbytes
         self._memory = PinnedMemory(pins, pinned_bytes(arena), free_bytes, spare_bytes)
         image = self._memory.fill(lambda: PinnedImage(arena, _empty, _copy))

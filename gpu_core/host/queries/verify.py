@@ -43,7 +43,7 @@ from .rows import pinned_rows
 LEVELS = ("header", "pages", "full")
 
 
-def verify_image(engine: HostGraph, level: str = "full") -> None:
+def verify_image(engine: HostGraph, level: str) -> None:
     """Raise `CorruptImageError` that names the first invariant that does not hold."""
     if level not in LEVELS:
         msg = f"level={level!r} is unknown; use one of {', '.join(LEVELS)}"
