@@ -17,13 +17,13 @@ from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..table import Table
 from .arguments import Frame, Id, Ids, count_of, yes_or_no
-from .graph_paths import GraphPaths
+from .graph_calls import GraphCalls
 
 #: A value of every vertex in the order of `vertices`, or values of some, by their ids.
 Vector = npt.ArrayLike | VertexValues | Table | Frame
 
 
-class GraphProducts(GraphPaths):
+class GraphProducts(GraphCalls):
     """Products with the adjacency matrix; see `GraphReader`."""
 
     def spmv(

@@ -12,10 +12,10 @@ from ..names.user_ids import is_one, listed
 from ..properties.graph_values import GraphValues
 from ..table import Column, TableRows
 from .arguments import Id, Ids
-from .graph_queries import GraphQueries, check_edges
+from .graph_calls import GraphCalls, check_edges
 
 
-class GraphProperties(GraphQueries):
+class GraphProperties(GraphCalls):
     """Queries for properties; see `GraphReader`."""
 
     #: Values of edges and vertices; None: there are no properties.

@@ -7,48 +7,23 @@ mean the same as there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..choices import check_weight, one_of
-from ..engine import Reader
-from ..errors import (
-    BatchError,
-    EdgeNotFoundError,
-    GraphtideError,
-    SettingsError,
-    VertexNotFoundError,
-)
+from ..errors import BatchError
 from ..image.fields import NONE
-from ..kind import GraphKind
-from ..names.user_ids import UserIds, is_one, listed, nth, unwrapped
-from ..printable import name_shown, others_shown
+from ..names.user_ids import is_one, listed, unwrapped
 from ..records import TIME_PROPERTIES
-from ..table import TableRows, VertexTable
-from ..times import TimeUnit
+from ..table import TableRows
 from .arguments import Id, Ids
-
-Int64s = npt.NDArray[np.int64]
-UInt32s = npt.NDArray[np.uint32]
-#: Ids as users have them: int64, uint64, or Python's strings as objects.
-Column = npt.NDArray[Any]
-
-Result = TypeVar("Result")
+from .graph_calls import Column, GraphCalls, Int64s, UInt32s, check_edges
 
 
-class GraphQueries:
+class GraphQueries(GraphCalls):
     """Queries about some vertices or edges; see `GraphReader`."""
-
-    _kind: GraphKind
-    _ids: UserIds
-    _time_unit: TimeUnit | None
-
-    @property
-    def _reader(self) -> Reader:
-        raise NotImplementedError
 
     # -- is it there -------------------------------------------------------------------------
 
@@ -295,62 +270,6 @@ class GraphQueries:
         ends = {"src": self._ids.shown(sources), "dst": self._ids.shown(targets)}
         return TableRows({**ends, **values})
 
-    # -- how ---------------------------------------------------------------------------------
-
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
-        """The lock of the graph, for algorithms; what they refuse names vertices as users do."""
-        with self._reader.lock:
-            try:
-                yield
-            except GraphtideError as error:
-                if error.about is None or type(self._ids) is UserIds:
-                    raise
-                message, key = error.about
-                [vertex] = self._ids.shown(np.array([key], np.int64)).tolist()
-                raise type(error)(message.replace("{vertex}", name_shown(vertex))) from None
-
-    def _of_users(self, result: Result) -> Result:
-        """A result of an algorithm, in users' ids."""
-        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
-            return result
-        return result.in_users_ids(self._ids)
-
-    def _need_reverse(self, what: str) -> None:
-        if not self._kind.has_reverse:
-            msg = f"{what} needs the reverse adjacency; make the graph with reverse=True"
-            raise SettingsError(msg)
-
-    def _need_weights(self, what: str) -> None:
-        if not self._kind.record.has_weight:
-            msg = f"{what} needs weights; make the graph with records='weighted' or 'semantic'"
-            raise SettingsError(msg)
-
-    def _pairs(self, src: Ids, dst: Ids) -> tuple[Int64s, Int64s]:
-        sources, targets = self._ids.keys("src", src), self._ids.keys("dst", dst)
-        if sources.size != targets.size:
-            msg = f"src has {sources.size} items, dst has {targets.size}; give pairs"
-            raise BatchError(msg)
-        return sources, targets
-
-    def _known(self, name: str, values: Ids) -> UInt32s:
-        """Indices of vertices by their ids, all of which must be there."""
-        indices = self._reader.indices_of(self._ids.keys(name, values))
-        _check_known(indices, values)
-        return indices
-
-    def _known_pairs(
-        self, name: str, src: Ids, dst: Ids
-    ) -> tuple[tuple[Int64s, Int64s], tuple[UInt32s, UInt32s]]:
-        """As `_known`, of both vertices of pairs: what the engine calls them, and their indices."""
-        both = [self._ids.keys(name, ends) for ends in (src, dst)]
-        keys, middle = np.concatenate(both), both[0].size
-        indices = self._reader.indices_of(keys)
-        sources, targets = indices[:middle], indices[middle:]
-        _check_known(sources, src)
-        _check_known(targets, dst)
-        return (keys[:middle], keys[middle:]), (sources, targets)
-
     def _adjacent(self, vertex: Id, direction: str) -> Column:
         reader = self._reader
         with reader.lock:
@@ -358,21 +277,9 @@ class GraphQueries:
             _, columns = reader.neighbors(indices, direction)
             return np.sort(self._ids.shown(reader.ids_of(columns)))
 
-    def _known_one(self, vertex: Id) -> UInt32s:
-        if not is_one(vertex):
-            msg = "vertex is an array or a list; neighbors are those of one vertex: ask for each"
-            raise BatchError(msg)
-        return self._known("vertex", [vertex])
-
     def _degrees(self, vertices: Ids | None, direction: str) -> Int64s:
         with self._reader.lock:
             return self._reader.degrees(self._chosen(vertices), direction)
-
-    def _chosen(self, vertices: Ids | None) -> UInt32s:
-        """Indices of these vertices, or of all in increasing order of ids."""
-        if vertices is None:
-            return self._reader.sorted_order().astype(np.uint32)
-        return self._known("vertices", vertices)
 
     def _degree(self, vertices: Id | Ids | None, weight: str | None, direction: str) -> Any:
         many = None if vertices is None else listed(vertices)
@@ -400,23 +307,3 @@ class GraphQueries:
         pairs = (rows, columns) if direction == "out" else (columns, rows)
         _, weights = self._reader.edge_property("weight", *pairs)
         return weights
-
-
-def check_edges(found: npt.NDArray[np.bool_], src: Id | Ids, dst: Id | Ids) -> None:
-    """Refuse pairs of ids of which one is no edge, as ``found`` says."""
-    if not found.all():
-        at = int(np.flatnonzero(~found)[0])
-        edge = f"({nth(listed(src), at)}, {nth(listed(dst), at)})"
-        msg = f"edge {edge} is not in the graph; check with has_edges()"
-        raise EdgeNotFoundError(msg)
-
-
-def _check_known(indices: UInt32s, values: Ids) -> None:
-    """Refuse ids, such as of these vertices, that are not in the graph."""
-    unknown = np.flatnonzero(indices == NONE)
-    if unknown.size:
-        msg = (
-            f"vertex {nth(values, int(unknown[0]))} is not in the graph"
-            f"{others_shown(unknown.size - 1)}; check with has_vertices()"
-        )
-        raise VertexNotFoundError(msg)

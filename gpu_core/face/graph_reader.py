@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import Reader
+from ..algorithms.registry import analytic_named
+from ..errors import SettingsError
 from ..kind import GraphKind
 from ..maintenance import arrays_of
 from ..names.table import Mark
@@ -21,28 +22,27 @@ from ..names.user_ids import UserIds
 from ..printable import counted
 from ..records import TIME_PROPERTIES
 from ..snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
-from ..times import TimeUnit
+from .graph_centrality import GraphCentrality
+from .graph_components import GraphComponents
+from .graph_products import GraphProducts
+from .graph_programs import GraphPrograms
 from .graph_properties import GraphProperties
-from .graph_samples import GraphSamples
+from .graph_queries import GraphQueries
+from .graph_sampling import GraphSampling
+from .graph_traversal import GraphTraversal
+from .graph_triangles import GraphTriangles
 
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphReader(GraphSamples, GraphProperties):
-    """All queries, exports and algorithms of a graph.
+class GraphReader(
+    GraphQueries, GraphProperties, GraphCentrality, GraphTriangles, GraphComponents, GraphTraversal,
+    GraphProducts, GraphSampling, GraphPrograms,
+):  # fmt: skip
+    """All queries, exports and algorithms of a graph."""
 
-    A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,
-    how users call vertices, and says by which ``_reader`` it is read.
-    """
-
-    _kind: GraphKind
-    _time_unit: TimeUnit | None
     #: Names that are of the graph; None: all that there are.
     _names_mark: Mark | None = None
-
-    @property
-    def _reader(self) -> Reader:
-        raise NotImplementedError
 
     @property
     def lock(self) -> AbstractContextManager[Any, bool | None]:
@@ -146,6 +146,38 @@ class GraphReader(GraphSamples, GraphProperties):
     def num_edges(self) -> int:
         """Number of edges; an undirected edge counts once."""
         return self._reader.num_edges
+
+    # -- analytics by their names -------------------------------------------------------------
+
+    def compute(self, analytic: str, **parameters: Any) -> Any:
+        """Compute an analytic by its name and parameters, as a run does between batches.
+
+        ``docs/analytics.md`` lists them; most also have a method of their own name, with all that
+        it can do.
+
+        Raises
+        ------
+        SettingsError
+            There is no such analytic, a parameter is unknown, missing or of the wrong type, or the
+            graph is not of the kind that it needs.
+        """
+        found = analytic_named(analytic)
+        found.check_names(parameters)
+        parameters = found.plain(parameters)
+        unmet = found.needs.unmet(
+            directed=self._kind.directed, has_weights=self._kind.record.has_weight
+        )
+        if unmet is not None:
+            msg = f"{analytic} {unmet}"
+            raise SettingsError(msg)
+        with self._computing():
+            for each in found.parameters:
+                given = parameters.get(each.name)
+                if each.is_by_vertex:
+                    parameters[each.name] = self._keys_of_values(each.name, given, strict=False)
+                elif each.has_vertices and given is not None:
+                    parameters[each.name] = self._keys_of_ids(each.name, given, strict=False)
+            return self._of_users(found.compute(self._reader, **parameters))
 
     # -- copies ------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ Mappings, pairs ``(ids, values)``, frames with a column ``vertex``, results, and
 pandas, which is a mapping from its index. What has no ids, arrays and lists, has a value of each
 vertex, in the order of ``vertices()``; so has a column of Polars or Arrow.
 
-Not here: how ids become what an engine calls them (`graph_algorithms.py`).
+Not here: how ids become what an engine calls them (`graph_calls.py`).
 """
 
 from collections.abc import Mapping

@@ -11,9 +11,9 @@
 =========  =======================  ==============================================================
 
 A `UserIds` is made with a graph and shared by its epochs. Every call that takes ids asks it for
-their keys, and every one that gives ids for what to show (`graph_queries.py`). Results come in the
-order of the keys: that of the numbers, and of names an order which is always the same, and not that
-of the alphabet.
+their keys, and every one that gives ids for what to show (`face/graph_calls.py`). Results come in
+the order of the keys: that of the numbers, and of names an order which is always the same, and not
+that of the alphabet.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from graphtide import (
     StaleViewError,
     VertexNotFoundError,
 )
-from graphtide.gpu_core.face import graph_frontiers
+from graphtide.gpu_core.face import graph_programs
 from graphtide.gpu_core.jit import parallel
 from graphtide.gpu_core.programs import frontier as frontiers
 from graphtide.gpu_core.programs import operators
@@ -446,7 +446,7 @@ def test_the_frontiers_of_the_docs_run_as_they_stand(
 
 
 def test_examples_in_the_docstrings() -> None:
-    for module in (frontiers, graph_frontiers):
+    for module in (frontiers, graph_programs):
         result = doctest.testmod(module)
         assert result.attempted >= 4
         assert result.failed == 0

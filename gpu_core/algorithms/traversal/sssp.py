@@ -17,7 +17,7 @@ are looked at in, the same bits come out, on every engine and from Dijkstra's al
 What an engine offers: ``algorithms.sssp`` with ``weigh``, ``distances`` and ``of_hops``, of rows
 alone; hops come from ``algorithms.bfs``. Not here: how distances are found
 (`host/analytics/traversal/sssp.py`, `cuda/analytics/traversal/sssp.py`), and the vertices of one
-path (`gpu_core/face/graph_paths.py`).
+path (`gpu_core/face/graph_traversal.py`).
 """
 
 from __future__ import annotations

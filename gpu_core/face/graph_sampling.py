@@ -14,9 +14,9 @@ from ..choices import check_weight, one_of
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
-from ..times import TimeUnit, first_at_or_after
+from ..times import first_at_or_after
 from .arguments import Id, Ids, count_of, yes_or_no
-from .graph_frontiers import GraphFrontiers
+from .graph_calls import GraphCalls
 from .samples import NeighborSample, WalksResult
 
 Int64s = npt.NDArray[np.int64]
@@ -25,15 +25,13 @@ Int64s = npt.NDArray[np.int64]
 _MOST_DRAWS = 2**31
 
 
-class GraphSamples(GraphFrontiers):
+class GraphSampling(GraphCalls):
     """Random walks and samples of a graph; see `GraphReader`.
 
     Draws follow from ``seed``, the graph and the vertex indices of its engine: the same with any
     number of threads, on either engine, and again on an epoch of the same graph. A graph that has
     the same edges by another history may have other indices, and other samples.
     """
-
-    _time_unit: TimeUnit | None
 
     def random_walks(
         self,

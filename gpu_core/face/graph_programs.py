@@ -1,4 +1,4 @@
-"""Frontiers and the state of their vertices: a user's own traversals, as methods of a graph."""
+"""Algorithms of the user's own: programs, and loops over frontiers, as methods of a graph."""
 
 from __future__ import annotations
 
@@ -11,15 +11,92 @@ from ..algorithms.shared.masked import refuse_masked
 from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import listed
+from ..programs import run as _programs
 from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
+from ..programs.program import Program
 from ..programs.vertex_state import Origin, VertexState
 from ..properties.kinds import array_of
-from .arguments import Id, Ids
-from .graph_products import GraphProducts
+from .arguments import Id, Ids, count_of, yes_or_no
+from .graph_calls import GraphCalls
 
 
-class GraphFrontiers(GraphProducts):
-    """Frontiers for users' own traversals; see `GraphReader`."""
+class GraphPrograms(GraphCalls):
+    """Programs, and frontiers for users' own traversals; see `GraphReader`."""
+
+    def run_program(
+        self,
+        program: Program,
+        values: Any,
+        *,
+        default: float | None = None,
+        active: Id | Ids | None = None,
+        max_supersteps: int | None = None,
+        tolerance: float | None = None,
+        direction: str = "auto",
+        weight: str | None = "weight",
+        vertex_order: str = "none",
+        remap: bool = False,
+    ) -> _programs.ProgramResult:
+        """Run functions of your own over all edges, superstep by superstep; see `Program`.
+
+        Parameters
+        ----------
+        program
+            The functions.
+        values
+            Initial values: one number for all vertices; one for each, in the order of `vertices`;
+            or a mapping of ids, a pandas Series by its index, or ``(ids, values)``.
+        default
+            Initial value of vertices that such ``values`` leave out.
+        active
+            Ids of the vertices that send in the first superstep; None: all.
+        max_supersteps
+            Most supersteps; None: until no vertex is active, however many that takes.
+        tolerance
+            With ``all_vertices=True``: the program also ends when a superstep changes the values
+            by at most this in sum (L1 norm).
+        direction
+            ``"push"``: active vertices write to their neighbors; ``"pull"``: all vertices read from
+            theirs, from a reversed copy of all edges if in-neighbors are not stored; ``"auto"``:
+            whichever is less work in each superstep. It does not change values.
+        weight
+            ``"weight"``: edges have their weights, or 1 where there are none. None: 1 each.
+        vertex_order
+            For pulls on a GPU: ``"linear"`` and ``"log2"`` sort vertices by degree into buckets of
+            equal width or by the logarithm, so that neighboring threads read rows of similar
+            length; ``"none"`` keeps their order. It does not change values.
+        remap
+            For pulls on a GPU: True reads short rows from a copy, made once per call, in which the
+            entries of 32 rows are stored column by column. It does not change values.
+
+        Raises
+        ------
+        SettingsError
+            Values are no numbers of the program's type, some are missing, or the direction is not
+            one of the program.
+        VertexNotFoundError
+            ``values`` or ``active`` names a vertex that is not in the graph.
+        """
+        if max_supersteps is not None:
+            max_supersteps = count_of("max_supersteps", max_supersteps)
+        with self._computing():
+            return self._of_users(
+                _programs.run_program(
+                    self._reader,
+                    program,
+                    values if np.isscalar(values) else self._keys_of_values("values", values),
+                    default=default,
+                    active=None if active is None else self._keys_of_ids("active", listed(active)),
+                    options=_programs.RunOptions(
+                        max_supersteps,
+                        tolerance,
+                        direction,
+                        weight,
+                        vertex_order,
+                        yes_or_no("remap", remap),
+                    ),
+                )
+            )
 
     def frontier(
         self, vertices: Id | Ids | Frontier | None = None, *, direction: str = "out"

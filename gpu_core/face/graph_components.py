@@ -1,15 +1,16 @@
-"""Groups of vertices, components and communities, as methods of a graph."""
+"""Groups of vertices as methods of a graph: components, communities and cores."""
 
 from __future__ import annotations
 
+from ..algorithms.components import core_number as _core_number
 from ..algorithms.components import label_propagation as _labels
 from ..algorithms.components import strongly_connected_components as _strong
 from ..algorithms.components import weakly_connected_components as _weak
 from ..algorithms.shared.components import ComponentsResult
-from .graph_pairs import GraphPairs
+from .graph_calls import GraphCalls
 
 
-class GraphGroups(GraphPairs):
+class GraphComponents(GraphCalls):
     """Components, communities and cores; see `GraphReader`."""
 
     def weakly_connected_components(self) -> ComponentsResult:
@@ -108,3 +109,23 @@ class GraphGroups(GraphPairs):
         given = _labels.ANALYTIC.plain({"max_iter": max_iter})
         with self._computing():
             return self._of_users(_labels.label_propagation(self._reader, **given))
+
+    def core_number(self) -> _core_number.CoreNumberResult:
+        """Largest k for which each vertex is in the k-core; edges in and out both count.
+
+        Raises
+        ------
+        SettingsError
+            A vertex has an edge to itself.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(directed=False)
+        >>> graph.insert_edges([1, 2, 3, 3], [2, 3, 1, 4]).edges_added
+        4
+        >>> graph.core_number().core_number
+        array([2, 2, 2, 1], dtype=int32)
+        """
+        with self._computing():
+            return self._of_users(_core_number.core_number(self._reader))
