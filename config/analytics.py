@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from ..gpu_core.algorithms.analytic import Analytic
+from ..gpu_core.algorithms.analytic import Analytic, Parameter
 from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.id_kinds import are_names, form_of, is_whole
@@ -125,7 +125,6 @@ def parameters_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def check_analytics(settings: Mapping[str, Any]) -> None:
     """Refuse analytics that lack a parameter, or cannot be computed of such a graph."""
-    has_weights = settings["records"] != "simple"
     parameters = parameters_of(settings)
     results = [_parts(item)[0] for item in settings["analytics"]]
     twice = next((name for name in results if results.count(name) > 1), None)
@@ -136,45 +135,61 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
     for name, kind in kinds_of(settings).items():
         analytic = analytic_named(kind)
         for each in analytic.parameters:
-            value = parameters[name][each.name]
-            if each.needs_weights and value is not None and not has_weights:
-                msg = (
-                    f"{name}.{each.name}: {value} needs weights; use records: weighted or "
-                    f"semantic, or leave it out"
-                )
-                raise SettingsError(msg)
-            if isinstance(value, Mapping) and not are_names(settings["ids"]):
-                wrong = [vertex for vertex in value if not is_whole(vertex)]
-                if each.is_by_vertex and wrong:
-                    msg = (
-                        f"{name}.{each.name}: {wrong[0]!r} is no number; use ids of vertices with "
-                        f"a value each, such as {{17: 1, 4: 0.5}}, or a file"
-                    )
-                    raise SettingsError(msg)
-            if each.has_vertices and value is not None:
-                _check_ids(f"{name}.{each.name}", value, settings["ids"])
-            if each.is_required and value is None:
-                msg = (
-                    f"analytics: {name} needs {name}.{each.name} ({each.about}); set it in a file "
-                    f"of settings or by --set {name}.{each.name}=…"
-                )
-                raise SettingsError(msg)
-        unmet = analytic.needs.unmet(directed=settings["directed"], has_weights=has_weights)
+            _check_parameter(name, each, parameters[name][each.name], settings)
+        unmet = analytic.needs.unmet(
+            directed=settings["directed"], has_weights=_has_weights(settings)
+        )
         if unmet is not None:
             msg = f"analytics: {name} {unmet}, or leave it out"
             raise SettingsError(msg)
-
     for name in settings["maintain"]:
-        analytic = analytic_named(name)
-        try:
-            analytic.maintainable(parameters.get(name, {}))
-        except SettingsError as error:
-            msg = f"maintain: {error}"
-            raise SettingsError(msg) from None
-        needs_reverse = any(made().needs_reverse for made in analytic.maintained)
-        if settings["directed"] and needs_reverse and not settings["reverse"]:
-            msg = f"maintain: {name} needs incoming edges; use reverse: true, or leave it out"
+        _check_maintained(name, parameters.get(name, {}), settings)
+
+
+def _has_weights(settings: Mapping[str, Any]) -> bool:
+    return bool(settings["records"] != "simple")
+
+
+def _check_parameter(
+    result: str, parameter: Parameter, value: Any, settings: Mapping[str, Any]
+) -> None:
+    """Refuse a value of a parameter that a graph of these settings cannot be asked with."""
+    key = f"{result}.{parameter.name}"
+    if value is None:
+        if parameter.is_required:
+            msg = (
+                f"analytics: {result} needs {key} ({parameter.about}); set it in a file of "
+                f"settings or by --set {key}=…"
+            )
             raise SettingsError(msg)
+        return
+    if parameter.needs_weights and not _has_weights(settings):
+        msg = f"{key}: {value} needs weights; use records: weighted or semantic, or leave it out"
+        raise SettingsError(msg)
+    if parameter.is_by_vertex and isinstance(value, Mapping) and not are_names(settings["ids"]):
+        wrong = [vertex for vertex in value if not is_whole(vertex)]
+        if wrong:
+            msg = (
+                f"{key}: {wrong[0]!r} is no number; use ids of vertices with a value each, such as "
+                f"{{17: 1, 4: 0.5}}, or a file"
+            )
+            raise SettingsError(msg)
+    if parameter.has_vertices:
+        _check_ids(key, value, settings["ids"])
+
+
+def _check_maintained(name: str, given: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Refuse an analytic that a graph of these settings cannot maintain."""
+    analytic = analytic_named(name)
+    try:
+        analytic.maintainable(given)
+    except SettingsError as error:
+        msg = f"maintain: {error}"
+        raise SettingsError(msg) from None
+    needs_reverse = any(made().needs_reverse for made in analytic.maintained)
+    if settings["directed"] and needs_reverse and not settings["reverse"]:
+        msg = f"maintain: {name} needs incoming edges; use reverse: true, or leave it out"
+        raise SettingsError(msg)
 
 
 def _check_ids(key: str, value: Any, ids: str) -> None:

@@ -97,6 +97,25 @@ def _lines(
     needs: Mapping[str, int | None],
 ) -> Iterator[str]:
     yield line("log", " ".join(log), wrap=False)
+    yield from _file_lines(files)
+    unknown = unordered_note(file.name for file in files)
+    if settings.order_by is not None:
+        within = settings.order_within
+        yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
+    elif unknown is not None:
+        yield line("note", unknown)
+    yield from _column_lines(files)
+    yield from _partition_lines(files)
+    yield from _wrong_number_lines(files)
+    yield _rows_line(files)
+    yield line("needs", _needs_text(needs))
+    yield _checksums_line(files)
+    yield ""
+    yield from _table(files)
+
+
+def _file_lines(files: Sequence[FileFacts]) -> Iterator[str]:
+    """What the files are: their formats, versions of a table, links to them."""
     forms = Counter(_FORMS[file.form] for file in files)
     of_form = ", ".join(f"{count:,}{TIED}{form}" for form, count in forms.items())
     yield line("files", f"{len(files):,}, in the order in which they are read: {of_form}")
@@ -111,14 +130,10 @@ def _lines(
             verb = "leads" if len(file.links) == 1 else "lead"
             names = ", ".join(map(_tied, file.links))
             yield line("links", f"{names} {verb} to {_tied(file.name)}, which is read once")
-    if settings.order_by is not None:
-        within = settings.order_within
-        yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
-    unknown = unordered_note(file.name for file in files)
-    if unknown is not None and settings.order_by is None:
-        yield line("note", unknown)
-    yield from _column_lines(files)
-    yield from _partition_lines(files)
+
+
+def _wrong_number_lines(files: Sequence[FileFacts]) -> Iterator[str]:
+    """A note on the first column of floats that has something else."""
     wrong = [file.wrong_number for file in files if file.wrong_number is not None]
     if wrong:
         more = f" (and so in {counted(len(wrong) - 1, 'other file')})" if wrong[1:] else ""
@@ -127,25 +142,28 @@ def _lines(
         is_of_column = any(f": {name} is " in wrong[0] for name in columns)
         scope = "; this concerns only runs that read the column" if is_of_column else ""
         yield line("note", f"{wrong[0]}{more}{scope}")
-    operations: dict[str, int] = {}
+
+
+def _rows_line(files: Sequence[FileFacts]) -> str:
+    """The rows of all files by their operations."""
+    operations: Counter[str] = Counter()
     for file in files:
-        for name, rows in file.operations.items():
-            operations[name] = operations.get(name, 0) + rows
+        operations.update(file.operations)
     counts = ", ".join(f"{rows:,}{TIED}{_tied(name)}" for name, rows in operations.items())
     total = f"{sum(file.rows for file in files):,}"
-    yield line("rows", f"{total}: {counts}" if counts else total)
-    yield line("needs", _needs_text(needs))
+    return line("rows", f"{total}: {counts}" if counts else total)
+
+
+def _checksums_line(files: Sequence[FileFacts]) -> str:
+    """Whether damage to the files can be seen."""
     bare = [file.name for file in files if not file.has_checksums]
     if not bare:
-        yield line("pages", "with checksums")
-    elif all(file.form != "parquet" for file in files):
-        yield line("checksums", "none: text has none, so damage to it cannot always be seen")
-    elif len(bare) == len(files):
-        yield line("pages", "without checksums: damage to them cannot always be seen")
-    else:
-        yield line("pages", f"without checksums in {counted(len(bare), 'file')}: {bare[0]}, …")
-    yield ""
-    yield from _table(files)
+        return line("pages", "with checksums")
+    if all(file.form != "parquet" for file in files):
+        return line("checksums", "none: text has none, so damage to it cannot always be seen")
+    if len(bare) == len(files):
+        return line("pages", "without checksums: damage to them cannot always be seen")
+    return line("pages", f"without checksums in {counted(len(bare), 'file')}: {bare[0]}, …")
 
 
 def _column_lines(files: Sequence[FileFacts]) -> Iterator[str]:

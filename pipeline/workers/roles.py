@@ -62,23 +62,7 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
     """
     by_name = {str(worker["name"]): address for address, worker in workers.items()}
     resources = {name: workers[by_name[name]].get("resources") or {} for name in by_name}
-    declared = sorted(name for name in by_name if resources[name].get(GPU, 0) >= 1)
-    undeclared = sorted(name for name in by_name if not resources[name].get(CPU))
-    if graph_worker is not None:
-        candidates = [graph_worker] if graph_worker in by_name else []
-    else:
-        candidates = declared or undeclared
-    if not candidates:
-        asked = f"is called {graph_worker}" if graph_worker else "can hold the graph"
-        names = ", ".join(sorted(by_name)) or "none"
-        close = difflib.get_close_matches(str(graph_worker), by_name, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        msg = (
-            f"no worker of the cluster {asked} (there are: {names}){hint}; start one more worker, "
-            f"with --resources GPU=1 (it needs no GPU for that), or name one with --graph-worker"
-        )
-        raise ClusterError(msg)
-    graph = candidates[0]
+    graph = _graph_worker(resources, graph_worker)
     others = sorted(name for name in by_name if name != graph)
     readers = [name for name in others if resources[name].get(CPU, 0) >= 1]
     declares = set(resources[graph]) & {CPU, GPU}
@@ -107,3 +91,23 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
         cpu_addresses=tuple(by_name[name] for name in readers),
         cpu_tasks=sum(tasks),
     )
+
+
+def _graph_worker(resources: Mapping[str, Mapping[str, Any]], asked: str | None) -> str:
+    """Name of the worker that holds the graph, of those with these resources."""
+    if asked is not None:
+        candidates = [asked] if asked in resources else []
+    else:
+        declared = sorted(name for name in resources if resources[name].get(GPU, 0) >= 1)
+        candidates = declared or sorted(name for name in resources if not resources[name].get(CPU))
+    if not candidates:
+        what = f"is called {asked}" if asked else "can hold the graph"
+        names = ", ".join(sorted(resources)) or "none"
+        close = difflib.get_close_matches(str(asked), resources, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        msg = (
+            f"no worker of the cluster {what} (there are: {names}){hint}; start one more worker, "
+            f"with --resources GPU=1 (it needs no GPU for that), or name one with --graph-worker"
+        )
+        raise ClusterError(msg)
+    return candidates[0]
