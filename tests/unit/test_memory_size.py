@@ -12,6 +12,16 @@ from graphtide.gpu_core.image.memory_size import free_memory_bytes, memory_bytes
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def control_groups(folder: Path, own: str, files: dict[str, str]) -> tuple[Path, Path]:
+    """Folder of control groups with these files, and the file that says which is our own."""
+    for name, text in files.items():
+        file = folder / "groups" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (folder / "own").write_text(own + "\n")
+    return folder / "groups", folder / "own"
+
+
 @pytest.mark.parametrize(
     ("own", "files", "expected"),
     [
@@ -31,13 +41,7 @@ MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 def test_the_least_limit_counts(
     tmp_path: Path, own: str, files: dict[str, str], expected: int
 ) -> None:
-    for name, text in files.items():
-        file = tmp_path / "groups" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    own_file = tmp_path / "own"
-    own_file.write_text(own + "\n")
-    assert memory_bytes(tmp_path / "groups", own_file) == expected
+    assert memory_bytes(*control_groups(tmp_path, own, files)) == expected
 
 
 def test_a_machine_without_control_groups(tmp_path: Path) -> None:
@@ -61,14 +65,9 @@ def test_a_machine_without_control_groups(tmp_path: Path) -> None:
 def test_the_least_that_is_left_counts(
     tmp_path: Path, own: str, files: dict[str, str], expected: int
 ) -> None:
-    for name, text in files.items():
-        file = tmp_path / "groups" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (tmp_path / "own").write_text(own + "\n")
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable: 3000 kB\n")
-    found = free_memory_bytes(tmp_path / "groups", tmp_path / "own", tmp_path / "meminfo")
-    assert found == expected
+    groups = control_groups(tmp_path, own, files)
+    assert free_memory_bytes(*groups, tmp_path / "meminfo") == expected
 
 
 def test_a_shell_that_limits_it_limits_the_arena() -> None:
