@@ -100,10 +100,14 @@ def compile_ahead(number: int, *, on_gpu: bool) -> bool:
         Whether there is a part of this number; they begin at 0.
     """
     if on_gpu:
-        from .cuda.update.writers_ahead import PARTS, compile_part
+        from .cuda.update.writers_ahead import PARTS
     else:
-        from .host.kernels_ahead import PARTS, compile_part
-    compile_part(number)
+        from .host.kernels_ahead import PARTS
+    from .jit.shared_cache import is_saved
+
+    for function, signature in PARTS[number : number + 1]:
+        if not is_saved(function):
+            function.compile(signature)
     return number < len(PARTS)
 
 

@@ -16,7 +16,6 @@ from .. import rows_in_order
 from ..image.fields import Shape
 from ..image.free_runs import take_runs
 from ..jit.arrays import readonly
-from ..jit.shared_cache import is_saved
 from .memory.rooms import Rooms
 from .queries.export import ExportedRows, copy_rows
 from .update.commit import rewrite_rows
@@ -76,10 +75,3 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (take_runs, (_WORDS, _INT64, _INT64, numba.int64[:, ::1], _NUMBER, _INT64)),
     (plan_rows, (*_ROWS, _DELTA, _PLAN)),
 )
-
-
-def compile_part(number: int) -> None:
-    """Compile a part for all processes, unless that was done; nothing beyond the last one."""
-    for function, signature in PARTS[number : number + 1]:
-        if not is_saved(function):
-            function.compile(signature)

@@ -6,8 +6,8 @@ import pytest
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core import engines
-from graphtide.gpu_core.host import kernels_ahead
 from graphtide.gpu_core.host.kernels_ahead import PARTS
+from graphtide.gpu_core.jit import shared_cache
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.workers.warm_up import warm_graph
 
@@ -36,7 +36,7 @@ def test_each_part_is_compiled_once_in_an_environment(monkeypatch: pytest.Monkey
     for function, _ in PARTS:
         monkeypatch.setattr(function, "compile", asked.append)
     for is_saved, expected in ((True, []), (False, [signature for _, signature in PARTS])):
-        monkeypatch.setattr(kernels_ahead, "is_saved", lambda function, answer=is_saved: answer)
+        monkeypatch.setattr(shared_cache, "is_saved", lambda function, answer=is_saved: answer)
         there = [engines.compile_ahead(number, on_gpu=False) for number in range(len(PARTS) + 2)]
         assert there == [True] * len(PARTS) + [False] * 2
         assert asked == expected

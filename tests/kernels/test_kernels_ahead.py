@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from emulated_device import EmulatedDevice
+from graphtide.gpu_core import engines
 from graphtide.gpu_core.cuda.device.compile import instantiations
 from graphtide.gpu_core.cuda.kernels_ahead import files_of_analytic, files_of_graph
 from graphtide.gpu_core.cuda.update import writers_ahead
 from graphtide.gpu_core.cuda.update.context import start_batch
-from graphtide.gpu_core.cuda.update.writers_ahead import PARTS, compile_part
+from graphtide.gpu_core.cuda.update.writers_ahead import PARTS
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.jit import shared_cache
 from graphtide.gpu_core.kind import GraphKind
 from graphtide.gpu_core.records import ON_REPEAT, RECORDS
 from graphtide.pipeline.workers import warm_up
@@ -117,7 +119,7 @@ def test_a_part_is_compiled_once_in_an_environment(monkeypatch: pytest.MonkeyPat
     for function, _ in PARTS:
         monkeypatch.setattr(function, "compile", asked.append)
     for is_saved, expected in ((True, []), (False, [signature for _, signature in PARTS])):
-        monkeypatch.setattr(writers_ahead, "is_saved", lambda function, answer=is_saved: answer)
-        for number in range(len(PARTS) + 2):
-            compile_part(number)
+        monkeypatch.setattr(shared_cache, "is_saved", lambda function, answer=is_saved: answer)
+        there = [engines.compile_ahead(number, on_gpu=True) for number in range(len(PARTS) + 2)]
+        assert there == [True] * len(PARTS) + [False] * 2
         assert asked == expected

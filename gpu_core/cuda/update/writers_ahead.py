@@ -13,7 +13,6 @@ from typing import Any, Final
 import numba
 
 from ...image.free_runs import demand_fits
-from ...jit.shared_cache import is_saved
 from ..device.sorting.sorting import write_sort
 from .context import finish_batch, start_batch
 from .deltas import delta_launches as deltas
@@ -66,10 +65,3 @@ def begin_whole() -> None:
             whole.compile(_WHOLE)
 
     threading.Thread(target=work, name="graphtide-writers", daemon=True).start()
-
-
-def compile_part(number: int) -> None:
-    """Compile a part for all processes, unless that was done; nothing beyond the last one."""
-    for function, signature in PARTS[number : number + 1]:
-        if not is_saved(function):
-            function.compile(signature)
