@@ -16,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.algorithms.registry import ANALYTICS
+from ..gpu_core.choices import is_integer
 from ..gpu_core.errors import ClusterError, FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.printable import counted
@@ -293,7 +292,7 @@ def _one_batch(batch: int | None, at: int | None) -> int | None:
 
 def _number(batch: object) -> int:
     """The number of a batch, which a script may have as text."""
-    if isinstance(batch, bool) or not isinstance(batch, int | np.integer):
+    if not is_integer(batch):
         msg = f"batch={batch!r} is no number of a batch; give a whole one, from 0 on"
         raise SettingsError(msg)
     return int(batch)

@@ -1,12 +1,20 @@
-"""Arguments that are one of a few names, such as ``weight`` and ``direction``.
+"""Arguments that are whole numbers, or one of a few names, such as ``weight`` and ``direction``.
 
-An array is none, though it compares item by item; nor is a list, which no mapping has.
+An array is no name, though it compares item by item; nor is a list, which no mapping has.
 """
 
 import reprlib
 from collections.abc import Collection
+from typing import TypeGuard
+
+import numpy as np
 
 from .errors import SettingsError
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer of Python's or NumPy's; True and False are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_among(value: object, names: Collection[str | None]) -> bool:

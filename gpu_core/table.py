@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from .choices import is_integer
 from .errors import SettingsError
 from .printable import printable, rows_aligned
 
@@ -84,7 +85,7 @@ class Table:
         SettingsError
             ``k`` is negative or no integer, there is no column ``by``, or ``by`` is needed.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+        if not is_integer(k) or k < 0:
             msg = f"k={k!r} is not a whole number, 0 or more"
             raise SettingsError(msg)
         columns = dict(self.columns)

@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 import numpy as np
 import numpy.typing as npt
 
+from .choices import is_integer
 from .errors import BatchError, SettingsError
 
 Int64s = npt.NDArray[np.int64]
@@ -183,7 +184,7 @@ def first_at_or_after(time: Any, unit: TimeUnit | None) -> int:
     BatchError
         It is no time, or ``unit`` is plain integers and it is not.
     """
-    if isinstance(time, int | np.integer) and not isinstance(time, bool):
+    if is_integer(time):
         return int(time)
     asked = time
     try:

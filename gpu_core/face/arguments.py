@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..algorithms.shared.masked import WHOLE, refuse_masked
 from ..batch.rows import check_on_repeat, check_self_loops
 from ..batch.update_batch import UpdateBatch
-from ..choices import one_of
+from ..choices import is_integer, one_of
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import FIRST_BATCH, ArenaSizes, GraphKind, RowMeaning
@@ -40,7 +40,7 @@ def yes_or_no(name: str, value: bool) -> bool:
 
 def count_of(name: str, value: int) -> int:
     """Return a number of things as `int`; refuse what cannot be meant as one."""
-    if _is_whole(value) and value >= 0:
+    if is_integer(value) and value >= 0:
         return int(value)
     msg = f"{name}={value!r} is not a whole number, 0 or more"
     raise SettingsError(msg)
@@ -50,7 +50,7 @@ def size_of(name: str, value: int | None) -> int | None:
     """Return a number of bytes as `int`, or `None`; refuse what cannot be meant as one."""
     if value is None:
         return None
-    if _is_whole(value) and value > 0:
+    if is_integer(value) and value > 0:
         return int(value)
     msg = f"{name}={value!r} is not a positive whole number of bytes"
     raise SettingsError(msg)
@@ -58,14 +58,10 @@ def size_of(name: str, value: int | None) -> int | None:
 
 def number_of(name: str, value: float, *, least: float, most: float = 1e9) -> float:
     """Return a number as `float`; refuse what is none, or not from ``least`` to ``most``."""
-    if (_is_whole(value) or isinstance(value, float | np.floating)) and least <= value <= most:
+    if (is_integer(value) or isinstance(value, float | np.floating)) and least <= value <= most:
         return float(value)
     msg = f"{name}={value!r} is not a number from {least:g} to {most:g}"
     raise SettingsError(msg)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def checked_kind(
@@ -135,7 +131,7 @@ def checked_sizes(
 
 def checked_device(device: int | None) -> int | None:
     """Return the ordinal of a GPU; whether there is such a one is seen when it is opened."""
-    if device is None or (_is_whole(device) and device >= 0):
+    if device is None or (is_integer(device) and device >= 0):
         return device if device is None else int(device)
     msg = f"device={device!r} is not an ordinal of a GPU; use 0, 1, …, or leave it out"
     raise SettingsError(msg)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..choices import is_integer
 from ..errors import BatchError, SettingsError
 from ..id_kinds import are_names, form_of, hash_bits, number_of_key
 from ..printable import counted, name_shown
@@ -105,10 +106,14 @@ def _of_numbers(name: str, values: npt.ArrayLike) -> Column:
     except ValueError:
         msg = f"{name} has items of several kinds; give whole numbers"
         raise BatchError(msg) from None
-    if array.dtype.kind == "f" and isinstance(values, list | tuple) and all(map(_is_whole, values)):
+    if (
+        array.dtype.kind == "f"
+        and isinstance(values, list | tuple)
+        and all(map(is_integer, values))
+    ):
         # NumPy makes floats of small numbers beside those above int64.
         array = np.array(values, object)
-    if array.dtype.kind != "O" or not array.size or not all(map(_is_whole, array.flat)):
+    if array.dtype.kind != "O" or not array.size or not all(map(is_integer, array.flat)):
         return array
     least, most = array.min(), array.max()
     for limits in map(np.iinfo, (np.int64, np.uint64)):
@@ -131,7 +136,7 @@ def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:
         raise BatchError(msg)
     wrong = []
     if array.dtype.kind == "O":
-        wrong = list(islice((each for each in array.flat if not _is_whole(each)), 1))
+        wrong = list(islice((each for each in array.flat if not is_integer(each)), 1))
         if not wrong:
             return
     is_text = array.dtype.kind in "UT" or any(isinstance(each, str) for each in wrong)
@@ -367,7 +372,3 @@ def listed(value: Any) -> Any:
 def nth(values: Any, at: int) -> str:
     """One of the ids of a call, for people."""
     return name_shown((values if isinstance(values, list) else np.asarray(values))[at])
-
-
-def _is_whole(item: object) -> bool:
-    return isinstance(item, int | np.integer) and not isinstance(item, bool)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...gpu_core.choices import is_integer
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import form_of
@@ -325,6 +326,4 @@ def _objects(values: Any) -> npt.NDArray[np.object_]:
 
 
 def _is_id(value: object) -> bool:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        return False
-    return bool(-(2**63) <= value < 2**63)
+    return is_integer(value) and -(2**63) <= value < 2**63

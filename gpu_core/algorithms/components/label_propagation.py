@@ -29,9 +29,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
+from ...choices import is_integer
 from ...errors import SettingsError
 from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
@@ -103,8 +103,7 @@ def label_propagation(reader: Reader, *, max_iter: int | None = None) -> Communi
     if unmet is not None:
         msg = f"{_NAME} {unmet}"
         raise SettingsError(msg)
-    is_whole = isinstance(max_iter, int | np.integer) and not isinstance(max_iter, bool)
-    if max_iter is not None and not (is_whole and max_iter >= 1):
+    if max_iter is not None and not (is_integer(max_iter) and max_iter >= 1):
         msg = f"max_iter={max_iter!r} is not a whole number, 1 or more"
         raise SettingsError(msg)
     order = order_of(reader)
