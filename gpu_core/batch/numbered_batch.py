@@ -18,31 +18,21 @@ import numpy.typing as npt
 from ..jit.arrays import readonly
 from ..kind import RowMeaning
 from .net_effect.named_rows import IDS
-from .net_effect.row_effect import effect_of_rows
 from .update_batch import UpdateBatch
 
 
 class NumberedBatch(UpdateBatch):
     """As an `UpdateBatch`, made by `of_rows` alone."""
 
+    _is_numbered = True
+
     #: Field -> int[n], each a number of one of ``names``; None: the fields have the keys.
     numbers: dict[str, npt.NDArray[Any]] | None = None
 
     @classmethod
-    def of_rows(
-        cls,
-        op: npt.ArrayLike | None,
-        src: npt.ArrayLike | None,
-        dst: npt.ArrayLike | None,
-        meaning: RowMeaning,
-        *,
-        batch_id: int = -1,
-        **columns: Any,
-    ) -> Self:
-        """As ``UpdateBatch.of_rows``, of ids that are names."""
-        effect = effect_of_rows(op, src, dst, meaning, **columns, numbered=True)
+    def _of_effect(cls, effect: dict[str, Any], meaning: RowMeaning) -> Self:
         numbers = {name: effect.pop(name) for name in IDS}
-        batch = cls.of_valid_fields(meaning, batch_id=batch_id, numbers=numbers, **effect)
+        batch = cls.of_valid_fields(meaning, **effect, numbers=numbers)
         batch._freeze()
         return batch
 

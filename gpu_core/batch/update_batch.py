@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +89,9 @@ class UpdateBatch:
     To *put* is to insert, or to update what exists. Made by `from_rows`; arrays are hypersparse
     CSR, and the module has their invariants. With names as ids, ids in the arrays are keys.
     """
+
+    #: Whether ids that are names stay numbers of these.
+    _is_numbered: ClassVar[bool] = False
 
     #: Number of the batch in log order; -1 for a batch made by hand.
     batch_id: int
@@ -321,8 +324,12 @@ class UpdateBatch:
         BatchError
             As of `from_rows`.
         """
-        effect = effect_of_rows(op, src, dst, meaning, **columns)
-        return cls(batch_id=batch_id, **_made_for(meaning), **effect).taken_for_valid()
+        effect = effect_of_rows(op, src, dst, meaning, **columns, numbered=cls._is_numbered)
+        return cls._of_effect({"batch_id": batch_id, **effect}, meaning)
+
+    @classmethod
+    def _of_effect(cls, effect: dict[str, Any], meaning: RowMeaning) -> Self:
+        return cls(**_made_for(meaning), **effect).taken_for_valid()
 
     @classmethod
     def of_valid_fields(cls, meaning: RowMeaning, **given: Any) -> Self:
