@@ -19,7 +19,7 @@ rows are encoded.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,15 @@ def read_table(path: Path) -> pa.Table:
         msg = "its rows do not have the digest that they were written with"
         raise DamagedTableError(msg)
     return table
+
+
+def fault_of(path: Path, read: Callable[[Path], object]) -> str:
+    """Fault of a file, as reading it finds; empty where it is whole."""
+    try:
+        read(path)
+    except DamagedTableError as error:
+        return str(error)
+    return ""
 
 
 def read_facts(path: Path) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.algorithms.registry import analytic_named
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource
+from ..io.checked_tables import fault_of
 from ..io.state import batch_summary, result_changes, results
 from ..io.state.directory import StateDirectory
 from ..io.state.result_changes import Columns
@@ -41,10 +42,12 @@ from .graph_worker.batch_results import (
 #: Files that are written at once.
 _FILES_AT_ONCE = 4
 
-#: Form of a result -> where its file is, and what finds out whether that is damaged.
-_FILES: Mapping[str, tuple[Callable[[StateDirectory, int, str], Path], Callable[[Path], str]]] = {
-    "whole": (results.result_file, results.result_fault),
-    "changes": (result_changes.changes_file, result_changes.changes_fault),
+#: Form of a result -> where its file is, and what reads it.
+_FILES: Mapping[
+    str, tuple[Callable[[StateDirectory, int, str], Path], Callable[[Path], object]]
+] = {
+    "whole": (results.result_file, results.read_result),
+    "changes": (result_changes.changes_file, result_changes.read_changes),
 }
 
 
@@ -98,9 +101,9 @@ class RunResults:
             if form is None:
                 is_there = not self._has_failed(name, batch_id)
             else:
-                place, fault_of = _FILES[form]
+                place, read = _FILES[form]
                 path = place(self._state, batch_id, name)
-                fault = fault_of(path)
+                fault = fault_of(path, read)
                 if fault and path.exists():
                     notes.append(f"{path} was damaged ({fault}) and is recomputed")
                 is_there = not fault and analysis.facts.is_like(results.result_facts(path))

@@ -12,13 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from ...gpu_core.printable import counted
+from ...io.checked_tables import fault_of
 from ...io.state.batch_summary import missing_summaries, read_summary
 from ...io.state.directory import StateDirectory
-from ...io.state.result_changes import changes_fault, changes_file, changes_files
+from ...io.state.result_changes import changes_file, changes_files, read_changes
 from ...io.state.results import (
     ResultFacts,
+    read_result,
     result_facts,
-    result_fault,
     result_file,
     result_files,
     written_results,
@@ -99,7 +100,7 @@ class ResultChecks:
                 continue
             for path in changes_files(self._state, batch_id).values():
                 left -= path.stat().st_size
-                if left >= 0 and (fault := changes_fault(path)):
+                if left >= 0 and (fault := fault_of(path, read_changes)):
                     self.damage.append(
                         f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
                         f"{self._cure(batch_id)}"
@@ -119,7 +120,7 @@ class ResultChecks:
                 )
                 break
             for path in files:
-                fault = result_fault(path)
+                fault = fault_of(path, read_result)
                 if fault:
                     self.damaged.add(path)
                     cure = f"remove it, and {self._cure(batch_id)}"

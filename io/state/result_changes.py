@@ -200,15 +200,6 @@ def read_changes(path: Path) -> tuple[Changes, int]:
     return changes, since
 
 
-def changes_fault(path: Path) -> str:
-    """Fault of a file of changes; empty where it is whole."""
-    try:
-        read_changes(path)
-    except DamagedTableError as error:
-        return str(error)
-    return ""
-
-
 # -- results of any batch
 
 

@@ -215,15 +215,6 @@ def read_result(path: Path) -> Result:
     return Result(path.stem, columns, facts)
 
 
-def result_fault(path: Path) -> str:
-    """Fault of a file of results; empty where it is whole."""
-    try:
-        read_result(path)
-    except DamagedTableError as error:
-        return str(error)
-    return ""
-
-
 def result_facts(path: Path) -> ResultFacts:
     """Metadata of a result file."""
     facts = read_facts(path) or {}
