@@ -32,7 +32,7 @@ from .graph_worker.batches import LoadedBatch
 from .graph_worker.graph_status import GraphStatus, GraphStoppedError, forget_frames
 from .graph_worker.handover import RingSlot, hand_over
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
-from .graph_worker.ring import RingAddress, is_reachable
+from .graph_worker.ring import RingAddress
 from .state_machine.instructions import Pin
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
@@ -169,11 +169,6 @@ def close_graph(actor_key: str, actor: Any) -> None:
 def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:
     """Address of the ring of a graph, or why there is none; called outside of tasks."""
     return local_actor(actor_key, dask_worker).ring
-
-
-def can_open_ring(address: RingAddress) -> bool:
-    """Whether this worker can open the memory of a ring; called outside of tasks."""
-    return is_reachable(address)
 
 
 def local_actor(key: str, worker: Worker | None = None) -> GraphActor:

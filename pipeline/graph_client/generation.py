@@ -26,10 +26,9 @@ from ..batch_form import BatchForm
 from ..graph_worker.actor_holder import ActorHolder
 from ..graph_worker.graph_status import GraphStatus
 from ..graph_worker.handover import RingSlots
-from ..graph_worker.ring import RingAddress
+from ..graph_worker.ring import RingAddress, is_reachable
 from ..tasks import (
     GraphGoneError,
-    can_open_ring,
     close_graph,
     connect,
     has_begun,
@@ -245,7 +244,7 @@ def _ring_address(
         )
         raise ClusterError(msg)
     # Those of now: one that died since the roles were chosen has a successor at another address.
-    answers = _run_on(cluster, cluster.roles().cpu_addresses, can_open_ring, address)
+    answers = _run_on(cluster, cluster.roles().cpu_addresses, is_reachable, address)
     for worker, is_reached in sorted(answers.items()):
         if not is_reached:
             msg = (

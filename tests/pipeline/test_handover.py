@@ -27,6 +27,7 @@ from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import tasks
+from graphtide.pipeline.graph_client import generation
 from graphtide.pipeline.graph_client.answers import explain
 from graphtide.pipeline.graph_client.generation import GraphLostError
 from graphtide.pipeline.graph_worker import handover, inbox
@@ -276,7 +277,7 @@ def test_a_ring_of_fewer_slots_than_the_window_is_used_as_far_as_it_goes(
 @pytest.mark.parametrize(
     ("module", "name", "broken", "message"),
     [
-        (tasks, "is_reachable", lambda _address: False, "all workers on one machine.*cannot open"),
+        (generation, "is_reachable", lambda _: False, "all workers on one machine.*cannot open"),
         (inbox, "memory_bytes", lambda: 0, "memory that worker .* shares.*lower batch_rows"),
     ],
     ids=["another-machine", "no-memory"],
