@@ -30,7 +30,7 @@ from .expiring_batch import ExpiringBatch
 from .map_ids import Mapped
 from .parallel_sort import merge_keys, order_runs, sort_keys
 from .row_order import ordered_columns
-from .vertices import count_dangling, list_dangling
+from .vertices import find_dangling
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -281,9 +281,9 @@ def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
         stays = ~flags[rows]
         return Entries(KIND_DANGLING, rows[stays], columns[stays])
     shape = engine.shape("out")
-    size = sum(for_ranges(count_dangling, flags.size, engine.image, shape, flags))
+    size = sum(for_ranges(find_dangling, flags.size, engine.image, shape, flags, None, None))
     rows, columns = np.empty(size, np.uint32), np.empty(size, np.uint32)
-    list_dangling(engine.image, shape, flags, rows, columns)
+    find_dangling(0, flags.size, engine.image, shape, flags, rows, columns)
     return Entries(KIND_DANGLING, rows, columns)
 
 

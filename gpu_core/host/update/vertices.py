@@ -72,8 +72,11 @@ def enter_records(low, high, image, shape, created, created_ids, ids):
 
 
 @compiled
-def count_dangling(low, high, image, shape, deleted):
-    """Entries of rows ``low … high - 1`` that name a deleted vertex, deleted rows left out."""
+def find_dangling(low, high, image, shape, deleted, rows, columns):
+    """Entries of rows ``low … high - 1`` that name a deleted vertex, deleted rows left out.
+
+    Returns how many they are; unless ``rows`` is `None`, they are written as well, row by row.
+    """
     count = 0
     for vertex in range(low, high):
         prefetch_row(image, shape, vertex + FAR_AHEAD)
@@ -85,34 +88,13 @@ def count_dangling(low, high, image, shape, deleted):
         while degree > 0:
             base = segment_base(shape, segment, pages)
             for entry in range(min(degree, entries)):
-                count += deleted[image[base + entry * step]]
+                neighbor = image[base + entry * step]
+                if rows is not None and deleted[neighbor]:
+                    rows[count] = vertex
+                    columns[count] = neighbor
+                count += deleted[neighbor]
             degree -= entries
             if degree > 0:
                 number += 1
                 segment = page_after(image, shape, first_page, segment, number)
     return count
-
-
-@compiled
-def list_dangling(image, shape, deleted, rows, columns):
-    """Write what `count_dangling` counts, in order of the rows."""
-    at = 0
-    for vertex in range(shape.vertex_count):
-        prefetch_row(image, shape, vertex + FAR_AHEAD)
-        if deleted[vertex]:
-            continue
-        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
-        segment, number = first_page, 0
-        step, _ = strides(shape, entries)
-        while degree > 0:
-            base = segment_base(shape, segment, pages)
-            for entry in range(min(degree, entries)):
-                neighbor = image[base + entry * step]
-                if deleted[neighbor]:
-                    rows[at] = vertex
-                    columns[at] = neighbor
-                    at += 1
-            degree -= entries
-            if degree > 0:
-                number += 1
-                segment = page_after(image, shape, first_page, segment, number)
