@@ -86,9 +86,14 @@ class GraphTraversal(GraphCalls):
             return self._of_users(_sssp.sssp(self._reader, keys, weight=weight))
 
     def shortest_path(self, source: Id, target: Id) -> Column:
-        """Find a path along the edges' direction with the fewest hops, as networkx without weights.
+        """Find a path with the fewest edges, along their direction, as networkx without weights.
 
-        Of several, the same one at every call and on every engine.
+        If there are several, the same one is returned by every call and engine.
+
+        Parameters
+        ----------
+        source, target
+            Ids of two vertices.
 
         Returns
         -------
@@ -98,9 +103,13 @@ class GraphTraversal(GraphCalls):
         Raises
         ------
         PathNotFoundError
-            No path leads there.
+            There is no path.
         VertexNotFoundError
             One of the two is not in the graph.
+
+        Notes
+        -----
+        Source: Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 
         Examples
         --------

@@ -87,20 +87,30 @@ class GraphTriangles(GraphCalls):
             return _clustering.transitivity(self._reader)
 
     def common_neighbors(self, pairs: Pairs) -> CommonNeighborsResult:
-        """Number of neighbors that both vertices of each pair have; directed: of out-neighbors.
+        """Number of common neighbors of each pair; in directed graphs of common out-neighbors.
 
-        The two themselves do not count, as in networkx, which lists those of one pair.
+        The two vertices themselves do not count, as in networkx, which lists the common neighbors
+        of one pair.
 
         Parameters
         ----------
         pairs
             Pairs of ids: ``[(1, 2), (1, 3)]``, an array [k, 2], or a frame with columns ``src`` and
-            ``dst``, such as `edges` gives. A pair need not be an edge.
+            ``dst``, such as `edges` returns. A pair need not be an edge.
+
+        Returns
+        -------
+        CommonNeighborsResult
+            ``src`` [k], ``dst`` [k], ``common_neighbors`` int64[k], in the order of the pairs.
 
         Raises
         ------
         VertexNotFoundError
             A vertex is not in the graph.
+        SettingsError
+            ``pairs`` are no pairs.
+        BatchError
+            A frame has no columns ``src`` and ``dst``.
 
         Examples
         --------
@@ -115,19 +125,29 @@ class GraphTriangles(GraphCalls):
         return CommonNeighborsResult(src, dst, "common_neighbors", shared.common)
 
     def jaccard_coefficient(self, pairs: Pairs) -> JaccardResult:
-        """Share of the neighbors of each pair that both vertices have, as networkx defines it.
+        """Jaccard coefficient of each pair: common neighbors over all neighbors of both vertices.
 
-        Of directed graphs, which networkx refuses, neighbors are out-neighbors.
+        As networkx defines it; in directed graphs, which networkx refuses, of out-neighbors. It is
+        0 if neither vertex has a neighbor.
 
         Parameters
         ----------
         pairs
             As of `common_neighbors`.
 
+        Returns
+        -------
+        JaccardResult
+            ``src`` [k], ``dst`` [k], ``jaccard_coefficient`` float64[k], in the order of the pairs.
+
         Raises
         ------
-        VertexNotFoundError
-            A vertex is not in the graph.
+        VertexNotFoundError, SettingsError, BatchError
+            As of `common_neighbors`.
+
+        Notes
+        -----
+        Source: Liben-Nowell, Kleinberg, "The Link Prediction Problem for Social Networks", 2004.
 
         Examples
         --------
