@@ -321,11 +321,12 @@ def single_source_dijkstra_path_length(
     if cutoff is not None:
         is_reached &= ~(found > cutoff)
         is_reached[number] = True
-    if G.weight(weight) is None or G.has_whole_weights:
-        # networkx adds them up as Python's integers.
-        if found[is_reached].max() >= _LARGE_WHOLE:
-            msg = "graphtide's distances are float64, which does not have all so large integers"
-            raise NotImplementedError(msg)
+    is_unweighted = G.weight(weight) is None
+    # networkx adds integers up as Python's, on each path up to the first float.
+    if (is_unweighted or G.has_whole_weights) and found[is_reached].max() >= _LARGE_WHOLE:
+        msg = "graphtide's distances are float64, which does not have all so large integers"
+        raise NotImplementedError(msg)
+    if is_unweighted or G.are_weights_whole:
         found = np.where(is_reached, found, 0).astype(np.int64)
     # The source's distance is no sum of weights: networkx has the integer 0.
     return {**_reached(G, found, is_reached), source: 0}

@@ -55,7 +55,9 @@ class NodesGraph:
     has_loops
         Whether nodes have edges to themselves, which an undirected `DynamicGraph` does not keep.
     has_whole_weights
-        Whether networkx has all weights as integers.
+        Whether networkx has a weight as an integer.
+    are_weights_whole
+        Whether it has all of them so.
     """
 
     __networkx_backend__ = "graphtide"
@@ -68,6 +70,7 @@ class NodesGraph:
         weighted: bool,
         has_loops: bool,
         has_whole_weights: bool,
+        are_weights_whole: bool,
     ) -> None:
         self.graph = graph
         self.nodes = nodes
@@ -75,6 +78,7 @@ class NodesGraph:
         self.weighted = weighted
         self.has_loops = has_loops
         self.has_whole_weights = has_whole_weights
+        self.are_weights_whole = are_weights_whole
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
@@ -128,8 +132,9 @@ class _Read:
     rows: list[list[Any]]
     #: The weight of each of them, float64; None: edges have none.
     weights: list[array[float]] | None
-    #: Whether all of them are integers.
+    #: Whether one of them is an integer, and whether all are.
     has_wholes: bool = True
+    are_whole: bool = True
 
     @classmethod
     def of(cls, graph: nx.Graph, weight: _Weight) -> _Read:
@@ -141,7 +146,7 @@ class _Read:
             A weight is no number, not a finite one, or none that float64 has.
         """
         rows = [row for _, row in graph.adjacency()]
-        weights, has_wholes = None, True
+        weights, has_wholes, are_whole = None, True, True
         if weight is not None:
             name, default = weight
             given = [[data.get(name, default) for data in row.values()] for row in rows]
@@ -151,8 +156,10 @@ class _Read:
                 msg = f"a weight is no number: {error}"
                 raise NotImplementedError(msg) from error
             _check_exact(_in_one(weights), given)
-            has_wholes = all(_WHOLES.issuperset(map(type, row)) for row in given)
-        return cls(list(graph), [list(row) for row in rows], weights, has_wholes)
+            types = set(map(type, chain.from_iterable(given)))
+            has_wholes, are_whole = not types.isdisjoint(_WHOLES), types <= _WHOLES
+        nodes, neighbors = list(graph), [list(row) for row in rows]
+        return cls(nodes, neighbors, weights, has_wholes, are_whole)
 
     def row(self, number: int) -> dict[Any, float]:
         """Neighbors of a node, with their weights; 1 where there are none."""
@@ -252,6 +259,7 @@ class _Conversion:
             weighted=weights is not None,
             has_loops=bool(self._loops),
             has_whole_weights=read.has_wholes,
+            are_weights_whole=read.are_whole,
         )
 
     def follows(self, now: _Read) -> bool:
@@ -276,7 +284,7 @@ class _Conversion:
             return False
         graph.numbers.update((now.nodes[number], number) for number in new_numbers)
         graph.nodes, graph.has_loops, self._read = now.nodes, bool(self._loops), now
-        graph.has_whole_weights = now.has_wholes
+        graph.has_whole_weights, graph.are_weights_whole = now.has_wholes, now.are_whole
         if new_numbers:
             graph.graph.insert_vertices(np.array(new_numbers))
         if gone:

@@ -336,7 +336,8 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
 
 
 def test_a_path_longer_than_any_float_is_one() -> None:
-    graph = nx.DiGraph([(0, 1, {"weight": 1e308}), (1, 2, {"weight": 1e308}), (3, 0)])
+    graph = nx.DiGraph([(0, 1, {"weight": 1e308}), (1, 2, {"weight": 1e308})])
+    graph.add_edge(3, 0, weight=1.0)
     found = nx.single_source_dijkstra_path_length(graph, 0, backend="graphtide")
     assert found == {0: 0, 1: 1e308, 2: math.inf}
 
@@ -386,6 +387,15 @@ def test_distances_by_whole_weights_are_whole_or_left_to_networkx() -> None:
     large.add_weighted_edges_from([(0, 1, 2**52 + 1), (1, 2, 2**52 + 1)])
     with pytest.raises(NotImplementedError):
         nx.single_source_dijkstra_path_length(large, 0, backend="graphtide")
+    # A float elsewhere changes nothing of that sum.
+    large.add_edge(0, 3, weight=0.5)
+    with pytest.raises(NotImplementedError):
+        nx.single_source_dijkstra_path_length(large, 0, backend="graphtide")
+    large[0][1]["weight"] = large[1][2]["weight"] = 2.0**52 + 1
+    large.add_node(4)
+    assert nx.single_source_dijkstra_path_length(large, 0, backend="graphtide") == {
+        0: 0, 3: 0.5, 1: 2.0**52 + 1, 2: 2.0**53 + 2,
+    }  # fmt: skip
 
 
 def test_a_pagerank_that_never_ends_is_left_to_networkx() -> None:
