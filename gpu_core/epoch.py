@@ -84,9 +84,12 @@ class Epoch(GraphForms):
 
         Results of algorithms remain valid.
         """
-        pinned, self._pinned, self._values = self._pinned, None, None
+        pinned = self._pinned
         if pinned is not None:
-            pinned.close()
+            # A call that is at work in another thread reads both to its end.
+            with pinned.lock:
+                self._pinned = self._values = None
+                pinned.close()
 
     def __enter__(self) -> Epoch:
         return self

@@ -151,6 +151,25 @@ def test_its_memory_is_accounted_for_and_given_back(engine: str) -> None:
     assert graph.memory().pinned_bytes == 0
 
 
+def test_a_close_in_another_thread_takes_no_columns_from_a_call_at_work() -> None:
+    """The call ends first, with all columns."""
+    rng = np.random.default_rng(1)
+    graph = DynamicGraph(properties={"amount": "float64"}, engine="host")
+    graph.insert_edges(*rng.integers(0, 50_000, (2, 300_000)), amount=0.5)
+    whole = graph.state_hash()
+    answers: list[str] = []
+    for _ in range(8):
+        epoch = graph.pin()
+        lock: Any = epoch.lock
+        thread = threading.Thread(target=lambda asked=epoch: answers.append(asked.state_hash()))
+        thread.start()
+        while thread.is_alive() and lock.acquire(blocking=False):
+            lock.release()
+        epoch.close()
+        thread.join()
+    assert answers == [whole] * 8
+
+
 @pytest.mark.usefixtures("engine")
 def test_a_closed_epoch_says_so() -> None:
     graph = DynamicGraph()
