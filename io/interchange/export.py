@@ -21,6 +21,7 @@ A file may be at any address that fsspec can write to, such as ``s3://bucket/edg
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,6 +53,9 @@ class _Graph(Protocol):
 
     @property
     def directed(self) -> bool: ...
+
+    @property
+    def lock(self) -> AbstractContextManager[Any, bool | None]: ...
 
     def edges(self) -> CanonicalEdges: ...
 
@@ -85,15 +89,16 @@ def export_edges(graph: _Graph, path: str) -> int:
         The ending is unknown, or the format cannot hold the graph.
     """
     ending = _ending(path, EDGE_ENDINGS)
-    edges = graph.edges()
+    with graph.lock:  # all as of one moment
+        edges = graph.edges()
+        vertices = _vertex_columns(graph) if ending == ".graphml" else {}
     with new_file_at(path, SettingsError) as temporary:
         if ending == ".mtx":
             columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
             _write_matrix(temporary, columns, path, directed=graph.directed)
         elif ending == ".graphml":
             table = _with_iso_times(edge_table(edges))
-            vertices = table_of(_vertex_columns(graph))
-            write_graphml(temporary, vertices, table, directed=graph.directed)
+            write_graphml(temporary, table_of(vertices), table, directed=graph.directed)
         else:
             _write_table(temporary, edge_table(edges), ending)
     return len(edges)

@@ -37,13 +37,15 @@ def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
     """
     networkx = _library("networkx")
     copy = networkx.DiGraph() if graph.directed else networkx.Graph()
-    copy.add_nodes_from(graph.vertices().tolist())
-    if graph.vertex_properties:
-        of_vertices = graph.vertex_values().columns
-        for name in graph.vertex_properties:
-            items = zip(of_vertices["vertex"].tolist(), of_vertices[name].tolist(), strict=True)
-            networkx.set_node_attributes(copy, dict(items), name)
-    edges = graph.edges()
+    with graph.lock:  # both as of one moment
+        own = graph.vertex_properties
+        of_vertices = graph.vertex_values().columns if own else {"vertex": graph.vertices()}
+        edges = graph.edges()
+    vertices = of_vertices["vertex"].tolist()
+    copy.add_nodes_from(vertices)
+    for name in own:
+        items = zip(vertices, of_vertices[name].tolist(), strict=True)
+        networkx.set_node_attributes(copy, dict(items), name)
     names = list(edges.properties)
     columns = [_items(edges.properties[name]) for name in names]
     pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)

@@ -1,6 +1,8 @@
 """Graphs of other libraries: in, out, and there and back."""
 
 import random
+import threading
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -317,3 +319,47 @@ def test_nodes_of_several_kinds_and_dense_matrices_are_refused(ids: str):
         from_networkx(nx.Graph([((0, 1), 5)]), ids=ids)
     with pytest.raises(SettingsError, match="not a sparse matrix"):
         from_scipy(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("form", ["networkx", "graphml"])
+def test_vertices_and_edges_are_of_one_moment_while_batches_go_on(form: str, tmp_path) -> None:
+    """Each batch replaces the path of one end by that of the other."""
+    first, second = (list(range(end, end + 40)) for end in (0, 100))
+    graph = DynamicGraph(vertex_properties={"score": "int16"})
+    stops = threading.Event()
+
+    def insert(path: list[int]) -> graphtide.UpdateBatch:
+        rows = len(path)
+        gone = second if path is first else first
+        return graphtide.UpdateBatch.from_rows(
+            [-1] * rows + [1] * (2 * rows - 1),
+            [*gone, *path, *path[:-1]],
+            [*gone, *path, *path[1:]],
+            dst_valid=[False] * (2 * rows) + [True] * (rows - 1),
+            vertex_properties={"score": "int16"},
+            values={"score": np.array([0] * rows + path + [0] * (rows - 1), np.int16)},
+        )
+
+    batches = [insert(first), insert(second)]
+    graph.apply(batches[0])
+
+    def change() -> None:
+        while not stops.is_set():
+            for batch in reversed(batches):
+                graph.apply(batch)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(200 if form == "networkx" else 60):
+            if form == "networkx":
+                copy = to_networkx(graph)
+            else:
+                graph.export_edges(tmp_path / "graph.graphml")
+                copy = nx.read_graphml(tmp_path / "graph.graphml", node_type=int)
+            assert list(copy) in (first, second)
+            assert list(copy.edges) in (list(pairwise(first)), list(pairwise(second)))
+            assert dict(copy.nodes(data="score")) == {node: node for node in copy}
+    finally:
+        stops.set()
+        thread.join()

@@ -1,5 +1,6 @@
 """Edges of a graph as text, Matrix Market and Parquet, and the way back."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +26,11 @@ def graph_of(src, dst, *, directed=True, **properties):
     edges = CanonicalEdges(np.array(src, np.int64), np.array(dst, np.int64), properties)
     vertices = np.unique(np.concatenate([edges.src, edges.dst]))
     return SimpleNamespace(
-        directed=directed, edges=lambda: edges, vertices=lambda: vertices, vertex_properties={}
+        directed=directed,
+        lock=nullcontext(),
+        edges=lambda: edges,
+        vertices=lambda: vertices,
+        vertex_properties={},
     )
 
 
