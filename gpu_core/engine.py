@@ -169,6 +169,9 @@ class Reader(Protocol):
     def arena(self) -> ImageView:
         """The image and its regions."""
 
+    def check_whole(self) -> None:
+        """Raise `EngineError` if the image cannot be trusted; an epoch that is closed says so."""
+
     @property
     def vertex_count(self) -> int:
         """Vertex records in use; some of them may be of absent vertices."""

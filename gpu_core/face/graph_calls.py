@@ -58,6 +58,8 @@ class GraphCalls:
     def _computing(self) -> Iterator[None]:
         """The lock of the graph, for algorithms; what they refuse names vertices as users do."""
         with self._reader.lock:
+            # Of a graph that seems to have no vertices they look at nothing else.
+            self._reader.check_whole()
             try:
                 yield
             except GraphtideError as error:

@@ -291,8 +291,24 @@ def test_a_graph_that_was_interrupted_says_so(engine: str, error: type[BaseExcep
         patch.setattr(f"graphtide.gpu_core.{engine}.update.apply.create_vertices", interrupt)
         with pytest.raises(error):
             graph.insert_edges([2], [33])
-    asks = (graph.vertices, graph.edges, lambda: graph.has_vertices([1]))
+    asks = (graph.vertices, graph.edges, graph.pagerank, lambda: graph.has_vertices([1]))
     for call in (*asks, lambda: graph.insert_edges([1], [2])):
+        with pytest.raises(EngineError, match="middle of a batch"):
+            call()
+
+
+def test_a_graph_whose_first_batch_was_interrupted_is_not_an_empty_one(engine: str) -> None:
+    graph = DynamicGraph()
+    with pytest.MonkeyPatch.context() as patch:
+
+        def interrupt(*_: object) -> None:
+            patch.undo()
+            raise KeyboardInterrupt
+
+        patch.setattr(f"graphtide.gpu_core.{engine}.update.apply.create_vertices", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            graph.insert_edges([1], [2])
+    for call in (graph.pagerank, graph.katz_centrality, lambda: graph.compute("pagerank")):
         with pytest.raises(EngineError, match="middle of a batch"):
             call()
 
