@@ -313,6 +313,22 @@ def test_a_graph_whose_first_batch_was_interrupted_is_not_an_empty_one(engine: s
             call()
 
 
+def test_a_graph_without_memory_for_the_pages_of_its_first_batch_says_so() -> None:
+    graph = DynamicGraph(layout="tree", mean_degree="first_batch")
+    with pytest.MonkeyPatch.context() as patch:
+
+        def run_short(*_: object) -> None:
+            patch.undo()
+            raise MemoryError
+
+        patch.setattr("graphtide.gpu_core.image.arena.BaseArena._open_image", run_short)
+        with pytest.raises(MemoryError):
+            graph.insert_edges(np.arange(40), np.arange(40) % 3)
+    for call in (graph.vertices, graph.edges, lambda: graph.insert_edges([1], [2])):
+        with pytest.raises(EngineError, match="middle of a batch"):
+            call()
+
+
 def test_dense_deletes_beyond_the_table_are_missing() -> None:
     """Their indices are larger than any that the keys of a batch make room for."""
     for settings in ({"directed": False}, {"reverse": True}, {"reverse": False}):

@@ -81,9 +81,8 @@ class Arena(BaseArena):
         self._geometry = geometry
 
     def _drop_image(self) -> None:
-        # The header is a part of it.
-        self.header = self.header.copy()
-        del self.image
+        # The header is a part of it. Where the next one cannot be had, calls are refused.
+        self.header, self.image = self.header.copy(), np.empty(0, np.uint32)
 
     def _extend_image(self, image_words: int) -> None:
         image = _zeros(image_words, self[Field.PAGE_END])
