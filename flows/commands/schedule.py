@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from itertools import dropwhile
 from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,12 +22,16 @@ from dask.utils import parse_timedelta
 from ...gpu_core.errors import SettingsError
 from ...io.state.state_lock import StateInUseError
 from ..printing.text import line
+from .local_zone import LOCAL_ZONE
 
 if TYPE_CHECKING:
     from ...pipeline.log_watch import Follow
 
 #: Seconds between two looks whether a state is free.
 _LOOK_SECONDS = 0.2
+
+#: Seconds between two looks at the clock, which may be set while somebody waits.
+_CLOCK_SECONDS = 30.0
 
 #: Written by a signal handler, which may have interrupted whatever else writes.
 _STOPPING = b"\nstopping, with the batches that are being applied; once more to stop at once\n"
@@ -55,7 +61,7 @@ class Schedule:
         if self.every is not None:
             _seconds(self.every)
         if self.cron is not None:
-            next(_cron_times(self.cron))
+            _CronWait(self.cron)
 
     @property
     def is_lasting(self) -> bool:
@@ -72,23 +78,31 @@ class Schedule:
         if not self.is_repeated:
             yield
             return
-        for begin in self._times():
-            while not follow.is_stopped and (left := begin - time.time()) > 0:
-                follow.sleep(left)
+        for left in self._waits():
+            while not follow.is_stopped and (seconds := left()) > 0:
+                follow.sleep(min(seconds, _CLOCK_SECONDS))
             if follow.is_stopped:
                 return
             yield
 
-    def _times(self) -> Iterator[float]:
-        """When runs begin, in seconds since 1970; after one that took long, the next one is now."""
+    def _waits(self) -> Iterator[Callable[[], float]]:
+        """Before each run, what tells how many seconds are left until it; of one that is late, 0.
+
+        A clock that is set does not count for ``every``, and counts at once for ``cron``.
+        """
         if self.every is not None:
-            begin = time.time()
+            begin = time.monotonic()
             while True:
-                yield begin
-                begin = max(begin + _seconds(self.every), time.time())
+                yield partial(_left_until, begin)
+                begin = max(begin + _seconds(self.every), time.monotonic())
         assert self.cron is not None
         while True:
-            yield next(_cron_times(self.cron))
+            yield _CronWait(self.cron).left
+
+
+def _left_until(begin: float) -> float:
+    """Seconds until a moment of the clock that nobody sets."""
+    return begin - time.monotonic()
 
 
 def _seconds(text: str) -> float:
@@ -102,12 +116,30 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
+class _CronWait:
+    """Waiting from now on for the next time of a cron expression.
+
+    Raises
+    ------
+    SettingsError
+        It is none, or no time is left that it could mean.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._since = time.time()
+        self._next = _next_cron_time(text, self._since)
+
+    def left(self) -> float:
+        """Seconds until then."""
+        now = time.time()
+        if now < self._since:
+            self._since, self._next = now, _next_cron_time(self._text, now)
+        return self._next - now
 
 
-def _cron_times(text: str) -> Iterator[float]:
-    """Times of a cron expression from now on."""
+def _next_cron_time(text: str, since: float) -> float:
+    """First time of a cron expression after another one, as seconds since 1970."""
     try:
         from cronsim import CronSim, CronSimError
     except ImportError:
@@ -117,13 +149,16 @@ def _cron_times(text: str) -> Iterator[float]:
         )
         raise SettingsError(msg) from None
     try:
-        times = CronSim(text, _now())
-        first = next(times)
+        if len(text.split()) != 5:
+            # With six it takes the first one for seconds.
+            raise CronSimError
+        times = CronSim(text, datetime.fromtimestamp(since, LOCAL_ZONE))
+        # In an hour that is there twice, it may give times of the first one.
+        later = dropwhile(lambda each: each <= since, (each.timestamp() for each in times))
+        return next(later)
     except (CronSimError, StopIteration):
         msg = f'--cron "{text}" is no cron expression; write five fields, such as "*/10 * * * *"'
         raise SettingsError(msg) from None
-    yield first.timestamp()
-    yield from (each.timestamp() for each in times)
 
 
 @contextmanager

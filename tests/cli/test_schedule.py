@@ -3,6 +3,10 @@
 import re
 import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -17,49 +21,100 @@ from waiting import PATIENCE, wait_until
 
 
 class Clock(Follow):
-    """Time that passes while somebody sleeps; stopped after so many sleeps."""
+    """Time that passes while somebody sleeps, and the clock on the wall, which may be set."""
 
-    def __init__(self, sleeps: int) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, wall: str = "2026-03-01 12:03") -> None:
         super().__init__(waits=False)
-        self.now = 1_000_000.0
-        self._left = sleeps
+        self.passed = 0.0
+        self._wall = datetime.fromisoformat(wall).timestamp()
+        #: Seconds since the beginning -> by how much the clock is set then.
+        self.is_set: dict[float, float] = {}
+        monkeypatch.setattr(schedule.time, "time", lambda: self.wall)
+        monkeypatch.setattr(schedule.time, "monotonic", lambda: self.passed)
+
+    @property
+    def wall(self) -> float:
+        set_by = (seconds for when, seconds in self.is_set.items() if when <= self.passed)
+        return self._wall + self.passed + sum(set_by)
 
     def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        self._left -= 1
-        if self._left < 0:
-            self.stop()
+        self.passed += seconds
+
+    def begun(self, wanted: Schedule, runs: int, takes: float = 0.0) -> Iterator[float]:
+        """Seconds after which so many runs begin that take so long."""
+        for _ in islice(wanted.runs(self), runs):
+            yield self.passed
+            self.passed += takes
+
+    def shown(self, cron: str, runs: int) -> list[str]:
+        """What the clock shows when so many runs begin."""
+        begun = self.begun(Schedule(cron=cron), runs)
+        return [f"{datetime.fromtimestamp(self.wall):%d %H:%M}" for _ in begun]
 
 
-def begun(wanted: Schedule, monkeypatch: pytest.MonkeyPatch, takes: float) -> list[float]:
-    """Seconds after which four runs begin that take so long."""
-    clock = Clock(sleeps=3)
-    first = clock.now
-    monkeypatch.setattr(schedule.time, "time", lambda: clock.now)
-    times = []
-    for _ in wanted.runs(clock):
-        times.append(clock.now - first)
-        if len(times) == 4:
-            break
-        clock.now += takes
-    return times
+@pytest.fixture
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def test_runs_begin_so_often_or_as_soon_as_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert begun(Schedule(every="10m"), monkeypatch, takes=60) == [0, 600, 1200, 1800]
-    assert begun(Schedule(every="10m"), monkeypatch, takes=700) == [0, 700, 1400, 2100]
+    often = Schedule(every="10m")
+    assert [*Clock(monkeypatch).begun(often, 4, takes=60)] == [0, 600, 1200, 1800]
+    assert [*Clock(monkeypatch).begun(often, 4, takes=700)] == [0, 700, 1400, 2100]
 
 
 def test_runs_begin_at_the_times_of_a_cron_expression(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = Schedule(cron="*/10 * * * *")
-    clock = Clock(sleeps=2)
-    from datetime import datetime
+    assert Clock(monkeypatch).shown("*/10 * * * *", 2) == ["01 12:10", "01 12:20"]
 
-    clock.now = datetime(2026, 3, 1, 12, 3).timestamp()
-    monkeypatch.setattr(schedule.time, "time", lambda: clock.now)
-    monkeypatch.setattr(schedule, "_now", lambda: datetime.fromtimestamp(clock.now).astimezone())
-    times = [datetime.fromtimestamp(clock.now).strftime("%H:%M") for _ in wanted.runs(clock)]
-    assert times == ["12:10", "12:20"]
+
+@pytest.mark.parametrize(
+    ("now", "cron", "shown"),
+    [
+        ("2026-03-28 22:00", "0 9 * * *", ["29 09:00", "30 09:00"]),
+        ("2026-10-24 22:00", "0 9 * * *", ["25 09:00", "26 09:00"]),
+        # There is no such time on the 29th, and there are two on the 25th.
+        ("2026-03-28 22:00", "30 2 * * *", ["29 03:00", "30 02:30"]),
+        ("2026-10-24 22:00", "30 2 * * *", ["25 02:30", "26 02:30"]),
+        ("2026-10-25 02:20", "*/30 * * * *", ["25 02:30", "25 02:00", "25 02:30", "25 03:00"]),
+    ],
+)
+@pytest.mark.usefixtures("in_berlin")
+def test_times_are_those_of_the_clock_after_it_was_put_forward_or_back_in_between(
+    now: str, cron: str, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Clock(monkeypatch, now).shown(cron, len(shown)) == shown
+
+
+@pytest.mark.usefixtures("in_berlin")
+def test_a_run_is_not_begun_again_for_a_time_of_the_hour_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the second of two hours, the time of the first one has gone by."""
+    clock = Clock(monkeypatch, "2026-10-25 02:10")
+    clock.passed = 3600
+    assert clock.shown("30 2 * * *", 1) == ["26 02:30"]
+
+
+def test_a_clock_that_is_set_counts_for_times_and_not_for_spans(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seconds in (-5 * 86400, 2 * 86400):
+        clock = Clock(monkeypatch)
+        clock.is_set = {100: seconds}
+        assert [*clock.begun(Schedule(every="10m"), 3)] == [0, 600, 1200]
+
+    clock = Clock(monkeypatch, "2026-03-09 12:00")
+    clock.is_set = {100: -5 * 86400}
+    assert clock.shown("0 13 * * *", 2) == ["04 13:00", "05 13:00"]
+    clock = Clock(monkeypatch, "2026-03-09 12:00")
+    # As after a suspension, whose time does not count for sleeps.
+    clock.is_set = {100: 6000}
+    (passed,) = clock.begun(Schedule(cron="0 13 * * *"), 1)
+    assert passed <= 130, "the run is as late as the clock was"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +125,8 @@ def test_runs_begin_at_the_times_of_a_cron_expression(monkeypatch: pytest.Monkey
         ({"every": "-5s"}, "--every -5s is not allowed"),
         ({"cron": "61 * * * *"}, "is no cron expression"),
         ({"cron": "daily"}, "is no cron expression"),
+        # Others have seconds before the minutes, or years after the days.
+        ({"cron": "0 3 * * * *"}, "write five fields"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(flags: dict[str, object], sentence: str) -> None:
