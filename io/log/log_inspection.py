@@ -20,7 +20,7 @@ from .file_errors import UnreadableRowsError
 from .file_names import FileName
 from .log_files import LogFileReader, hidden_partitions
 from .log_paths import LogPath
-from .operations import Operations, word_shown
+from .operations import USUAL, Operations, word_shown
 from .update_log import UpdateLog
 
 #: Operations by how a graph takes them.
@@ -135,7 +135,8 @@ def _groups(file: LogFileReader, names: list[str]) -> Iterator[pa.Table]:
 
 
 def _counted_operations(column: pa.ChunkedArray, words: Operations) -> Iterator[tuple[str, int]]:
-    known = words.words
+    # A log's own words are text, and a null is none of them.
+    known = words.words if is_text(column.type) else USUAL.words
     for each in pc.value_counts(column):
         value = each["values"]
         if is_text(value.type):
@@ -144,7 +145,8 @@ def _counted_operations(column: pa.ChunkedArray, words: Operations) -> Iterator[
             text = str(int.from_bytes(value.as_py(), "little", signed=True))
         else:
             text = str(value.as_py()) if value.is_valid else "null"
-        yield _OPERATIONS.get(known.get(text.lower(), 0), text), each["counts"].as_py()
+        kind = known.get(text.lower(), 0) if value.is_valid else 0
+        yield _OPERATIONS.get(kind, text), each["counts"].as_py()
 
 
 def _is_time(kind: pa.DataType) -> bool:

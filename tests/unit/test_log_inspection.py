@@ -12,6 +12,7 @@ from commands import fails, graphtide_here, write_log
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
 
 OPS = {
@@ -31,6 +32,22 @@ def test_operations_are_counted_however_they_are_written(tmp_path: Path, kind: s
     assert facts.rows == 3
     assert facts.columns[0] == ("op", str(OPS[kind].type))
     assert (facts.first_time, facts.last_time) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("ops", "shown"),
+    [
+        (pa.array(["null", None, None]), {"delete": 1, "null": 2}),
+        (pa.array([5, 1, None], pa.int8()), {"5": 1, "insert": 1, "null": 1}),
+    ],
+)
+def test_operations_that_a_run_refuses_are_not_counted_as_words_of_the_log(
+    tmp_path: Path, ops: pa.Array, shown: dict[str, int]
+) -> None:
+    pq.write_table(pa.table({"op": ops, "src": [1] * 3, "dst": [2] * 3}), tmp_path / "a.parquet")
+    words = Operations(insert=("5",), delete=("null",))
+    (facts,) = inspect_log(UpdateLog(str(tmp_path), operations=words))
+    assert facts.operations == shown
 
 
 def test_times_are_those_of_all_row_groups(tmp_path: Path) -> None:
