@@ -103,11 +103,14 @@ def iceberg_files(
     snapshots = _line(metadata, shown)
     first, last = snapshots[0].sequence_number, snapshots[-1].sequence_number
     cure = f"begin with the rows of a later snapshot, as {shown}@v{last}, and another --state"
-    if begin is not None and all(each.sequence_number != begin for each in snapshots):
-        msg = f"{shown}: there is no snapshot {begin}; the newest one is {last}"
-        raise UpdateLogError(msg)
     old: list[TableFile] = []
     found: list[TableFile] = []
+    if begin is not None and all(each.sequence_number != begin for each in snapshots):
+        # It may have expired since it was planned.
+        old = planned_before(first, planned) if begin < first else []
+        if not old:
+            msg = f"{shown}: there is no snapshot {begin}; the newest one is {last}"
+            raise UpdateLogError(msg)
     try:
         if begin is None and _had_others_before(folder, snapshots[0]):
             old = planned_before(first, planned)
@@ -180,12 +183,14 @@ def _check_names(metadata: Any, shown: str) -> None:
                 raise UpdateLogError(msg)
     for spec in metadata.partition_specs:
         for part in spec.fields:
-            # Its values stand in the paths of the files, where those of a column would.
-            if part.name in CANONICAL and part.name not in numbers:
+            # Its values stand in the paths of the files, where those of a column would: of a log,
+            # or of the table, which older files may lack.
+            is_column = part.name in numbers or part.name in CANONICAL
+            if is_column and numbers.get(part.name) != part.source_id:
                 msg = (
                     f"{shown}: {part.name} is a partition of the table, {part.transform} of column "
-                    f"{names.get(part.source_id)}, but would be read as the column {part.name} of "
-                    f"a log; write the table anew, with the partition called otherwise"
+                    f"{names.get(part.source_id)}, but would be read as the column {part.name}; "
+                    f"write the table anew, with the partition called otherwise"
                 )
                 raise UpdateLogError(msg)
 

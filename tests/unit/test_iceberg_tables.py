@@ -113,6 +113,26 @@ def test_snapshots_that_expired_are_taken_from_the_plan_or_missed(tmp_path: Path
     assert edges_by_version(f"{place(tmp_path)}@v2")[3] == {(1, 2), (3, 4), (5, 6)}
 
 
+def test_the_snapshot_that_a_plan_begins_with_may_expire(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2)))
+    table.append(edges((3, 4)))
+    table.append(edges((5, 6)))
+    address = f"{place(tmp_path)}@v2"
+    before = list_log([address])
+    table.append(edges((7, 8)))
+    first, second, third, _ = (each.snapshot_id for each in table.metadata.snapshots)
+    table.maintenance.expire_snapshots().by_ids([first, second]).commit()
+    after = list_log([address], [path.name for path in before])
+    assert after[: len(before)] == before
+    assert [path.name.split("/")[1] for path in after] == ["2", "2", "3", "4"]
+    with pytest.raises(UpdateLogError, match="there is no snapshot 2; the newest one is 4"):
+        list_log([address])
+    table.maintenance.expire_snapshots().by_id(third).commit()
+    # This plan does not have snapshot 3, and nothing else tells what that did.
+    with pytest.raises(UpdateLogError, match="there is no snapshot 2; the newest one is 4"):
+        list_log([address], [path.name for path in before[:2]])
+
+
 def test_rows_that_are_updates_are_read_in_order(tmp_path: Path) -> None:
     rows = edges((1, 2)).append_column("op", pa.array(["insert"]))
     table = made(tmp_path, rows)
@@ -209,6 +229,24 @@ def test_a_partition_that_is_called_as_a_column_of_a_log_is_refused(tmp_path: Pa
         change.add_field("src", IdentityTransform(), "weight")
     table.append(edges((3, 4)))
     with pytest.raises(UpdateLogError, match=r"weight is a partition .* identity of column src"):
+        list_log([str(place(tmp_path))])
+
+
+def test_a_partition_that_is_called_as_a_later_column_is_refused(tmp_path: Path) -> None:
+    """Its values are in the paths of files that lack the column."""
+    from pyiceberg.transforms import BucketTransform
+
+    table = made(tmp_path, edges((1, 2)))
+    with table.update_spec() as change:
+        change.add_field("src", BucketTransform(4), "amount")
+    table.append(edges((3, 4)))
+    # Not by pyiceberg, but other writers may add one.
+    path = Path(table.metadata_location.removeprefix("file://"))
+    metadata = json.loads(path.read_text())
+    amount = {"id": 9, "name": "amount", "required": False, "type": "int"}
+    metadata["schemas"][0]["fields"].append(amount)
+    path.write_text(json.dumps(metadata))
+    with pytest.raises(UpdateLogError, match=r"amount is a partition .* bucket\[4\] of column src"):
         list_log([str(place(tmp_path))])
 
 
