@@ -14,6 +14,8 @@ files, those that were taken together, each look asks how long they are. Files c
 the log, so those after one that is waited for wait, too. Files that are there when a run begins
 have been quiet if they were written that long ago (`opening.py`).
 
+A table that is rolled back ends the run, as the graph has rows of versions that were undone.
+
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
 Not here: planning (``run_log.py``), and where files are found (``io/log/log_paths.py``).
@@ -30,10 +32,11 @@ from dataclasses import dataclass, replace
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
-from ..io.log.file_names import order_key
+from ..io.log.file_names import FileName, order_key
 from ..io.log.log_listing import LogListing
 from ..io.log.log_paths import LogPath
 from ..io.log.update_log import UpdateLog
+from ..io.tables.table_files import TableFile
 from ..io.text.text_index import TextIndex
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
@@ -128,7 +131,8 @@ class LogWatch:
         *,
         quarantines: bool = False,
     ) -> None:
-        self._log = log
+        # What a table has forgotten by now, the names tell.
+        self._log = replace(log, planned=frozenset(names))
         self._names = names
         self._found = found
         self._failed = failed
@@ -177,7 +181,9 @@ class LogWatch:
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
         self._refuse_growth()
-        new = [path for path in self._log.paths(self._names) if path.name not in self._names]
+        there = self._log.paths(self._names)
+        self._refuse_undone({path.name for path in there})
+        new = [path for path in there if path.name not in self._names]
         whole: LogListing | None = None
         indexes: dict[str, TextIndex] = {}
         for number, path in enumerate(new):
@@ -210,6 +216,18 @@ class LogWatch:
         """Refuse the newest text files if one is longer than it was when it was taken."""
         for name in self._newest_texts:
             self._log.check_size(name)
+
+    def _refuse_undone(self, there: Collection[str]) -> None:
+        """Refuse a table that was rolled back: new versions do not follow those that were taken."""
+        for name in sorted(self._names.difference(there), key=order_key):
+            file = TableFile.of_name(FileName.of(name).within)
+            if file is not None:
+                msg = (
+                    f"{self._log.shown(name)} of version {file.version} was read, but that version "
+                    f"is no longer one of the table: was it rolled back? Start over with another "
+                    f"--state"
+                )
+                raise UpdateLogError(msg)
 
     def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""

@@ -13,6 +13,7 @@ import pytest
 from graphtide import UpdateLogError
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.pipeline.log_watch import LogWatch
 from table_logs import Edge, check_versions, edges_by_version
 
 # Not imported here: every process of a run collects this file, and one runs it.
@@ -131,6 +132,38 @@ def test_the_snapshot_that_a_plan_begins_with_may_expire(tmp_path: Path) -> None
     # This plan does not have snapshot 3, and nothing else tells what that did.
     with pytest.raises(UpdateLogError, match="there is no snapshot 2; the newest one is 4"):
         list_log([address], [path.name for path in before[:2]])
+
+
+def watch(folder: Path) -> LogWatch:
+    """What follows a table that a run has planned as it is now."""
+    log = UpdateLog(str(place(folder)))
+    names = {path.name for path in log.paths()}
+    return LogWatch(log, names, lambda listing: None, lambda error: None)
+
+
+def test_snapshots_that_expire_while_a_table_is_followed_are_not_missed(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2)))
+    table.append(edges((3, 4)))
+    following = watch(tmp_path)
+    table.append(edges((5, 6)))
+    table.maintenance.expire_snapshots().by_id(table.metadata.snapshots[0].snapshot_id).commit()
+    found = following.look()
+    assert found is not None
+    assert [file.name.split("/")[1] for file in found.files] == ["3"]
+
+
+def test_a_table_that_is_rolled_back_while_it_is_followed_is_refused(tmp_path: Path) -> None:
+    """Its next snapshot comes after those that were undone, whose rows the graph has."""
+    table = made(tmp_path, edges((1, 2)))
+    table.append(edges((3, 4)))
+    following = watch(tmp_path)
+    first = table.metadata.snapshots[0].snapshot_id
+    table.manage_snapshots().rollback_to_snapshot(first).commit()
+    for _ in range(2):
+        with pytest.raises(UpdateLogError, match=r"of version 2 was read.* was it rolled back"):
+            following.look()
+        table.append(edges((5, 6)))
+    assert [path.name.split("/")[1] for path in list_log([str(place(tmp_path))])][:2] == ["1", "3"]
 
 
 def test_rows_that_are_updates_are_read_in_order(tmp_path: Path) -> None:
