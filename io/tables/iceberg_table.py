@@ -100,7 +100,7 @@ def iceberg_files(
         The table cannot be read rightly, from there.
     """
     folder, metadata = _newest_metadata(_Folder(filesystem, root, shown))
-    snapshots = _line(metadata, shown)
+    snapshots = _numbered(_line(metadata, shown), shown, begin)
     first, last = snapshots[0].sequence_number, snapshots[-1].sequence_number
     cure = f"begin with the rows of a later snapshot, as {shown}@v{last}, and another --state"
     old: list[TableFile] = []
@@ -207,6 +207,25 @@ def _line(metadata: Any, shown: str) -> list[Any]:
         msg = f"{shown} has no snapshot yet; write some rows"
         raise EmptyLogError(msg)
     return found[::-1]
+
+
+def _numbered(line: list[Any], shown: str, begin: int | None) -> list[Any]:
+    """Snapshots without those before the one to begin with that have its number.
+
+    Raises
+    ------
+    UpdateLogError
+        Several have the same number, so that the names of their files would not be in their order.
+    """
+    alike = sum(each.sequence_number == line[0].sequence_number for each in line)
+    if alike > 1 and begin is None:
+        msg = (
+            f"{shown}: its first {alike} snapshots, of before an upgrade from Iceberg's format 1, "
+            f"have no numbers, so their changes are not read; begin with the rows of the last one "
+            f"of these, as {shown}@v{line[0].sequence_number}"
+        )
+        raise UpdateLogError(msg)
+    return line[alike - 1 :]
 
 
 def _had_others_before(folder: _Folder, snapshot: Any) -> bool:

@@ -82,6 +82,22 @@ def test_rewritten_files_are_refused_and_what_came_after_can_be_read(tmp_path: P
         list_log([f"{place(tmp_path)}@v9"])
 
 
+def test_snapshots_of_before_an_upgrade_from_format_1_have_no_order(tmp_path: Path) -> None:
+    """All have the number 0: what the second one deletes, the first one would insert after it."""
+    table = made(tmp_path, edges((1, 2)), properties={"format-version": "1"})
+    table.delete("src = 1")
+    table.append(edges((3, 4)))
+    with pytest.raises(UpdateLogError, match=r"is of Iceberg's format 1.*upgrade it to 2"):
+        list_log([str(place(tmp_path))])
+    with table.transaction() as change:
+        change.upgrade_table_version(2)
+    table.append(edges((5, 6)))
+    with pytest.raises(UpdateLogError, match=r"its first 3 snapshots.*begin with.*edges@v0"):
+        list_log([str(place(tmp_path))])
+    found = edges_by_version(f"{place(tmp_path)}@v0")
+    assert found == {0: {(3, 4)}, 1: {(3, 4), (5, 6)}}
+
+
 def test_compaction_changes_no_row(tmp_path: Path) -> None:
     table = made(tmp_path, edges((1, 2), (3, 4)))
     table.append(edges((5, 6)))
