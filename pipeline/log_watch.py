@@ -139,6 +139,8 @@ class LogWatch:
         #: As `UpdateLog.listing` takes it: of one file alone, it is about its lines.
         self._needed = () if quarantines else None
         self._waited: dict[str, _Waited] = {}
+        #: When the log was listed last.
+        self._listed = time.monotonic()
         #: Text files that are watched for growth: the newest one, or those of the newest look.
         self._newest_texts: Collection[str] = sorted(log.indexes, key=order_key)[-1:]
         self._is_over = threading.Event()
@@ -181,7 +183,9 @@ class LogWatch:
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
         self._refuse_growth()
-        there = self._log.paths(self._names)
+        there = self._paths()
+        if there is None:
+            return None
         self._refuse_undone({path.name for path in there})
         new = [path for path in there if path.name not in self._names]
         whole: LogListing | None = None
@@ -211,6 +215,20 @@ class LogWatch:
                 indexes=indexes or self._log.indexes,
             )
         return whole
+
+    def _paths(self) -> list[LogPath] | None:
+        """All files of the log; None: metadata of a table are waited for, which are being written.
+
+        Files of a store, and those that are renamed into place, are whole; others need not be.
+        """
+        try:
+            found = self._log.paths(self._names)
+        except UnusableFileError:
+            if time.monotonic() - self._listed > PATIENCE_SECONDS:
+                raise
+            return None
+        self._listed = time.monotonic()
+        return found
 
     def _refuse_growth(self) -> None:
         """Refuse the newest text files if one is longer than it was when it was taken."""

@@ -240,7 +240,7 @@ def _path_lines(answer: Answer) -> Iterator[str]:
 
 def _top_lines(answer: Answer) -> Iterator[str]:
     if answer["is_computed"]:
-        yield line("note", "no run wrote this result; it is computed now, by defaults")
+        yield line("note", "no run wrote it after this batch; it is computed now, by defaults")
     if answer["left_out"]:
         yield line("left out", left_out_text(answer["left_out"]))
     if not answer["rows"]:

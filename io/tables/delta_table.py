@@ -36,7 +36,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
-from ..log.file_errors import EmptyLogError
+from ..log.file_errors import EmptyLogError, UnusableFileError
 from ..log.log_order import natural_key
 from ..log.partitions import partitions_of
 from .table_files import (
@@ -251,7 +251,7 @@ def _commit(filesystem: Any, root: str, version: int) -> _Commit:
                 actions.setdefault(kind, []).append(action)
     except (ValueError, AttributeError) as error:
         msg = f"{path} is no commit of a Delta table ({one_line(error)}); copy it again"
-        raise UpdateLogError(msg) from error
+        raise UnusableFileError(msg) from error
     return _Commit(version, actions)
 
 

@@ -33,7 +33,7 @@ from pyiceberg.table.metadata import TableMetadataUtil
 from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
 from ..log.columns.schema import CANONICAL
-from ..log.file_errors import EmptyLogError
+from ..log.file_errors import EmptyLogError, UnusableFileError
 from ..log.log_order import natural_key
 from .table_files import DELETE, INSERT, SNAPSHOT, TableFile, planned_before
 
@@ -146,7 +146,7 @@ def _newest_metadata(folder: _Folder) -> tuple[_Folder, Any]:
             f"{folder.shown}: which metadata are the newest is unknown: there is {what}; remove "
             f"what the catalog does not name"
         )
-        raise UpdateLogError(msg)
+        raise UnusableFileError(msg)
     text = folder.filesystem.cat_file(f"{base}/{newest[0]}")
     try:
         if newest[0].endswith(".gz.metadata.json"):
@@ -154,7 +154,7 @@ def _newest_metadata(folder: _Folder) -> tuple[_Folder, Any]:
         metadata = TableMetadataUtil.parse_obj(json.loads(text))
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         msg = f"{base}/{newest[0]} are no metadata of a table ({one_line(error)}); copy them again"
-        raise UpdateLogError(msg) from error
+        raise UnusableFileError(msg) from error
     if metadata.format_version < 2:
         msg = f"{folder.shown} is of Iceberg's format 1, without sequence numbers; upgrade it to 2"
         raise UpdateLogError(msg)

@@ -106,7 +106,7 @@ def test_a_result_that_no_run_wrote_is_computed_and_said_so(folder: Path) -> Non
     done = graphtide_here("query", "state", "top pagerank 1", "--at", LAST - 5, cwd=folder)
     assert done.returncode == 0
     assert done.stderr == ""
-    note = "no run wrote this result; it is computed now, by defaults"
+    note = "no run wrote it after this batch; it is computed now, by defaults"
     assert done.stdout.startswith(f"note       {note}\n")
     assert "pagerank" in done.stdout
 

@@ -13,6 +13,7 @@ import pytest
 from graphtide import UpdateLogError
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.pipeline import log_watch
 from graphtide.pipeline.log_watch import LogWatch
 from table_logs import Edge, check_versions, edges_by_version
 
@@ -166,6 +167,29 @@ def test_snapshots_that_expire_while_a_table_is_followed_are_not_missed(tmp_path
     found = following.look()
     assert found is not None
     assert [file.name.split("/")[1] for file in found.files] == ["3"]
+
+
+def test_metadata_that_are_being_written_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pyiceberg writes them in place, and looks are many a second."""
+    table = made(tmp_path, edges((1, 2)))
+    following = watch(tmp_path)
+    table.append(edges((3, 4)))
+    newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
+    text = newest.read_bytes()
+    for part in (b"", text[:-20]):
+        newest.write_bytes(part)
+        assert following.look() is None
+        with pytest.raises(UpdateLogError, match="are no metadata of a table"):
+            list_log([str(place(tmp_path))])
+    monkeypatch.setattr(log_watch, "PATIENCE_SECONDS", -1)
+    with pytest.raises(UpdateLogError, match="are no metadata of a table"):
+        following.look()
+    newest.write_bytes(text)
+    found = following.look()
+    assert found is not None
+    assert [file.name.split("/")[1] for file in found.files] == ["2"]
 
 
 def test_a_table_that_is_rolled_back_while_it_is_followed_is_refused(tmp_path: Path) -> None:
