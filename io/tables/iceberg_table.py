@@ -38,6 +38,8 @@ from ..log.log_order import natural_key
 from .table_files import DELETE, INSERT, SNAPSHOT, TableFile, planned_before
 
 _METADATA = re.compile(r"v?(\d+)(-.*?)?(\.gz)?\.metadata\.json")
+#: Folders that spread files over an object store, by a hash of their names.
+_HASH = re.compile(r"(^|/)(?:[01]{4}/){3}[01]{8}[/-]")
 
 
 @dataclass(frozen=True)
@@ -268,11 +270,16 @@ def _changes(folder: _Folder, before: Any, snapshot: Any, cure: str) -> Iterator
         )
         raise UpdateLogError(msg)
     for change, paths in ((DELETE, removed), (INSERT, added)):
-        for number, path in enumerate(sorted(paths, key=natural_key)):
+        for number, path in enumerate(sorted(paths, key=_writing_key)):
             if not folder.filesystem.exists(f"{folder.root.rstrip('/')}/{path}"):
                 msg = f"{folder.shown}: {path} of snapshot {version} is gone; {cure}"
                 raise UpdateLogError(msg)
             yield TableFile(version, change, number, path)
+
+
+def _writing_key(path: str) -> tuple[object, ...]:
+    """Sort key of the files of a snapshot: their writer has numbered them."""
+    return natural_key(_HASH.sub(r"\1", path, count=1)), path
 
 
 def _live(folder: _Folder, snapshot: Any) -> Iterator[str]:

@@ -215,6 +215,27 @@ def test_rows_that_are_updates_are_read_in_order(tmp_path: Path) -> None:
     assert read == ["insert", "delete"]
 
 
+@pytest.mark.parametrize("partitioned_paths", ["true", "false"])
+def test_rows_keep_their_order_where_folders_spread_files_by_a_hash(
+    tmp_path: Path, partitioned_paths: str
+) -> None:
+    count = 4000
+    rows = edges(*((number, 0) for number in range(count)))
+    rows = rows.append_column("op", pa.array(["insert", "delete"] * (count // 2)))
+    layout = {
+        "write.object-storage.enabled": "true",
+        "write.object-storage.partitioned-paths": partitioned_paths,
+        "write.target-file-size-bytes": "9000",
+    }
+    table = made(tmp_path, rows.slice(0, 1), properties=layout)
+    table.append(rows.slice(1))
+    log = UpdateLog(str(place(tmp_path)))
+    files = log.files()
+    assert len(files) > 8
+    read = [log.read(file.name, 0, file.rows)["src"].to_pylist() for file in files]
+    assert [number for numbers in read for number in numbers] == [*range(count)]
+
+
 def test_deletes_by_position_are_refused(tmp_path: Path) -> None:
     from pyiceberg import manifest as manifests
     from pyiceberg.io.pyarrow import PyArrowFileIO
