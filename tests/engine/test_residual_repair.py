@@ -8,7 +8,7 @@ import pytest
 
 from exact_ranks import exact_ranks
 from graphtide import CorruptImageError, DynamicGraph, GraphtideError, UpdateBatch
-from graphtide.gpu_core.cuda.analytics.maintained import pushed_ranks
+from graphtide.gpu_core.cuda.analytics.maintained import pushed_ranks, residual_repair
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 
@@ -134,6 +134,24 @@ def test_what_residuals_cannot_follow_is_computed_from_nothing(repaired: list[bo
     check(follows=False)
     change(graph, 8)
     check(follows=True)
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(11, [False] * 5), (17, [False, True, True, False, True])],
+)
+def test_no_block_walks_along_a_row_that_is_too_long(
+    most: int, expected: list[bool], repaired: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows have 12 entries; the three of a batch may all be of one row, until that is known."""
+    monkeypatch.setattr(residual_repair, "MOST_ENTRIES", most)
+    graph, followed = ring(), []
+    for batch in (0, 2, 3, 5, 6):
+        change(graph, batch)
+        repaired.clear()
+        graph.pagerank(tol=TOL)
+        followed.append(bool(repaired))
+    assert followed == expected
 
 
 def test_a_batch_that_is_refused_leaves_residuals_out(repaired: list[bool]) -> None:

@@ -32,7 +32,7 @@ constexpr int BEGIN_THREADS = 256;
 // Reads       present, degree  of the rows of out-neighbors
 // Writes      masses i64[n], shares f64[n], and those of hubs; residuals i64[n] of absent vertices
 //             state    sums of y, and of r but for b: of all entries of a vertex c arrives somewhere. b, if it is
-//             given
+//             given; the largest degree
 extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) begin_masses(
         const u8* __restrict__ present, const u32* __restrict__ degree, const i64 count, const Earlier earlier,
         const i64 is_based, const i64 base, const double alpha, i64* __restrict__ masses,
@@ -43,9 +43,11 @@ extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) begin_
         state->base = base;
     }
     u64 sums[2] = {};
+    u32 longest = 0;
     for (i64 vertex = thread_of_grid(); vertex < count; vertex += threads_of_grid()) {
         const bool is_there = present[vertex];
         const u32 edges = degree[vertex];
+        longest = max(longest, edges);
         // Read before it is known whether the vertex is there: so they are waited for together.
         const i64 first = first_mass(earlier, vertex, edges);
         const i64 mass = is_there ? first : 0;
@@ -55,9 +57,11 @@ extern "C" __global__ void __launch_bounds__(BEGIN_THREADS, BEGIN_BLOCKS) begin_
         sums[1] += put_share(shares, cache, vertex, mass, edges, alpha);
     }
     block_sums<u64, BEGIN_THREADS>(sums);
+    longest = block_max<u32, BEGIN_THREADS>(longest);
     if (threadIdx.x != 0) return;
     if (sums[0]) atomicAdd(&state->masses[MASS], sums[0]);
     if (sums[1]) atomicAdd(&state->unbased, sums[1]);
+    if (longest) atomicMax(&state->longest, u64(longest));
 }
 
 // The rest of a round that is pulled: vertices that push_rounds did not select make their step, too, and all have
@@ -224,6 +228,7 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
         report->absolute = absolute;
         report->signed_sum = signed_sum;
         report->base = state->base;
+        report->longest = state->longest;
     }
     if (round.end != IS_DONE) return;
     const double all = static_cast<double>(state->masses[MASS]);

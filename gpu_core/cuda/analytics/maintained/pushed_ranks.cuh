@@ -60,6 +60,7 @@ struct State {
     u64 even[SUMS];         // of rounds of even numbers, without those of y
     u64 odd[SUMS];
     u64 met;                // for `meet_in_grid`
+    u64 longest;            // degree of all vertices at most, where all were looked at
     PushRound round;        // the next one
 };
 
@@ -73,6 +74,7 @@ struct Report {
     u64 signed_sum;
     i64 base;
     i64 is_rounded;  // a y is negative, or too large for a rank to tell it
+    u64 longest;     // degree of all vertices at most; 0: they were not looked at
 };
 
 // What rounds read and write, and what ends them.

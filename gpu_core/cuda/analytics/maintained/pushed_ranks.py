@@ -239,7 +239,7 @@ class _Rounds:
                 self._go_on()
             self.device.synchronize()
             # The fields of `REPORT`, in their order.
-            (end, rounds, pulled, mass, below, absolute, signed, base, is_rounded) = (
+            (end, rounds, pulled, mass, below, absolute, signed, base, is_rounded, longest) = (
                 self.residuals.report.tolist()
             )
             if end != _NEEDS_PULL:
@@ -249,6 +249,8 @@ class _Rounds:
             return None
         kept = KeptRanks(self.device, self._ranks, ids)
         kept.hubs, kept.pulls = earlier.hubs, pulled
+        if longest:
+            self.residuals.longest = longest
         # Otherwise ranks do not tell what residuals are of.
         left = None if is_rounded else self.residuals
         return PushedRanks(kept, rounds, Totals(absolute, signed, mass, below), base, left)

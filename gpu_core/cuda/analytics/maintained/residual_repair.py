@@ -5,7 +5,7 @@ it, these take back what they have passed on along their rows; after it they pas
 then. No other row is read. Kernels: ``residual_repair.cu``.
 
 What is computed from nothing (`pushed_ranks.py`) is the same to the bit. So residuals need not
-follow where that would be long: a large batch, or one that deletes vertices.
+follow where that would be long: a large batch, one that deletes vertices, a graph with a long row.
 """
 
 from typing import Final
@@ -32,6 +32,8 @@ _ROW_BLOCKS: Final = constant(_SOURCE, "ROW_BLOCKS")
 _MOST_BLOCKS: Final = 8
 #: Ends of edges of a batch that is followed, as a part of the graph's entries.
 _MOST_SHARE: Final = 2.0**-11
+#: Entries of the longest row, of a graph whose batches are followed: a block walks along it.
+MOST_ENTRIES = 1 << 17
 #: Batches until the numbers of listed vertices are emptied.
 _NUMBERS: Final = 1024
 
@@ -55,6 +57,8 @@ class KeptResiduals:
         #: ``State`` of ``pushed_ranks.cuh``, and its ``Report``, in memory of the host.
         self.state: Array = device.empty(words_of(STATE), np.uint64)
         self.report = device.page_locked(words_of(REPORT), np.int64)
+        #: Entries of the longest row, at most.
+        self.longest = 0
         #: uint32[count]: the newest batch that has listed each vertex; made for the first one.
         self._marks: Array | None = None
         self._numbers: Array | None = None
@@ -119,8 +123,11 @@ def take_back(
         or arena.layout.is_paged
         or residuals.count != graph.vertex_count
         or not 0 < room <= _MOST_SHARE * arena.num_entries
+        or residuals.longest > MOST_ENTRIES
     ):
         return batch, False
+    # All may be of one row.
+    residuals.longest += data["put_indices"].size
     arguments = image_of(graph) + batch.lists + pack(
         address(data["put_row_count"]), address(data["delete_row_count"]), int(graph.directed)
     ) + residuals.next_batch(device, room, alpha)  # fmt: skip
