@@ -146,7 +146,7 @@ def study_triangles(forms: tuple[str, ...], page_bytes: int, **measured: Any) ->
 @_plot_option
 @debug_option
 def study_small_world(vertices: int, degree: float, graphs: int, plot: str | None) -> None:
-    """Compute clustering and distances of Watts' model over alpha."""
+    """Compute clustering and distances over Watts' alpha."""
     from .small_world import study_small_world as measure
 
     measure(vertices, degree, graphs=graphs, plot=plot)

@@ -333,7 +333,6 @@ def test_a_partition_that_is_called_as_a_later_column_is_refused(tmp_path: Path)
     table = made(tmp_path, edges((1, 2)))
     with table.update_spec() as change:
         change.add_field("src", BucketTransform(4), "amount")
-    table.append(edges((3, 4)))
     # Not by pyiceberg, but other writers may add one.
     path = Path(table.metadata_location.removeprefix("file://"))
     metadata = json.loads(path.read_text())
