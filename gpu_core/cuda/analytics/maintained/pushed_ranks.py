@@ -117,11 +117,11 @@ def push_repaired(
     size = _Size(graph.directed, residuals.count, graph.num_vertices, arena.num_entries)
     with ExitStack() as taken, done_when_broken_off(device):
         rounds = _Rounds(workspace, taken, size, residuals, alpha)
-        image = image_of(graph)
+        shape = arena.shape("out")
+        image = image_of(graph, shape)
         # Residuals are measured first, which `push` learns from its pull.
-        step = arena.shape("out").entry_step
         rounds.start(
-            pack(0, 0) + image[:8] + pack(step) + image[8:], limits,
+            pack(0, 0) + image[:8] + pack(shape.entry_step) + image[8:], limits,
             most_selections=_MOST_SELECTIONS + 1,
         )  # fmt: skip
         degrees = earlier.degrees

@@ -14,10 +14,10 @@ import numpy as np
 
 from ....algorithms.maintained.pushing import MeanField
 from ....batch.update_batch import UpdateBatch
-from ....image.fields import Table
+from ....image.fields import Shape, Table
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
-from ...device.packed_arguments import address, pack
+from ...device.packed_arguments import address, pack, packer
 from ...update.batch import DeviceBatch, upload
 from ...update.state import UpdatableGraph
 from ..centrality.pagerank import KeptRanks
@@ -39,6 +39,8 @@ _NUMBERS: Final = 1024
 
 #: ``y`` of all vertices together, about.
 WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
+_IMAGE: Final = packer("image", *Shape._fields)
+
 STATE: Final = structure(_SOURCE, "State")
 REPORT: Final = structure(_SOURCE, "Report")
 
@@ -128,7 +130,7 @@ def take_back(
         return batch, False
     # All may be of one row.
     residuals.longest += data["put_indices"].size
-    arguments = image_of(graph) + batch.lists + pack(
+    arguments = image_of(graph, arena.shape("out")) + batch.lists + pack(
         address(data["put_row_count"]), address(data["delete_row_count"]), int(graph.directed)
     ) + residuals.next_batch(device, room, alpha)  # fmt: skip
     kernel = "take_back_of_indices"
@@ -140,9 +142,9 @@ def take_back(
     return batch, True
 
 
-def image_of(graph: UpdatableGraph) -> bytes:
+def image_of(graph: UpdatableGraph, shape: Shape) -> bytes:
     """The image and the shape of its out-rows, as kernels take them."""
-    return pack(address(graph.arena.image), *graph.arena.shape("out"))
+    return _IMAGE(address(graph.arena.image), *shape)
 
 
 def pass_on(
@@ -160,7 +162,7 @@ def pass_on(
     device.launch_packed(
         _SOURCE, "pass_on",
         min(residuals.room * _ROW_BLOCKS, _MOST_BLOCKS * device.multiprocessors), _THREADS,
-        image_of(graph) + residuals.listed + pack(alpha)
+        image_of(graph, arena.shape("out")) + residuals.listed + pack(alpha)
         + earlier_of(earlier, field, arena.num_entries, graph.num_vertices)
         + pack(
             trials.base, trials.mass, address(residuals.masses), address(residuals.residuals),
