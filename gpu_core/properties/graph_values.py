@@ -8,7 +8,8 @@ looked up before the batch is applied.
 
 A batch is applied to both or to neither: memory is taken and edges are looked up before the engine
 begins. If something cuts the call off between the two (Ctrl-C), the number of batches that the
-engine has applied shows it, and all later calls are refused.
+engine has applied shows it: later batches, and calls that read properties, are refused. Other calls
+see the graph after that batch.
 """
 
 from __future__ import annotations
