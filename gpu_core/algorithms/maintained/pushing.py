@@ -8,8 +8,9 @@ adds up. So where they are given up, steps go *further*, to an eighth of the tol
 are given up just then, 8 batches go by until the next trial, then 16, and so on up to 128.
 
 All of that is known of the ranks that a batch begins with (`PushTrials`), so what is found depends
-on the batches alone. So it does where residuals of live ranks follow a batch, and need not be
-computed from nothing: ``y`` and ``b`` are those that the ranks tell, either way.
+on the batches alone. Residuals that have followed a batch (`warm_pagerank.py`) change nothing in
+what is found: they are the same numbers as those computed from nothing, because ``y`` is computed
+from the ranks, and ``b`` is kept with them.
 """
 
 from __future__ import annotations

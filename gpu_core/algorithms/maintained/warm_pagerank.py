@@ -1,12 +1,13 @@
 """Maintained PageRank by warm starts, for engines where steps are cheap, as on a GPU.
 
-A batch makes the ranks stale. On request, or when an epoch is pinned, the
-steps of `pagerank` start from the ranks before, by vertex index, with the same bound. Of undirected
-graphs the degrees are kept that the ranks belong to: by what has become of them since, the start is
-nearer to the new ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
-Where a batch changes little, residuals are pushed instead (`pushing.py`). Those of the live graph
-follow one small batch after the ranks were asked for; else they are computed from nothing on
-request. Either way they are the same bits, and are no part of a checkpoint.
+A batch makes the ranks stale. On request, or when an epoch is pinned, the steps of `pagerank` start
+from the ranks before, by vertex index, with the same bound. Of undirected graphs the degrees are
+kept that the ranks belong to: by what has become of them since, the start is nearer to the new
+ranks (`host/analytics/centrality/pagerank_start.py`, which has the formulas).
+
+Where a batch changes little, residuals are pushed instead (`pushing.py`). In the live graph they
+are updated with one small batch after a request (`prepare`, `applied`); otherwise they are computed
+from nothing at the next request, with the same bits. So a checkpoint need not have them.
 
 Steps take as long as a batch. Where they are *left* to epochs, each epoch makes those of its graph,
 beside later batches, when it is asked for its ranks (`left_ranks.py`).

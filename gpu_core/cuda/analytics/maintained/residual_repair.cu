@@ -4,8 +4,8 @@
 // Caller      gpu_core/cuda/analytics/maintained/residual_repair.py
 // Formulas    pushed_ranks.cu: r and y are whole numbers, so these residuals are those that are computed from
 //             nothing, to the bit
-// Launches    take_back, of indices or of users' ids, before the batch, pass_on after it; when ranks are asked for
-//             push_rounds (pushed_ranks.cu), and put_degrees
+// Launches    before the batch take_back_of_indices or take_back_of_ids; after it pass_on; at the next request
+//             push_rounds (pushed_ranks.cu), then put_degrees
 //
 // Source: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016.
 #include "dictionary.cuh"
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(REPAIR_THREADS) pass_on(
         if (part > 0 && first >= edges) continue;
         const i64 begun = first_mass(earlier, vertex, edges);
         if (part == 0 && threadIdx.x == 0) {
-            // Not by `masses`, which is y of the earlier rank: other blocks begin by that, too.
+            // What y was, `masses` has as well: it is computed from the earlier rank exactly.
             const u64 more = static_cast<u64>(begun - earlier_mass(earlier, vertex));
             masses[vertex] = begun;
             atomicAdd(reinterpret_cast<u64*>(&residuals[vertex]), u64(0) - more);
