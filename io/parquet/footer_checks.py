@@ -1,10 +1,10 @@
 """Checks of a Parquet footer: against its checksum, or else for consistency.
 
-The format has no checksum for footers. Those of our own files carry one, in two entries of their
-metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer, so that files with other
-rows have other footers; and ``graphtide.footer``, the SHA-256 of the footer, in which that value
-itself is written as zeros. In a footer without one, what it says twice is compared: Arrow would end
-the process where that differs.
+The format has no checksum for footers. Those of our own files (`checked_writer`) carry one, in two
+entries of their metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer, so that
+files with other rows have other footers; and ``graphtide.footer``, the SHA-256 of the footer, in
+which that value itself is written as zeros. In a footer without one, what it says twice is
+compared: Arrow would end the process where that differs.
 
 Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (``footers.py``).
 """
@@ -12,17 +12,22 @@ Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from isal.isal_zlib import crc32
 
 from .thrift import ThriftError, read_structure
 
-_DATA_KEY, _FOOTER_KEY = "graphtide.data", "graphtide.footer"
+#: Keys of a checked file's metadata.
+DATA_KEY, FOOTER_KEY = "graphtide.data", "graphtide.footer"
 _NO_DIGEST = "0" * 64
 
-#: The entry as it lies in a footer: in Thrift's compact form, a text follows its length.
-_ENTRY = re.compile(_FOOTER_KEY.encode() + b"\x18\x40([0-9a-f]{64})")
+#: The entries as they lie in a footer: in Thrift's compact form, a text follows its length.
+_DATA_ENTRY = re.compile(DATA_KEY.encode() + b"\x18\x08([0-9a-f]{8})")
+_ENTRY = re.compile(FOOTER_KEY.encode() + b"\x18\x40([0-9a-f]{64})")
 
 #: Fields of a footer, of an element of its schema, of a row group, and of a column chunk.
 _SCHEMA, _ROWS, _ROW_GROUPS = 2, 3, 4
@@ -38,6 +43,7 @@ _MOST_CODEC = 7
 
 #: Four bytes of footer length and the magic.
 TRAILER_BYTES = 8
+_MAGIC = b"PAR1"
 
 
 class FooterError(ValueError):
@@ -47,7 +53,7 @@ class FooterError(ValueError):
 def check_footer(footer: bytes) -> None:
     """Raise `FooterError` where a footer, given without its length, is known to be damaged."""
     entry = _ENTRY.search(footer)
-    if entry is None and _DATA_KEY.encode() not in footer:
+    if entry is None and DATA_KEY.encode() not in footer:
         try:
             _check_chunks(read_structure(memoryview(footer))[0])
         except (LookupError, TypeError, AttributeError, RecursionError, ThriftError) as error:
@@ -58,11 +64,42 @@ def check_footer(footer: bytes) -> None:
         raise FooterError(msg)
 
 
-class CheckedSink:
-    """A file for ``ParquetWriter`` that gives the footer its checksums.
+def check_file(file: memoryview) -> None:
+    """Raise `FooterError` where a whole file is known to be damaged.
 
-    Call `begin_footer` when all rows are written, and `write_footer` when the writer is closed.
+    Every byte of a checked file is covered; of another one, the footer alone.
     """
+    size = int.from_bytes(file[-TRAILER_BYTES:-4], "little") + TRAILER_BYTES
+    if file[-4:] != _MAGIC or size > len(file):
+        msg = "it cannot be read: it is no Parquet file, or not all of one"
+        raise FooterError(msg)
+    footer = bytes(file[-size:-TRAILER_BYTES])
+    try:
+        check_footer(footer)
+    except FooterError as error:
+        msg = f"its footer is damaged: {error}"
+        raise FooterError(msg) from None
+    entry = _DATA_ENTRY.search(footer)
+    if entry is not None and int(entry[1], 16) != crc32(file[:-size]):
+        msg = "its rows do not have the checksum that they were written with"
+        raise FooterError(msg)
+
+
+@contextmanager
+def checked_writer(file: Any, schema: pa.Schema, **arguments: Any) -> Iterator[pq.ParquetWriter]:
+    """A writer of tables of one schema to an open file, which gets checksums at the end.
+
+    ``arguments``: of `pyarrow.parquet.ParquetWriter`.
+    """
+    sink = _CheckedSink(file)
+    with pq.ParquetWriter(sink, schema, **arguments) as writer:
+        yield writer
+        writer.add_key_value_metadata(sink.begin_footer())
+    sink.write_footer()
+
+
+class _CheckedSink:
+    """The file of `checked_writer`, as ``ParquetWriter`` sees it."""
 
     closed = False
 
@@ -83,7 +120,7 @@ class CheckedSink:
     def begin_footer(self) -> dict[str, str]:
         """Metadata for the footer, which is all that is written from here on."""
         self._footer = bytearray()
-        return {_DATA_KEY: f"{self._crc:08x}", _FOOTER_KEY: _NO_DIGEST}
+        return {DATA_KEY: f"{self._crc:08x}", FOOTER_KEY: _NO_DIGEST}
 
     def write_footer(self) -> None:
         """Write the footer, with its checksum."""
