@@ -10,7 +10,7 @@ Results between whole ones: ``result_changes.py``; a row for each batch: ``batch
 A run that goes on from a checkpoint applies the batches after it again, and writes their results
 and reports again, in the same places or in other groups; the later ones count.
 
-Each file carries a digest of its rows (``checked_tables.py``). A result also has its analytic, the
+Each file carries checksums (``checked_tables.py``). A result also has its analytic, the
 parameters, and which rows of the log its batch was (`ResultFacts`); a file of reports the names of
 the results that were written after its batches.
 """
