@@ -51,6 +51,10 @@ QUIET_SECONDS = 2.0
 #: Seconds for which a store is waited for that does not answer any more, or refuses.
 OUTAGE_SECONDS = 300.0
 
+#: Seconds for which a look is waited for that goes on when the watch is stopped: a store may keep
+#: it waiting for minutes.
+STOP_SECONDS = 5.0
+
 
 class Follow:
     """A run that is given this waits for more files until it is stopped.
@@ -151,10 +155,10 @@ class LogWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; a look that goes on is waited for."""
+        """Look no more; what a look finds that goes on is not told."""
         self._is_over.set()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
 
     def _watch(self) -> None:
         pause = LOOK_SECONDS
@@ -164,13 +168,15 @@ class LogWatch:
             try:
                 listing = self.look()
             except UpdateLogError as error:
+                if self._is_over.is_set():
+                    return
                 is_of_store = isinstance(error.__cause__, StorageError)
                 if not is_of_store or start - answered > OUTAGE_SECONDS:
                     self._failed(error)
                     return
             else:
                 answered = start
-                if listing is not None:
+                if listing is not None and not self._is_over.is_set():
                     self._found(listing)
             pause = max(LOOK_SECONDS, _LOOKS * (time.monotonic() - start))
 

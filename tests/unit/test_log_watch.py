@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -249,3 +250,27 @@ def test_a_store_that_is_away_is_waited_for_and_no_file_is_lost(
     wait_until(lambda: bool(failed))
     looking.stop()
     assert found == ["1.parquet", "2.parquet"]
+
+
+def test_a_store_that_does_not_answer_holds_up_no_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, answers = threading.Event(), threading.Event()
+    look_into = UpdateLog.listing
+
+    def listing(self: UpdateLog, *arguments: Any, **named: Any) -> LogListing:
+        asked.set()
+        assert answers.wait(60)
+        return look_into(self, *arguments, **named)
+
+    monkeypatch.setattr(UpdateLog, "listing", listing)
+    monkeypatch.setattr(log_watch, "STOP_SECONDS", 0.05)
+    write(folder / "1.parquet")
+    looking = watch(folder)
+    looking.start()
+    assert asked.wait(60)
+    looking.stop()
+    assert looking._thread.is_alive()
+    answers.set()
+    looking._thread.join(60)
+    assert not looking._thread.is_alive(), "and it told of nothing: that would have raised"
