@@ -120,7 +120,7 @@ class RunLoop:
             self._watch.stop()
             self._writer.close()
             self._discard()
-        self.seconds = time.monotonic() - self._start_seconds
+        self.seconds = self._busy_seconds
         self.waits, self.wait_seconds = self._monitor.waits, self._monitor.wait_seconds
         self._progress("end")
         if finish.error is not None:

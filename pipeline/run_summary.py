@@ -35,10 +35,10 @@ class RunSummary:
     results: list[Path]
     #: Folder of the newest checkpoint.
     checkpoint: Path | None
-    #: From the first batch asked for to the last thing written; the cluster's start is not in it.
+    #: From the first batch asked for to the last thing written, without what a run that follows its
+    #: log has waited for files; the cluster's start is not in it.
     seconds: float
-    #: From the first batch asked for to the last one applied, without what a run that follows its
-    #: log has waited for files: what the log took to go in.
+    #: Of that, to the last batch applied: what the log took to go in.
     ingest_seconds: float
     nothing_to_do: bool
     #: Times that batches waited for results and copies of earlier ones, and for how long in all.

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
@@ -86,11 +87,13 @@ def kill_a_worker(settings_workers: int) -> None:
 def test_the_rate_is_that_of_the_time_in_which_there_was_something_to_do(tmp_path: Path) -> None:
     settings = {"workers": 1, "batch_rows": BATCH_ROWS, "dashboard": False, "analytics": []}
     follow, rates = Follow(), []
+    waited: list[float] = []
 
     def look(progress: Progress) -> None:
         if progress.stage != "waiting":
             return
         rates.append(progress.rows_per_second)
+        waited.append(time.monotonic())
         if len(rates) == 40:
             follow.stop()
 
@@ -100,6 +103,7 @@ def test_the_rate_is_that_of_the_time_in_which_there_was_something_to_do(tmp_pat
     summary = run(str(tmp_path / "log"), state, load_settings(settings), look, follow)
     assert rates[-1] > rates[0] / 2
     assert summary.rows / summary.ingest_seconds > rates[0] / 2
+    assert summary.seconds - summary.ingest_seconds < waited[-1] - waited[0]
 
 
 def test_a_log_grows_while_workers_are_killed(tmp_path: Path) -> None:
