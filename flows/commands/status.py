@@ -318,6 +318,9 @@ def _size_of(folder: Path) -> int:
 
 def written(checkpoint: Checkpoint) -> str:
     """When a checkpoint came into its place, in local time, and its size."""
-    when = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC).astimezone()
-    size = sum(entry["bytes"] for entry in checkpoint.manifest["files"].values())
-    return f"{when:%Y-%m-%d %H:%M:%S}, {amount(size)}"
+    size = amount(sum(entry["bytes"] for entry in checkpoint.manifest["files"].values()))
+    try:
+        seconds = checkpoint.path.stat().st_mtime
+    except FileNotFoundError:
+        return f"{size}, replaced by a newer one meanwhile"
+    return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M:%S}, {size}"

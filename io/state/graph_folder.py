@@ -183,7 +183,13 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
             arrays[column] = table[column].to_numpy()
     if (path / _NAMES).exists():
         arrays.update(_read_names(path / _NAMES, cure))
-    mean_degree = read_json(path / MANIFEST, must_have_hash=False).get("mean_degree")
+    # A folder is removed as a whole, so it was there until now where this is there last.
+    try:
+        manifest = read_json(path / MANIFEST, must_have_hash=False)
+    except (FileNotFoundError, DamagedJsonError) as error:
+        msg = f"{path} was removed or changed while it was read; {cure}"
+        raise StateError(msg) from error
+    mean_degree = manifest.get("mean_degree")
     if mean_degree is not None:
         arrays["mean_degree"] = np.array([mean_degree], np.float64)
     return arrays

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_first
+from graphtide.flows.commands.status import Status
+from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import result_facts
+from made_state import apply_log, random_rows, write_rows
 from old_state import change_rows
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -177,6 +180,16 @@ def test_a_damaged_or_missing_report_is_told_with_all_else(folder: Path) -> None
         assert any("lacks reports of 5 batches, from batch 0 to 4" in n for n in values["damage"])
         fails(graphtide_here("status", "state", cwd=folder), 1, "state is not whole")
         path.unlink(missing_ok=True)
+
+
+def test_a_checkpoint_that_a_run_removes_beside_a_status_is_no_error(tmp_path: Path) -> None:
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 40))
+    apply_log(tmp_path / "log", tmp_path / "state", 1, batch_rows=20)
+    status = Status(StateDirectory(tmp_path / "state"))
+    shutil.rmtree(tmp_path / "state/checkpoints/batch=000000000001")
+    shown = "\n".join(status.lines())
+    assert "written" in shown
+    assert "replaced by a newer one meanwhile" in shown
 
 
 def test_other_parameters_are_told_and_the_newest_results_have_them(

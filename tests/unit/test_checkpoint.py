@@ -3,6 +3,7 @@
 import shutil
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from graphtide import StateError, __version__
@@ -160,6 +161,23 @@ def test_a_checkpoint_that_went_away_meanwhile(state):
     checkpoint = newest_checkpoint(state)
     shutil.rmtree(checkpoint.path)
     with pytest.raises(StateError, match="cannot be read"):
+        checkpoint.arrays()
+
+
+def test_a_checkpoint_that_goes_away_while_it_is_read(state, monkeypatch):
+    """As a run does that writes newer ones: its files were opened, and its manifest is gone."""
+    write(state, 1, "simple")
+    checkpoint = newest_checkpoint(state)
+
+    def read_then_lose(path, **arguments):
+        table = read_table(path, **arguments)
+        if path.name == "edges.parquet":
+            shutil.rmtree(checkpoint.path)
+        return table
+
+    read_table = pq.read_table
+    monkeypatch.setattr(pq, "read_table", read_then_lose)
+    with pytest.raises(StateError, match="was removed or changed while it was read; run again"):
         checkpoint.arrays()
 
 
