@@ -30,7 +30,7 @@ from ..names.user_ids import UserIds
 from ..printable import batch_shown
 from ..report import BatchReport, rounded_text
 from ..times import INTEGERS, NAT, first_at_or_after, time_unit_named
-from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame
+from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame, yes_or_no
 from .graph_maintained import MaintainingGraph
 
 _LEAST_TIME, _LARGEST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -210,6 +210,7 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
         start = time.perf_counter()
+        effects = yes_or_no("effects", effects)
         engine, kind = self._engine, self._kind
         # After other work every look at an object is slow: few are taken before launches start.
         if batch.__class__ not in engine.batch_types and is_frame(batch):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphtide import BatchError, DynamicGraph
+from graphtide import BatchError, DynamicGraph, SettingsError
 from graphtide.gpu_core.effects import Effects
 from graphtide.testing import engine_of
 from model_checks import model_of
@@ -140,6 +140,17 @@ def test_float64_weights_are_told_to_the_bit(records: str, layout: str) -> None:
     assert changed.reweighted.new_weight is not None
     assert changed.reweighted.new_weight.dtype == np.float64
     assert changed.reweighted.new_weight.tolist() == [5e-324]
+
+
+@pytest.mark.parametrize("effects", ["no", 1, None])
+def test_whether_there_are_any_is_true_or_false(effects: Any) -> None:
+    graph = DynamicGraph(records="semantic", engine="host")
+    graph.insert_edges([1], [2], ts=5)
+    with pytest.raises(SettingsError, match=f"effects={effects!r} is neither True nor False"):
+        graph.apply(pd.DataFrame({"src": [1], "dst": [3], "ts": [6]}), effects=effects)
+    with pytest.raises(SettingsError, match="effects="):
+        graph.expire(before=6, effects=effects)
+    assert graph.num_edges == 1
 
 
 def test_without_being_asked_for_there_are_none() -> None:
