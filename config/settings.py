@@ -212,8 +212,6 @@ def load_settings(
         An unknown key, a value that is not allowed, settings that contradict each other, or a file
         that cannot be read.
     """
-    if _defaults() not in dask.config.defaults:
-        dask.config.update_defaults(_defaults())
     _refuse_joined_keys(dask.config.config)
     # dask.config.set may have replaced the whole section, so the defaults are merged in again.
     settings: dict[str, Any] = dict(_defaults()[SECTION])
@@ -226,6 +224,9 @@ def load_settings(
     schema = settings_schema()
     settings = with_numbers(settings, with_names(schema, settings))
     check_settings(settings, schema)
+    if _defaults() not in dask.config.defaults:
+        # Only now: in the place of a text where a mapping belongs Dask puts the default.
+        dask.config.update_defaults(_defaults())
     return _typed(settings)
 
 

@@ -270,6 +270,31 @@ def test_wrong_environment_variables_are_refused(variable: str, value: str, mess
         load_settings()
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("PROPERTIES", "amount:float64", "setting properties: 'amount:float64' is not allowed"),
+        ("COLUMNS", "src", "setting columns: 'src' is not allowed"),
+        ("", "pagerank", "graphtide: in Dask's configuration is 'pagerank'"),
+    ],
+)
+def test_a_text_where_a_mapping_belongs_is_not_lost(
+    variable: str, value: str, message: str
+) -> None:
+    """Of a process that has read no settings yet, as each command is."""
+    code = "from graphtide.config.settings import load_settings; load_settings()"
+    name = f"DASK_GRAPHTIDE{'__' if variable else ''}{variable}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, name: value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, "the setting was dropped"
+    assert message in done.stderr
+
+
 def test_variables_of_others_are_no_settings() -> None:
     """Kubernetes sets them in every process beside a service called dask-graphtide."""
     of_others = {"DASK_GRAPHTIDE_PORT": "tcp://10.0.0.1:80", "DASK_GRAPHTIDE_SERVICE_HOST": "a"}
