@@ -176,6 +176,9 @@ def test_ageing_is_measured_by_every_stream() -> None:
 
 def test_every_layout_is_measured_without_and_with_a_hub() -> None:
     done = graphtide_here("bench", "layouts", "--engine", "host", "--smaller", 12, "--repeats", 1)
+    # The command as printed is the one to repeat: without --engine it would take a GPU.
+    assert done.stdout.startswith("graphtide bench layouts --engine host --smaller 12 --repeats 1,")
+    assert "\nMilliseconds of wall time, median of 1 " in done.stdout
     assert done.returncode == 0, done.stderr
     rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| G4")]
     assert [tuple(cell.strip() for cell in cells[:2]) for cells in rows] == [

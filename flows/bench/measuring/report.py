@@ -30,10 +30,11 @@ class Table:
 
 
 def print_conditions(arm: Arm, command: str, repeats: int, clock: str) -> None:
-    """Say what the figures are of; ``clock``: whose they are by."""
+    """Say what the figures are of; ``clock``: whose they are by, on a GPU."""
     click.echo(f"{command}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine(arm)}.")
+    time = f"on the {clock} clock" if arm.engine == "cuda" else "of wall time"
     click.echo(
-        f"Milliseconds on the {clock} clock, median of {repeats} (quartiles).\n"
+        f"Milliseconds {time}, median of {repeats} (quartiles).\n"
         f"The graphs are those of `flows/bench/measuring/workloads.py`."
     )
 

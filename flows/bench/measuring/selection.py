@@ -42,7 +42,7 @@ class Selection:
         command
             Such as ``bench updates``; ``options`` are its others.
         clock
-            Whose the figures are by.
+            Whose the figures are by, on a GPU.
 
         Raises
         ------
@@ -51,8 +51,12 @@ class Selection:
         """
         check_arguments(self.names, known, repeats=self.repeats, smaller=self.smaller)
         words = ["graphtide", command, *self.names, *options]
+        # As it has to be given again: `auto` would take a GPU where there is one.
+        if arm.engine == "host":
+            words.append("--engine host")
         if self.smaller:
             words.append(f"--smaller {self.smaller}")
+        words.append(f"--repeats {self.repeats}")
         print_conditions(arm, " ".join(words), self.repeats, clock)
         return arm
 
