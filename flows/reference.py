@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..gpu_core.algorithms.analytic import Analytic, Parameter
+from ..gpu_core.algorithms.analytic import Analytic, Needs, Parameter
 from ..gpu_core.algorithms.registry import ANALYTICS
 
 BEGIN = "<!-- made by `python -m graphtide.flows.reference docs/{page}` -->"
@@ -62,10 +62,17 @@ def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "no parameter"
 
 
+def _needs(needs: Needs) -> str:
+    reads = f"Reads {' and '.join(f'{each}-edges' for each in needs.rows)}."
+    kinds = {"undirected": needs.undirected, "weighted": needs.weights}
+    graphs = [word for word, is_needed in kinds.items() if is_needed]
+    return f"{reads}\nOnly for {', '.join(graphs)} graphs." if graphs else reads
+
+
 def _section(analytic: Analytic) -> Iterable[str]:
     yield f"### `{analytic.name}`"
     yield ""
-    yield f"{analytic.about} Reads {' and '.join(f'{each}-edges' for each in analytic.needs.rows)}."
+    yield f"{analytic.about} {_needs(analytic.needs)}"
     yield ""
     columns = [(f"`{each.name}`", each.dtype, each.about) for each in analytic.columns]
     yield from _table((f"column of `{analytic.name}.parquet`", "type", "meaning"), columns)
