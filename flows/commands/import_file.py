@@ -67,7 +67,7 @@ def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:
     reading, rows = edges.reading, edges.first_rows
     names = "the first line names them" if reading.has_header else "no header"
     apart = _APART[reading.form.delimiter]
-    yield line("file", f"{source}: fields apart by {apart}, {names}", wrap=False)
+    yield line("file", f"{source}: fields separated by {apart}, {names}", wrap=False)
     types = (f"{column.name} {column.type}".replace(" ", TIED) for column in rows.schema)
     yield line("columns", ", ".join(types))
     for note in reading.notes:

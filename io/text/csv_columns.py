@@ -110,7 +110,7 @@ def _layout(
         )
         raise UnusableFileError(msg)
     if len(names) == 1 and "|" in names[0]:
-        msg = f"{shown} has fields apart by '|'; write commas, semicolons or tabs between them"
+        msg = f"{shown} has fields separated by '|'; write commas, semicolons or tabs between them"
         raise UnusableFileError(msg)
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
     given = text.split(delimiter)

@@ -456,7 +456,7 @@ def test_an_import_tells_how_it_reads_the_file(scheduler: str, tmp_path: Path) -
     )
     done = graphtide_here("import", "messages.txt", "log", cwd=tmp_path)
     flat = " ".join(done.stdout.split())
-    assert "messages.txt: fields apart by white space, no header" in flat
+    assert "messages.txt: fields separated by white space, no header" in flat
     assert "columns src int64, dst int64, weight double" in flat
     (tmp_path / "messages.txt").write_text("1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n")
     done = graphtide_here("import", "messages.txt", "times", cwd=tmp_path)

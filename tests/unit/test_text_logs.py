@@ -216,7 +216,7 @@ def test_the_line_that_tells_excel_what_is_between_fields_is_no_row(
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "from line 2 on also of type"),
         ("a.csv.gz", "src,dst\n", "is not packed with gzip, as its name says"),
         ("a.jsonl.zst", '{"src":1,"dst":2}\n', "is not packed with zstd, as its name says"),
-        ("a.csv", "src|dst\n1|2\n", r"has fields apart by '\|'; write commas, semicolons or tabs"),
+        ("a.csv", "src|dst\n1|2\n", r"has fields separated by '\|'; write commas, semicolons or"),
         ("a.csv", "sep=;\nsrc;dst\n1;x\n2;3\n4;5\n", "line 3: dst is 'x'"),
     ],
 )
@@ -376,6 +376,9 @@ def test_a_file_of_other_columns_is_refused_though_it_has_no_rows(tmp_path: Path
     assert [file.rows for file in UpdateLog(str(tmp_path)).listing().files] == [1, 0]
     (tmp_path / "c.csv").write_text("foo,bar\n")
     with pytest.raises(UpdateLogError, match=r"c.csv: there is no column src; the file has foo"):
+        UpdateLog(str(tmp_path)).listing()
+    (tmp_path / "c.csv").write_text("src dst\n1 2\n")
+    with pytest.raises(UpdateLogError, match=r"has 'src dst' alone; .* graphtide import$"):
         UpdateLog(str(tmp_path)).listing()
     pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "c.csv")
     with pytest.raises(UpdateLogError, match=r"c.csv is a Parquet file; give it a name that ends"):

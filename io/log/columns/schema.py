@@ -196,6 +196,13 @@ def _check_presence(
                     f"inserts; DynamicGraph.from_edges takes both"
                 )
                 raise UnusableFileError(msg)
+            if canonical == "src" and len(schema.names) == 1:
+                # No mapping can help: its fields are most likely separated by spaces.
+                msg = (
+                    f"{file}: there is no column src; the file has {there!r} alone; separate "
+                    f"fields of text by commas, or make a log of it with graphtide import"
+                )
+                raise UnusableFileError(msg)
             msg = (
                 f"{file}: there is no column {canonical}{why}; the file has {there}; if one of "
                 f"them is it, say so in the setting columns: {mapping}"
