@@ -40,7 +40,7 @@ SECTION = "graphtide"
 #: What `default_text` replaces in ``graphtide.yaml``: a line by the parameters of the analytics,
 #: and words by the names of those that can be maintained.
 _SECTIONS = "  # (their parameters: `graphtide settings` prints them here)"
-_FOLLOWING = "(`graphtide settings` prints here what can follow)"
+_FOLLOWING = "(`graphtide settings` lists them here)"
 
 #: Keys whose values may be written with a unit.
 _BYTES_KEYS = ("page_bytes", "arena_bytes", "max_arena_bytes")

@@ -77,7 +77,7 @@ def _begin_imports_of_workers() -> None:
 
 @cli.command()
 @log_argument
-@click.option("--state", required=True, metavar="DIR", help="Where the run keeps what it did.")
+@click.option("--state", required=True, metavar="DIR", help="Folder of results and checkpoints.")
 @graph_options
 @log_options
 @run_options
@@ -103,7 +103,7 @@ def run(
 
     LOG is a folder, a file or a pattern in quotes, or several of them, read in this order: Parquet,
     CSV or JSON lines, here or at any URL. A row inserts or deletes one edge or vertex. STATE holds
-    the plan, reports, results and checkpoints; a run that was stopped goes on from there.
+    the plan, reports, results and checkpoints; the next run continues from there.
     """
     if not names_a_cluster(options["scheduler"], options["config_file"]):
         _begin_imports_of_workers()
@@ -122,7 +122,7 @@ def run(
 def settings() -> None:
     """Print all settings with their defaults, as YAML.
 
-    A file that begins so is one for `graphtide run --config FILE`.
+    Save them to a file, change it, and give it as `graphtide run --config FILE`.
     """
     from ..config.settings import default_text
 
@@ -188,7 +188,7 @@ def replay(
 ) -> None:
     """Apply the first batches of LOG to a new graph, in this process.
 
-    Prints the graph's size and state hash. Nothing is kept but the files asked for.
+    Prints the graph's size and state hash. Writes nothing but the files asked for.
     """
     from .commands.replay import replay_log
 
@@ -202,7 +202,7 @@ def replay(
     "--columns",
     metavar="LIST",
     help="What each field of a line is, such as src,dst,ts; _ for one that is not wanted.  "
-    "[by header, else by number and looks]",
+    "[from the header, else guessed from the values]",
 )
 @debug_option
 def import_(file: str, out: str, columns: str | None) -> None:

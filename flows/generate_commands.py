@@ -13,7 +13,7 @@ def generate() -> None:
 
 
 _files_option = click.option(
-    "--files", type=int, help="Files of the log.  [4, of fewer rows as many]"
+    "--files", type=int, help="Files of the log.  [4; as many as rows, if these are fewer]"
 )
 
 _stream_options = options_of(
@@ -81,7 +81,7 @@ def erdos_renyi(out: str, rows: int | None, vertices: int, degree: int, **option
 @click.argument("out")
 @_all_edges
 @_vertices
-@click.option("--degree", default=13.0, show_default=True, help="Mean degree, but at the border.")
+@click.option("--degree", default=13.0, show_default=True, help="Mean degree away from the border.")
 @_stream_options
 def geometric(out: str, rows: int | None, vertices: int, degree: float, **options: Any) -> None:
     """Points of a square, joined with those near them."""

@@ -116,7 +116,7 @@ graph_options = options_of(
         "--weights", metavar="TYPE", help="float32 or float64: what weights are kept as.  [float32]"
     ),
     click.option(
-        "--layout", metavar="NAME", help="runs, chain or tree: how adjacencies lie.  [runs]"
+        "--layout", metavar="NAME", help="runs, chain or tree: how adjacencies are stored.  [runs]"
     ),
     click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
     click.option(
@@ -161,7 +161,7 @@ graph_options = options_of(
 )
 
 output_options = options_of(
-    click.option("--quiet", is_flag=True, help="Print errors alone."),
+    click.option("--quiet", is_flag=True, help="Print only errors."),
     click.option(
         "--log-format",
         type=click.Choice(["text", "json"]),
@@ -176,12 +176,12 @@ log_argument = click.argument("log", nargs=-1, required=True, metavar="LOG…")
 
 log_options = options_of(
     click.option(
-        "--order-by", metavar="COLUMN", help="Apply rows in the order of a column.  [as they stand]"
+        "--order-by", metavar="COLUMN", help="Apply rows in the order of a column.  [of the files]"
     ),
     click.option(
         "--order-within",
         metavar="TIME|N",
-        help="… and put those right that are late by so much, such as 5m.  [refuse them]",
+        help="… and sort rows that are late by at most this, such as 5m.  [refuse them]",
     ),
 )
 
@@ -259,6 +259,6 @@ schedule_options = options_of(
         "--cron", metavar="EXPRESSION", help='Run at times, such as "0 3 * * *", of this machine.'
     ),
     click.option(
-        "--wait", is_flag=True, help="Wait while another run has STATE.  [leave with a sentence]"
+        "--wait", is_flag=True, help="Wait while another run has STATE.  [end with an error]"
     ),
 )

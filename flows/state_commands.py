@@ -95,10 +95,10 @@ def export(
     """Write graph and results to files, as they are or were.
 
     The graph is that of the newest checkpoint, or with --at the one after an earlier batch.
-    Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
+    Vertices have the ids of the log. An undirected edge is written once, with src <= dst.
     Between two checkpoints, the log after the earlier one is read again; results are those that a
-    run wrote, whole or as changes, and without --at the newest. Folders of FILE that are not there
-    are made.
+    run wrote, whole or as changes, and without --at the newest. Missing folders of FILE are
+    created.
     """
     if edges is None and vertices is None and not results:
         msg = "nothing to write: give --edges FILE, --vertices FILE or --result NAME FILE"
@@ -155,7 +155,7 @@ def plot(state: str, output: str, only: str | None) -> None:
 @json_option
 @debug_option
 def verify(state: str, engine: str | None, layout: str | None, as_json: bool) -> None:
-    """Rebuild the graph from the log another way, and compare.
+    """Rebuild the graph from the log in another layout, and compare.
 
     All reports are compared, and the state hashes of all checkpoints that are kept. Ends with
     status 1, naming the first batch that differs, or what could not be proven. STATE is not
@@ -195,10 +195,10 @@ def diff(
     by: str | None,
     output: str | None,
 ) -> None:
-    """Tell what differs between two batches.
+    """Show what differs between two batches.
 
-    Without RESULT, of their graphs: counts edges and vertices added and removed, and edges that
-    carry other properties. FILE has a row for each: change, src, dst (null for a vertex), and the
+    Without RESULT, of their graphs: counts edges and vertices added and removed, and edges whose
+    properties changed. FILE has a row for each: change, src, dst (null for a vertex), and the
     properties after and before.
 
     With RESULT, such as pagerank, of that: shows the vertices whose values rose and fell most, and
@@ -230,8 +230,8 @@ def diff(
 def requeue(state: str, forget: tuple[str, ...]) -> None:
     """Take in rows and files that were left out, once corrected.
 
-    Rows lie in STATE/quarantine, with the reason, to be edited or removed there; files where they
-    are in the log. Each that a run would take now becomes a new file at the end of the log.
+    Correct or remove rows in STATE/quarantine, where each has its reason, and files in the log.
+    What a run would take now becomes new files at the end of the log.
     """
     from .commands.requeue import requeue_rows
 
