@@ -339,6 +339,8 @@ def _over_time(title: str) -> Any:
         **_FIGURE,
     )
     drawn.xaxis.formatter = CustomJSTickFormatter(code=_TIME_TICKS)
+    # With more, labels such as 0:00:06 touch in a plot that has a second axis.
+    drawn.xaxis.ticker.desired_num_ticks = 4
     drawn.yaxis.formatter = _counts()
     _dress(drawn)
     return drawn
