@@ -1,7 +1,7 @@
 """``graphtide study updates``: batches of inserts and deletes by size, on each layout.
 
 As the papers do: random entries that the graph has not are inserted, then deleted again, many
-times (thesis 000, chapter 6; GraphVine 001, tables 2 to 4; slides 004, 37). Initialization is all
+times (thesis 000, chapter 6; GraphVine 001, tables 3 and 4; slides 004, 37). Initialization is all
 entries of the graph as one batch. Graphs are those of ``graphtide bench``, of the same families as
 the papers'; layouts take turns, the first round is not kept, and at the end all entries of each
 graph are compared with those that it must have.
