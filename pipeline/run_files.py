@@ -248,6 +248,6 @@ class RunFiles:
             return []
         return [
             f"left out: {counted(rows, 'row')} against the log's contract, with reasons in "
-            f"{Quarantine(self._state).path}; mend there, then graphtide requeue "
+            f"{Quarantine(self._state).path}; correct them there, then graphtide requeue "
             f"{self._state.path}"
         ]

@@ -148,8 +148,8 @@ def _of_fixed_size(values: pa.Array, name: str, row_name: RowName) -> pa.Array:
             wrong,
             row_name,
             lambda row: (
-                f"{name} is {values[row].as_py()!r}, which is no UUID: that has {SIZE} bytes; mend "
-                f"the row, or leave it out"
+                f"{name} is {values[row].as_py()!r}, which is no UUID: that has {SIZE} bytes; "
+                f"correct the row, or leave it out"
             ),
         )
     return pc.fill_null(values, bytes(SIZE)).cast(pa.binary(SIZE))
