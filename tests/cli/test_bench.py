@@ -1,5 +1,6 @@
 """Benchmarks as a user starts them, small."""
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from graphtide.flows.bench.measuring.run_figures import by_worker
 from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.scan import scan_of
+from graphtide.flows.bench.scripts import updates_beside_peers
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.commands.generate import write_log
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
@@ -439,3 +441,17 @@ def test_following_is_timed_by_step(scheduler: str) -> None:
     assert most[-1] <= sum(most[:-1]) + 0.01
     assert min(least) >= 0
     fails(graphtide_here("bench", "follow", *small, "--files", 0), 2, "--files", "1 or more")
+
+
+# -- scripts
+
+
+def test_a_script_beside_packages_that_are_not_installed_names_their_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it makes a graph of millions of edges."""
+    monkeypatch.setitem(sys.modules, "graphblas", None)
+    monkeypatch.setattr(sys, "argv", ["updates_beside_peers"])
+    with pytest.raises(SystemExit, match="2"):
+        updates_beside_peers.main()
+    assert "pip install -e '.[bench]', or give --no-peers" in capsys.readouterr().err

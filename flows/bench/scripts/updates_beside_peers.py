@@ -30,6 +30,7 @@ import argparse
 import re
 import time
 from collections.abc import Iterable
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -283,6 +284,11 @@ def main() -> None:
     flags.add_argument("--only", default="", help="only those of our graphs whose name matches")
     flags.add_argument("--no-peers", action="store_true", help="do without the extra [bench]")
     options = flags.parse_args()
+    if not options.no_peers and not all(map(find_spec, ("graphblas", "networkit"))):
+        flags.error(
+            "python-graphblas and networkit are not installed; run pip install -e '.[bench]', or "
+            "give --no-peers"
+        )
     updates = Updates(options)
     packages = (
         () if options.no_peers else ("python-graphblas", "suitesparse-graphblas", "networkit")
