@@ -20,6 +20,7 @@ from ...layouts import (
 )
 from ..memory import dictionary
 from ..memory.arena import Arena
+from .row_search import first_in_row
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -119,16 +120,9 @@ def find_entries(low, high, image, shape, sources, targets, word, out):
             base = segment_base(shape, segment, pages)
             count = min(left, entries)
             if image[base + (count - 1) * step] >= target:
-                low_entry = 0
-                high_entry = count
-                while low_entry < high_entry:
-                    middle = (low_entry + high_entry) >> 1
-                    if image[base + middle * step] < target:
-                        low_entry = middle + 1
-                    else:
-                        high_entry = middle
-                if image[base + low_entry * step] == target:
-                    out[i] = base + low_entry * step + word * field
+                at = base + step * first_in_row(image, base, step, np.int64(0), count, target)
+                if image[at] == target:
+                    out[i] = at + word * field
                 break
             left -= entries
             if left > 0:

@@ -49,6 +49,7 @@ from ...layouts import (
 )
 from ..memory.rooms import LARGEST_ROOM, Rooms, rooms_of
 from ..queries.host_graph import HostGraph
+from ..queries.row_search import first_in_row
 from .deltas import Delta
 from .lanes import FEW, MANY, holds, load_few, load_many, with_key, without_key
 
@@ -320,12 +321,7 @@ def plan_rows(low, high, image, shape, delta, plan):
                 while at < near and image[base + at * step] < column:
                     at += 1
                 if at == near:
-                    while at < top:
-                        middle = (at + top) >> 1
-                        if image[base + middle * step] < column:
-                            at = middle + 1
-                        else:
-                            top = middle
+                    at = first_in_row(image, base, step, at, top, column)
                 here = start + at
                 if here < start + entries or here >= degree:
                     break

@@ -15,6 +15,7 @@ from ...image.fields import KIND_DELETE, KIND_PUT
 from ...jit.compile import compiled
 from ...jit.prefetch import AHEAD, prefetch, prefetch_words
 from ...layouts import segment_entries, state_class, strides
+from ..queries.row_search import first_in_row
 from .entries import write_properties
 from .lanes import FEW, load_few, load_many, store
 from .plan import NEAR, longest_short, merge_lanes
@@ -109,13 +110,7 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
                 while at < degree and image[base + at * step] < column:
                     at += 1
             else:
-                top = degree
-                while at < top:
-                    middle = (at + top) >> 1
-                    if image[base + middle * step] < column:
-                        at = middle + 1
-                    else:
-                        top = middle
+                at = first_in_row(image, base, step, at, degree, column)
             slot = base + at * step
             there = at < degree and image[slot] == column
             if operation == KIND_PUT:

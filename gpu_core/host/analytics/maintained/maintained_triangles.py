@@ -27,8 +27,8 @@ from ....algorithms.maintained.maintained_triangles import Kept
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges, ranges_of, run_all
 from ....rows import Adjacencies, Rows
+from ...queries.row_search import first_not_below, gallop
 from ..parts.compact_rows import indptr_of
-from ..parts.row_search import first_not_below, gallop
 from ..triangles.triangles import TriangleCounts, add_counts
 
 Int64s = npt.NDArray[np.int64]

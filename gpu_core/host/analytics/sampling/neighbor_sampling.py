@@ -13,7 +13,7 @@ from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, Sam
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
-from ..parts.row_search import gallop
+from ...queries.row_search import gallop
 from ..parts.strengths import can_be_shared
 from ..parts.weighted_rows import weighted_rows
 from .draws import below, exponential, random_word, unit_float

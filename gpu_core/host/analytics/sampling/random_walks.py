@@ -12,7 +12,7 @@ from ....algorithms.sampling.random_walks import NO_KEY
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
-from ..parts.row_search import first_not_below
+from ...queries.row_search import first_not_below
 from .draws import below, random_word, unit_float
 
 Int64s = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
-from ..parts.row_search import gallop
+from ...queries.row_search import gallop
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
