@@ -5,7 +5,7 @@ from typing import Any
 
 from ..config.settings import GraphSettings, RunSettings
 from ..io.log.addresses import Address
-from ..io.log.log_listing import LogListing
+from ..io.log.log_listing import LogListing, check_properties, listing_of
 from ..io.log.operations import Operations
 from ..io.log.update_log import UpdateLog
 from ..io.state.state_settings import QUARANTINE
@@ -47,8 +47,8 @@ def first_listing(log: UpdateLog, settings: RunSettings) -> LogListing:
     UpdateLogError
         Such a run would refuse the log before it reads rows.
     """
-    listing = log.listing(() if settings.bad_rows == QUARANTINE else None)
-    log.check_properties(listing)
+    listing = listing_of(log, () if settings.bad_rows == QUARANTINE else None)
+    check_properties(log, listing)
     if settings.order_by is None:
         log.check_operations(file.name for file in listing.files)
     return listing

@@ -33,7 +33,7 @@ from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.file_names import FileName, order_key
-from ..io.log.log_listing import LogListing
+from ..io.log.log_listing import LogListing, listing_of
 from ..io.log.log_paths import LogPath
 from ..io.log.update_log import UpdateLog
 from ..io.tables.table_files import TableFile
@@ -140,7 +140,7 @@ class LogWatch:
         self._names = names
         self._found = found
         self._failed = failed
-        #: As `UpdateLog.listing` takes it: of one file alone, it is about its lines.
+        #: As `listing_of` takes it: of one file alone, it is about its lines.
         self._needed = () if quarantines else None
         self._waited: dict[str, _Waited] = {}
         #: When the log was listed last.
@@ -262,7 +262,7 @@ class LogWatch:
         if is_text(path) and waited < QUIET_SECONDS:
             return None
         try:
-            listing = self._log.listing(self._needed, [path])
+            listing = listing_of(self._log, self._needed, [path])
         except UnusableFileError:
             if waited < PATIENCE_SECONDS:
                 return None

@@ -12,7 +12,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.addresses import Address, absolute_address, address_text
 from ..io.log.file_errors import EmptyLogError
-from ..io.log.log_listing import LogFile, LogListing
+from ..io.log.log_listing import LogFile, LogListing, check_properties, listing_of
 from ..io.log.log_paths import LogPath, reads
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.partitions import hidden_note
@@ -145,8 +145,8 @@ def _list_log(
     if follows:
         newest = max(kept.directory.checkpoint_ids(), default=-1)
         paths = _paths_before_growth(log, kept.plan.up_to(newest + 1))
-    listing = log.listing(planned if quarantines else None, paths)
-    log.check_properties(listing)
+    listing = listing_of(log, planned if quarantines else None, paths)
+    check_properties(log, listing)
     return replace(log, time_unit=listing.time_unit, indexes=listing.indexes), listing
 
 

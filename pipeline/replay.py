@@ -27,6 +27,7 @@ from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
 from ..io.log.file_rows import ReadRows
+from ..io.log.log_listing import listing_of
 from ..io.log.order.ordered_rows import RowOrder, row_order
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
@@ -190,7 +191,7 @@ class Replay:
         # Where a file is gone or another one, rows of others would come to other batches.
         planned = {file.name for file in self.plan.files}
         # Those that came since are in no batch, even if their rows belong before planned ones.
-        files = [file for file in self.log.listing(planned).files if file.name in planned]
+        files = [file for file in listing_of(self.log, planned).files if file.name in planned]
         self.plan.extended(files, 1)
         prints = {file.name: file.fingerprint for file in files}
         return row_order(self.log, prints, column, self.reading.get("order_within"))

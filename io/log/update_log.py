@@ -3,8 +3,8 @@
 The log is its addresses, a column mapping and the kind of records, and holds no open file: it
 pickles in a few bytes and is shipped to the workers that read. Any fsspec address will do; local
 Parquet files are memory-mapped, and what need not be decoded is not copied. Which files it has, and
-in which order, is in ``log_paths.py``; what a file is and how it is opened by
-``log_files.py``.
+in which order, is in ``log_paths.py``; what they show before rows are read in ``log_listing.py``;
+what a file is and how it is opened in ``log_files.py``.
 
 A file's *fingerprint* is its size and the SHA-256 of its footer, which names the place, the size
 and the statistics of every column chunk: what a plan needs to know that a file is still the same,
@@ -23,11 +23,9 @@ Not here: what the columns mean and may be (``columns/``), how files are cut int
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import pyarrow as pa
 
@@ -40,34 +38,16 @@ from ..text.text_index import TextIndex
 from ..text.text_scan import stamp_of
 from .columns.column_types import of_read_types, with_typed_nulls
 from .columns.id_bounds import ColumnBounds, with_bounds
-from .columns.schema import LogSchema, check_mapping, check_schema, not_kept_line
+from .columns.schema import LogSchema, check_mapping, check_schema
 from .file_errors import UnusableFileError
 from .file_rows import ReadRows
-from .log_files import LogFileReader, hidden_partitions, names_of_columns, open_log_file
-from .log_listing import LogFile, LogListing
+from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_in_order, list_log, log_path
 from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
 
 #: What the column that gives the order is called in a table.
 ORDER_KEY = "order key"
-
-
-#: Files in a store that are opened at once.
-_REMOTE_FILES = 16
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What an open file shows of itself."""
-
-    file: LogFile
-    #: Its columns, by its own names.
-    schema: pa.Schema
-    #: Of text: where its rows are.
-    index: TextIndex | None
-    #: Columns in its path that are not taken.
-    hidden: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -130,126 +110,22 @@ class UpdateLog:
             return list_log(self.addresses, self.planned)
         return list_in_order(self.addresses, self.planned, known)
 
-    def files(self) -> list[LogFile]:
-        """List the files of the log in order; see `listing`."""
-        return list(self.listing().files)
+    def names_in_files(self, columns: Iterable[str]) -> list[str]:
+        """Names that columns have in the files, by their canonical ones."""
+        return [self.columns.get(column, column) for column in columns]
 
-    def listing(
-        self, needed: Collection[str] | None = None, paths: Sequence[LogPath] | None = None
-    ) -> LogListing:
-        """List the files of the log in order, each checked by its footer or index, and schema.
-
-        Parameters
-        ----------
-        needed
-            Others than these may be left out, if they cannot be used, as long as any can, and lines
-            of them that are no rows. None: all are needed, with all of their lines.
-        paths
-            Files of the log that are looked into; None: all that are there now.
-
-        Raises
-        ------
-        UpdateLogError
-            There is no log, or it holds no file, something that is none of a log, or a file whose
-            columns, or whose unit of time, cannot be used.
-        """
-        left_out: dict[str, UnusableFileError] = {}
-        files: list[LogFile] = []
-        schemas: list[LogSchema] = []
-        indexes: dict[str, TextIndex] = {}
-        hidden: set[str] = set()
-        time_unit = self.time_unit
-        there = self.paths(self.planned) if paths is None else paths
-        paths = [path for path in there if path.name not in self.left_out]
-        for path, look in zip(paths, self._looks(paths), strict=True):
-            try:
-                found = look()
-                schema = self._schema_to_read(found, path, time_unit, files)
-                names = [] if schema is None else self._names_in_files(schema.present)
-                if found.index and names and needed is None and path.name not in self.planned:
-                    # Lines that are no rows are refused before any of it is applied.
-                    found.index.check(names)
-            except UnusableFileError as error:
-                if needed is None or path.name in needed:
-                    raise
-                left_out[path.name] = error
-                continue
-            files.append(found.file)
-            if schema is None:
-                continue
-            schemas.append(schema)
-            time_unit = time_unit or schema.time_unit
-            hidden |= found.hidden & {*names}
-            if found.index is not None:
-                indexes[path.name] = found.index
-        if left_out and not files:
-            # Then it is rather the settings that are wrong.
-            raise next(iter(left_out.values()))
-        return LogListing(
-            files=tuple(files),
-            time_unit=time_unit,
-            not_kept=not_kept_line(schemas, self.records, self.on_repeat),
-            id_types=frozenset(schema.id_types for schema in schemas),
-            indexes=indexes,
-            left_out={name: str(error) for name, error in left_out.items()},
-            found={name for schema in schemas for name in schema.present},
-            hidden=frozenset(hidden),
-        )
-
-    def _schema_to_read(
-        self, found: _Found, path: LogPath, time_unit: str | None, before: list[LogFile]
-    ) -> LogSchema | None:
-        """Columns to read of a file; None: of one without rows nothing is read, whatever it has.
+    def schema_of(self, schema: pa.Schema, shown: str, *, is_planned: bool = False) -> LogSchema:
+        """What is read of a file with these columns, which messages call ``shown``.
 
         Raises
         ------
         UnusableFileError
-            They cannot be used, or their times not beside those of the files ``before``.
+            They cannot be used.
         """
-        try:
-            is_planned = path.name in self.planned
-            schema = self._schema(found.schema, path.shown, is_planned=is_planned)
-            self._check_time_unit(schema, time_unit, path.shown, before)
-        except UnusableFileError:
-            names = found.schema.names
-            ends = {*self._names_in_files(("src", "dst"))}
-            # Columns of an empty frame of pandas have no types; a text file whose header has other
-            # columns is something else.
-            is_other_text = found.index is not None and names and not ends <= {*names}
-            if found.file.rows or is_other_text:
-                raise
-            return None
-        return schema
-
-    def _names_in_files(self, columns: Iterable[str]) -> list[str]:
-        """Names that columns have in the files, by their canonical ones."""
-        return [self.columns.get(column, column) for column in columns]
-
-    def _looks(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
-        """A call for each file that looks into it; files in a store are asked for many at once.
-
-        A store takes as long to answer for one as for many.
-        """
-        if all(is_local(path.filesystem) for path in paths):
-            yield from (partial(self._look_into, path) for path in paths)
-            return
-        threads = ThreadPoolExecutor(_REMOTE_FILES, "graphtide-list")
-        try:
-            yield from [threads.submit(self._look_into, path).result for path in paths]
-        finally:
-            threads.shutdown(cancel_futures=True)
-
-    def _look_into(self, path: LogPath) -> _Found:
-        with self.opened(path) as file:
-            of_log = LogFile(
-                name=path.name,
-                size=file.size,
-                fingerprint=file.fingerprint,
-                rows=file.rows,
-                row_group_rows=file.group_rows,
-                has_checksums=file.has_checksums,
-            )
-            return _Found(of_log, file.schema, file.index, hidden_partitions(file))
+        return check_schema(
+            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own,
+            is_planned=is_planned,
+        )  # fmt: skip
 
     def check(self, file: LogFileReader, path: LogPath) -> None:
         """Refuse an open file whose columns, or whose unit of time, a state cannot use.
@@ -266,24 +142,7 @@ class UpdateLog:
 
     def check_columns(self, schema: pa.Schema, shown: str) -> None:
         """Refuse columns of a file, called ``shown``, that a state cannot use; as `check`."""
-        self._check_time_unit(self._schema(schema, shown), self.time_unit, shown, [])
-
-    def check_properties(self, listing: LogListing) -> None:
-        """Refuse properties that no file of the log has: more likely they are called otherwise.
-
-        Raises
-        ------
-        UpdateLogError
-            There is one.
-        """
-        lacking = [name for name in self.own if name not in listing.found]
-        if lacking and any(file.rows for file in listing.files):
-            name = self.columns.get(lacking[0], lacking[0])
-            msg = (
-                f"no file of the log has a column {name}, which is to be a property; if it is "
-                f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"
-            )
-            raise UpdateLogError(msg)
+        check_time_unit(self.schema_of(schema, shown), shown, self.time_unit)
 
     def check_operations(self, names: Iterable[str]) -> None:
         """Refuse files, of these names, whose operations stand in their paths, in no order.
@@ -404,11 +263,11 @@ class UpdateLog:
         shown = path.shown
         with self.opened(path, dictionaries=dictionaries, sifts=sifts) as file:
             _check_as_planned(file, shown, first_row, rows, fingerprint)
-            schema = self._schema(file.schema, shown, is_planned=True)
-            names = self._names_in_files(schema.present)
+            schema = self.schema_of(file.schema, shown, is_planned=True)
+            names = self.names_in_files(schema.present)
             keys = [] if key is None else [key]
             found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
-            ends = self._names_in_files(("src", "dst"))
+            ends = self.names_in_files(("src", "dst"))
             bounds: ColumnBounds = [None, None]
             if not are_names(self.ids):
                 found_bounds = file.bounds(ends, first_row, rows)
@@ -422,23 +281,27 @@ class UpdateLog:
             table = table.append_column(ORDER_KEY, found.table[key])
         return replace(found, table=table)
 
-    def _schema(self, schema: pa.Schema, shown: str, *, is_planned: bool = False) -> LogSchema:
-        return check_schema(
-            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own,
-            is_planned=is_planned,
-        )  # fmt: skip
 
-    def _check_time_unit(
-        self, schema: LogSchema, time_unit: str | None, shown: str, before: list[LogFile]
-    ) -> None:
-        if time_unit is None or schema.time_unit is None:
-            return
-        others = f"{self.shown(before[0].name)} has" if before else "the state was made with"
-        try:
-            check_together(time_unit_named(schema.time_unit), time_unit_named(time_unit), others)
-        except BatchError as error:
-            msg = f"{shown}: {error}"
-            raise UnusableFileError(msg) from None
+def check_time_unit(
+    schema: LogSchema, shown: str, time_unit: str | None, whose: str | None = None
+) -> None:
+    """Refuse times of a file, called ``shown``, that cannot be kept in a unit.
+
+    ``whose``: what has that unit, with a verb, for messages; None: the state.
+
+    Raises
+    ------
+    UnusableFileError
+        They cannot.
+    """
+    if time_unit is None or schema.time_unit is None:
+        return
+    whose = whose or "the state was made with"
+    try:
+        check_together(time_unit_named(schema.time_unit), time_unit_named(time_unit), whose)
+    except BatchError as error:
+        msg = f"{shown}: {error}"
+        raise UnusableFileError(msg) from None
 
 
 def _check_as_planned(

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from graphtide import UpdateLogError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.update_log import UpdateLog
 
 
@@ -18,7 +19,7 @@ def table_of(rows: int, **more: Any) -> pa.Table:
 def refused(log: UpdateLog, *words: str) -> str:
     """The log is refused in one line that holds all words."""
     with pytest.raises(UpdateLogError) as caught:
-        log.files()
+        listing_of(log)
     text = str(caught.value)
     assert "\n" not in text
     for word in words:

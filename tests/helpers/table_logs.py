@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_paths import log_path
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.tables.table_files import TableFile
@@ -14,7 +15,7 @@ def edges_by_version(address: object, batch_rows: int = 3) -> dict[int, set[Edge
     log = UpdateLog(str(address))
     edges: set[Edge] = set()
     found: dict[int, set[Edge]] = {}
-    for file in log.files():
+    for file in listing_of(log).files:
         for first in range(0, file.rows, batch_rows):
             rows = min(batch_rows, file.rows - first)
             for row in log.read(file.name, first, rows, file.fingerprint).to_pylist():

@@ -17,6 +17,7 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import StateError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import FIRST_BATCH
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
@@ -333,7 +334,7 @@ def test_a_state_that_was_planned_in_the_order_of_text_goes_on_with_its_plan(
     state = StateDirectory(tmp_path / "state")
     wanted = run_settings()
     state.create_or_open(wanted.graph.identity(), log.address, {}, None)
-    by_text = sorted(log.files(), key=lambda file: file.name)
+    by_text = sorted(listing_of(log).files, key=lambda file: file.name)
     state.write_plan(BatchPlan().extended(by_text, BATCH_ROWS))
     summary = run(log.address, str(state.path), wanted)
     assert summary.files == sorted(names)

@@ -12,7 +12,7 @@ import pytest
 from graphtide.config.settings import RunSettings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.errors import StateError, UpdateLogError
-from graphtide.io.log.log_listing import LogFile
+from graphtide.io.log.log_listing import LogFile, listing_of
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import ChunkSum
@@ -64,9 +64,9 @@ def test_a_replay_that_reads_other_bytes_is_refused(
     summary = run(str(bare_log), str(state.path), run_settings(checkpoint_every=EACH))
     assert summary.state_hash == expected_hash()
     drop_checkpoints(state, EACH)
-    before = [file.fingerprint for file in UpdateLog(str(bare_log)).files()]
+    before = [file.fingerprint for file in listing_of(UpdateLog(str(bare_log))).files]
     change_last_dst(bare_log / "0002.parquet")
-    assert [file.fingerprint for file in UpdateLog(str(bare_log)).files()] == before
+    assert [file.fingerprint for file in listing_of(UpdateLog(str(bare_log))).files] == before
     with pytest.raises(UpdateLogError, match=r"0002\.parquet has changed .* put the file back"):
         run(str(bare_log), str(state.path), run_settings(checkpoint_every=EACH))
     # What comes before that file is applied again.
@@ -107,7 +107,7 @@ def test_the_status_names_files_without_checksums(
 ) -> None:
     state = StateDirectory(tmp_path / "state")
     # Fixtures share a folder: these files are written over the others.
-    assert all(file.has_checksums for file in UpdateLog(str(log)).files())
+    assert all(file.has_checksums for file in listing_of(UpdateLog(str(log))).files)
     run(str(log), str(state.path), run_settings())
     assert Status(state).values()["files_without_page_checksums"] == []
     assert not any("checksums" in text for text in Status(state).lines())

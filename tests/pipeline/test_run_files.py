@@ -13,6 +13,7 @@ from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.errors import StateError, UpdateLogError
 from graphtide.io.log.file_errors import EmptyLogError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
@@ -147,7 +148,7 @@ def test_nothing_is_written_into_a_state_that_has_come_to_the_place_of_the_locke
             files.result_requests(["pagerank"], 1)["pagerank"], graph.pagerank()
         )
         write_file(log, 1)
-        added = replace(files.log.update_log, planned=frozenset(files.log.names())).listing()
+        added = listing_of(replace(files.log.update_log, planned=frozenset(files.log.names())))
         for write in (
             lambda: files.write_results(0, BatchResults({"pagerank": found}, None, 0.5)),
             lambda: files.write_checkpoint(0, copy_of(0, graph), graph.checkpoint_arrays()),

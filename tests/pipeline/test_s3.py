@@ -22,6 +22,7 @@ from graphtide.gpu_core.errors import StateError, UpdateLogError
 from graphtide.io import file_systems
 from graphtide.io.file_systems import RemoteFile, StorageError, file_system_of
 from graphtide.io.log.file_errors import UnreadableRowsError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
@@ -63,7 +64,7 @@ def test_a_log_is_planned_and_read_as_on_a_disk(s3: S3, tmp_path: Path) -> None:
     write_all_formats(tmp_path / "formats")
     there = UpdateLog(s3.put_folder(tmp_path / "formats"))
     here = UpdateLog(str(tmp_path / "formats"))
-    found, expected = there.listing(), here.listing()
+    found, expected = listing_of(there), listing_of(here)
     assert [file.name for file in found.files] == [
         "day=2/part.csv.zst", "part.2.parquet", "part.10.parquet", "part.11.csv", "part.12.jsonl.gz"
     ]  # fmt: skip
@@ -102,7 +103,7 @@ def test_a_file_that_has_changed_is_noticed(s3: S3, tmp_path: Path) -> None:
     for number in (0, 1):
         write_file(tmp_path / "changes", number)
     log = UpdateLog(s3.put_folder(tmp_path / "changes"))
-    planned = log.files()[0]
+    planned = listing_of(log).files[0]
     filesystem, path = file_system_of(f"{s3.address}/changes/0000.parquet")
     with RemoteFile(filesystem, path, 100) as file:
         assert file.read(4) == b"PAR1"

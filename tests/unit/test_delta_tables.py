@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import DynamicGraph, UpdateLogError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.tables.table_files import TableFile
@@ -107,7 +108,7 @@ def test_a_table_that_is_only_appended_to_is_read_in_the_order_of_its_commits(
         write(tmp_path, rows.append_column("weight", pa.array([float(number)])))
     opened(tmp_path).optimize.compact()
     log = UpdateLog(str(tmp_path), records="weighted")
-    read = [log.read(file.name, 0, 1).to_pylist()[0] for file in log.files()]
+    read = [log.read(file.name, 0, 1).to_pylist()[0] for file in listing_of(log).files]
     assert [row["weight"] for row in read] == [float(number) for number in range(10)]
     assert [row["op"] for row in read] == ["insert", "delete"] * 5
 
@@ -119,7 +120,7 @@ def test_partitions_are_columns_and_their_values_may_be_any_text(tmp_path: Path)
     log = UpdateLog(str(tmp_path))
     found = {
         (row["src"], row["op"])
-        for file in log.files()
+        for file in listing_of(log).files
         for row in log.read(file.name, 0, file.rows).to_pylist()
     }
     assert found == {(1, "insert"), (3, "delete"), (5, "a/b =%20c")}
@@ -229,7 +230,7 @@ def test_updates_cannot_be_taken_back(tmp_path: Path) -> None:
     write(tmp_path, rows, configuration=FEED)
     opened(tmp_path).delete("src = 1")
     with pytest.raises(UpdateLogError, match="rows of the table are updates, as they have a colu"):
-        UpdateLog(str(tmp_path)).files()
+        listing_of(UpdateLog(str(tmp_path)))
 
 
 def edit_commit(path: Path, version: int, kind: str, values: dict[str, object]) -> None:
@@ -297,7 +298,8 @@ def test_two_tables_are_a_log(tmp_path: Path) -> None:
     found = list_log([str(tmp_path / "a"), str(tmp_path / "b")])
     assert [path.name.rpartition("//")[0] for path in found] == ["", "2"]
     log = UpdateLog((str(tmp_path / "a"), str(tmp_path / "b")))
-    assert [log.read(file.name, 0, 1).to_pylist()[0]["src"] for file in log.files()] == [1, 3]
+    files = listing_of(log).files
+    assert [log.read(file.name, 0, 1).to_pylist()[0]["src"] for file in files] == [1, 3]
     with pytest.raises(UpdateLogError, match="is in the log twice"):
         list_log([str(tmp_path / "a"), f"{tmp_path / 'a'}@v0"])
 
@@ -317,7 +319,7 @@ def test_an_update_of_a_vertex_leaves_its_edges(tmp_path: Path) -> None:
     log = UpdateLog(str(tmp_path), own={"score": "float64"})
     graph = DynamicGraph(engine="host", vertex_properties={"score": "float64"})
     found = {}
-    for file in log.files():
+    for file in listing_of(log).files:
         graph.apply(log.read(file.name, 0, file.rows, file.fingerprint))
         version = TableFile.of_name(file.name).version
         found[version] = set(
@@ -337,7 +339,7 @@ def with_vertex(**columns: list[Any]) -> pa.Table:
 
 def graph_of(path: Path) -> DynamicGraph:
     log, graph = UpdateLog(str(path)), DynamicGraph(engine="host")
-    for file in log.files():
+    for file in listing_of(log).files:
         graph.apply(log.read(file.name, 0, file.rows, file.fingerprint))
     return graph
 

@@ -22,6 +22,7 @@ from graphtide.io.interchange.edge_lists import (
     read_edge_list,
     read_matrix_market,
 )
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 
@@ -440,7 +441,7 @@ def test_import_makes_a_log(tmp_path):
     source.write_text("1 2 3\n4 5 6\n")
     assert import_edges(str(source), str(log_file), columns=("src", "dst", "ts")) == 2
     log = UpdateLog(str(log_file.parent), records="semantic")
-    log.files()
+    listing_of(log)
     assert log.read("a.parquet", 0, 2).to_pydict() == {"src": [1, 4], "dst": [2, 5], "ts": [3, 6]}
     matrix = tmp_path / "m.mtx"
     matrix.write_text(f"{BANNER} pattern symmetric\n2 2 1\n2 1\n")

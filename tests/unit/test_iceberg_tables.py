@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from graphtide import UpdateLogError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline import log_watch
@@ -211,7 +212,7 @@ def test_rows_that_are_updates_are_read_in_order(tmp_path: Path) -> None:
     table = made(tmp_path, rows)
     table.append(edges((1, 2)).append_column("op", pa.array(["delete"])))
     log = UpdateLog(str(place(tmp_path)))
-    read = [log.read(file.name, 0, 1).to_pylist()[0]["op"] for file in log.files()]
+    read = [log.read(file.name, 0, 1).to_pylist()[0]["op"] for file in listing_of(log).files]
     assert read == ["insert", "delete"]
 
 
@@ -230,7 +231,7 @@ def test_rows_keep_their_order_where_folders_spread_files_by_a_hash(
     table = made(tmp_path, rows.slice(0, 1), properties=layout)
     table.append(rows.slice(1))
     log = UpdateLog(str(place(tmp_path)))
-    files = log.files()
+    files = listing_of(log).files
     assert len(files) > 8
     read = [log.read(file.name, 0, file.rows)["src"].to_pylist() for file in files]
     assert [number for numbers in read for number in numbers] == [*range(count)]

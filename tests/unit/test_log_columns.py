@@ -13,6 +13,7 @@ import pytest
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateLogError
 from graphtide.flows.commands.run import settings_from_options
 from graphtide.io.log.log_inspection import inspect_log
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
@@ -30,12 +31,12 @@ def test_a_log_knows_the_types_of_its_ids(tmp_path, types, narrow):
         ends["dst"] = ends["dst"].astype(types[number])
         write_log_file(str(tmp_path / f"{number}.parquet"), pa.table(ends))
     log = UpdateLog(str(tmp_path))
-    assert log.listing().has_narrow_ids == narrow
-    assert log.listing().id_types == {("int32", each) for each in types}
+    assert listing_of(log).has_narrow_ids == narrow
+    assert listing_of(log).id_types == {("int32", each) for each in types}
     # Others are converted as int64, whatever they are.
     narrower = {end: np.arange(3).astype("uint16") for end in ("src", "dst")}
     write_log_file(str(tmp_path / "2.parquet"), pa.table(narrower))
-    assert ("int64", "int64") in log.listing().id_types
+    assert ("int64", "int64") in listing_of(log).id_types
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_columns_that_others_call_so_are_told_with_the_flags_that_map_them(tmp_p
     """A frame of these names is taken as it is; in a log another column may have them."""
     pq.write_table(pa.table({name: [1] for name in names}), tmp_path / "a.parquet")
     with pytest.raises(UpdateLogError) as caught:
-        UpdateLog(str(tmp_path)).listing()
+        listing_of(UpdateLog(str(tmp_path)))
     assert str(caught.value).endswith(": " + " ".join(f"--set {flag}" for flag in flags))
 
 
@@ -76,24 +77,25 @@ def test_a_column_that_would_be_read_in_small_letters_is_not_ignored(tmp_path, n
         f"say so: {flag}; if not, rename it",
     )
     # A state that has planned it goes on.
-    assert UpdateLog(str(tmp_path), records=records, planned=frozenset({"a.parquet"})).files()
+    planned = UpdateLog(str(tmp_path), records=records, planned=frozenset({"a.parquet"}))
+    assert listing_of(planned).files
     words = shlex.split(flag)[1]
     named = settings_from_options({"assignments": [words], "records": records}).columns
     assert named == {canonical: name}
     log = UpdateLog(str(tmp_path), named, records)
-    log.files()
+    listing_of(log)
     assert log.read("a.parquet", 0, 2)[canonical].to_pylist() == [1, -1]
 
 
 def test_a_column_in_other_letters_may_be_one_that_is_not_read(tmp_path):
     columns = {"Weight": [1.5], "Type": ["a"], "src": [1], "dst": [2]}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    assert "not read: Weight, Type" in UpdateLog(str(tmp_path)).listing().not_kept
-    UpdateLog(str(tmp_path), records="weighted", on_repeat="count").files()
-    UpdateLog(str(tmp_path), records="weighted", own={"Weight": "float64"}).files()
+    assert "not read: Weight, Type" in listing_of(UpdateLog(str(tmp_path))).not_kept
+    listing_of(UpdateLog(str(tmp_path), records="weighted", on_repeat="count"))
+    listing_of(UpdateLog(str(tmp_path), records="weighted", own={"Weight": "float64"}))
     pq.write_table(pa.table({**columns, "weight": [2.5]}), tmp_path / "a.parquet")
     log = UpdateLog(str(tmp_path), records="weighted")
-    log.files()
+    listing_of(log)
     assert log.read("a.parquet", 0, 1)["weight"].to_pylist() == [2.5]
 
 
@@ -102,8 +104,8 @@ def test_a_column_of_a_file_is_taken_rather_than_one_in_its_path(tmp_path):
     table = pa.table({"op": [1], "src": [1], "dst": [2], "day": [7]})
     pq.write_table(table, tmp_path / "op=delete" / "day=1" / "a.parquet")
     log = UpdateLog(str(tmp_path))
-    assert log.read(log.files()[0].name, 0, 1)["op"].to_pylist() == [1]
-    assert log.listing().hidden == {"op"}, "no graph has the day"
+    assert log.read(listing_of(log).files[0].name, 0, 1)["op"].to_pylist() == [1]
+    assert listing_of(log).hidden == {"op"}, "no graph has the day"
     (facts,) = inspect_log(log)
     assert facts.hidden_partitions == ("day", "op")
 
@@ -113,17 +115,17 @@ def test_weights_are_not_read_where_inserts_are_counted(tmp_path):
     refused(UpdateLog(str(tmp_path), records="weighted"), "weight is of type string")
     log = UpdateLog(str(tmp_path), records="weighted", on_repeat="count")
     assert log.read("a.parquet", 0, 3).column_names == ["op", "src", "dst"]
-    assert log.listing().not_kept is None
+    assert listing_of(log).not_kept is None
 
 
 def test_columns_of_other_names(tmp_path):
     table = pa.table({"dst": [1, 2], "to": [3, 4], "from_account": [5, 6]})
     pq.write_table(table, tmp_path / "a.parquet")
     log = UpdateLog(str(tmp_path), {"src": "from_account", "dst": "to"})
-    log.files()
+    listing_of(log)
     read = log.read("a.parquet", 0, 2)
     assert read.to_pydict() == {"src": [5, 6], "dst": [3, 4]}
-    assert log.listing().not_kept == "not read: dst; --properties keeps numbers"
+    assert listing_of(log).not_kept == "not read: dst; --properties keeps numbers"
     refused(
         UpdateLog(str(tmp_path), {"src": "from", "dst": "to"}), "'from'", "dst, to, from_account"
     )
@@ -138,7 +140,7 @@ def test_columns_of_other_names(tmp_path):
 def test_destinations_without_a_type_are_null_ids(tmp_path):
     write_log_file(str(tmp_path / "a.parquet"), pa.table({"src": [1, 2], "dst": pa.nulls(2)}))
     log = UpdateLog(str(tmp_path))
-    log.files()
+    listing_of(log)
     assert log.read("a.parquet", 0, 2)["dst"].combine_chunks() == pa.array([None, None], pa.int64())
 
 
@@ -184,7 +186,7 @@ def test_types_with_a_meaning(tmp_path):
         ]
     ):
         pq.write_table(pa.table({"op": op, "src": ids, "dst": ids}), tmp_path / f"{number}.parquet")
-    assert len(UpdateLog(str(tmp_path)).files()) == 4
+    assert len(listing_of(UpdateLog(str(tmp_path))).files) == 4
 
 
 def times(kind):
@@ -198,7 +200,7 @@ def test_dates_are_the_times_at_which_they_begin(tmp_path):
     pq.write_table(pa.table({"src": ids, "dst": ids, "ts": days}), tmp_path / "a.parquet")
     pq.write_table(times(pa.timestamp("ms")), tmp_path / "b.parquet")
     log = UpdateLog(str(tmp_path), records="semantic")
-    assert log.listing().time_unit == "timestamp[s]"
+    assert listing_of(log).time_unit == "timestamp[s]"
     read = log.read("a.parquet", 0, 3)
     assert read["ts"].cast(pa.int64()).to_pylist() == [-86_400, 0, 19_000 * 86_400]
     assert read.schema.field("ts").type == pa.timestamp("s")
@@ -209,18 +211,19 @@ def test_dates_are_the_times_at_which_they_begin(tmp_path):
 def test_times_that_go_together(tmp_path):
     pq.write_table(times(pa.timestamp("us", "UTC")), tmp_path / "a.parquet")
     log = UpdateLog(str(tmp_path), records="semantic")
-    assert log.listing().time_unit == "timestamp[us, tz=UTC]"
+    assert listing_of(log).time_unit == "timestamp[us, tz=UTC]"
     for other in (pa.timestamp("us"), pa.int64()):
         pq.write_table(times(other), tmp_path / "b.parquet")
         again = UpdateLog(str(tmp_path), records="semantic")
         refused(again, "b.parquet", "a.parquet has timestamp[us, tz=UTC]", str(other))
-        assert len(UpdateLog(str(tmp_path)).files()) == 2, "who keeps no times need not care"
+        without_times = UpdateLog(str(tmp_path))
+        assert len(listing_of(without_times).files) == 2
     # Counts of other parts of a second, and zones, are of the same moments: they are converted.
     for other in (pa.timestamp("ms", "UTC"), pa.timestamp("us", "Europe/Rome")):
         pq.write_table(times(other), tmp_path / "b.parquet")
         again = UpdateLog(str(tmp_path), records="semantic")
-        assert len(again.files()) == 2
-        assert again.listing().time_unit == "timestamp[us, tz=UTC]"
+        assert len(listing_of(again).files) == 2
+        assert listing_of(again).time_unit == "timestamp[us, tz=UTC]"
     (tmp_path / "b.parquet").unlink()
     known = UpdateLog(str(tmp_path), records="semantic", time_unit="int64")
     refused(known, "a.parquet", "the state was made with int64")
@@ -273,7 +276,7 @@ def test_decimals_are_the_numbers_that_text_of_them_is(tmp_path):
     pq.write_table(pa.table(rows), tmp_path / "a.parquet")
     own = {"sent": "int32"}
     log = UpdateLog(str(tmp_path), records="weighted", own=own)
-    [file] = log.files()
+    [file] = listing_of(log).files
     read = log.read(file.name, 0, 500)
     assert read["weight"].to_pylist() == [float(each) for each in cents]
     assert read["sent"].type == pa.int64()
@@ -291,7 +294,7 @@ def test_whole_decimals_are_ids(tmp_path, as_integers):
     rows = pa.table({"src": pa.array(src, kind), "dst": pa.array([*dst[:2], None], kind)})
     pq.write_table(rows, tmp_path / "a.parquet", store_decimal_as_integer=as_integers)
     log = UpdateLog(str(tmp_path))
-    assert log.listing().id_types == {("int64", "int64")}
+    assert listing_of(log).id_types == {("int64", "int64")}
     read = log.read("a.parquet", 0, 3)
     assert read["src"].to_pylist() == [-7, 10**17, 3]
     assert read["dst"].to_pylist() == [5, 5, None]

@@ -13,6 +13,7 @@ import pytest
 
 from graphtide import StateError, UpdateLogError
 from graphtide.io.log.addresses import absolute_address
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.update_log import UpdateLog
@@ -53,7 +54,7 @@ def test_several_addresses_are_read_in_the_order_given(tmp_path: Path) -> None:
         for name in ("b/0.parquet", "a/1.parquet", "c/9.parquet", "c/10.parquet")
     ]
     log = UpdateLog(tuple(addresses))
-    assert [log.read(file.name, 0, 1).num_rows for file in log.files()] == [1] * 4
+    assert [log.read(file.name, 0, 1).num_rows for file in listing_of(log).files] == [1] * 4
 
 
 def test_an_address_that_is_added_changes_no_name(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_file_with_links_to_it_is_in_the_log_once(tmp_path: Path) -> None:
 def test_a_link_to_nothing_is_told_as_that(tmp_path: Path, name: str) -> None:
     os.symlink("nowhere", tmp_path / name)
     with pytest.raises(UpdateLogError, match=f"{name} is a symbolic link to nowhere, which is not"):
-        UpdateLog(str(tmp_path)).files()
+        listing_of(UpdateLog(str(tmp_path)))
 
 
 def test_a_link_with_another_value_in_its_path_is_another_file(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet")
     os.symlink(tmp_path / "loop", tmp_path / "loop")
     with pytest.raises(UpdateLogError):
-        UpdateLog(str(tmp_path)).files()
+        listing_of(UpdateLog(str(tmp_path)))
 
 
 @pytest.mark.timeout(30)
@@ -138,7 +139,7 @@ def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     with pytest.raises(UpdateLogError, match=rf"{name} cannot be read: it is a pipe"):
-        UpdateLog(str(tmp_path)).files()
+        listing_of(UpdateLog(str(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_column_in_the_path_is_a_column_of_the_log(
     more = {} if key == "ts" else {"ts": [1]}
     write(tmp_path / f"{key}={value}" / "0.parquet", **more)
     log = UpdateLog(str(tmp_path), records="semantic")
-    (file,) = log.files()
+    (file,) = listing_of(log).files
     read = log.read(file.name, 0, 1)[column].to_pylist()
     assert [str(each) for each in read] == [str(each) for each in wanted]
 
@@ -171,7 +172,7 @@ def test_ids_in_the_path_and_values_that_are_none(tmp_path: Path) -> None:
     assert log.read("src=17/0.parquet", 1, 1).to_pydict() == {"src": [17], "dst": [3]}
     path.parent.rename(tmp_path / "src=x")
     with pytest.raises(UpdateLogError, match=r"src=x has no src: 'x' is not a value of type int64"):
-        log.files()
+        listing_of(log)
 
 
 def test_a_column_in_the_path_is_one_however_the_files_are_addressed(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_a_column_in_the_path_is_one_however_the_files_are_addressed(tmp_path: P
     folders = [str(top / "day=1" / f"op={op}") for op in ("insert", "delete")]
     for end in ("", "/", "/*", "/0.parquet"):
         log = UpdateLog(tuple(folder + end for folder in folders))
-        files = log.files()
+        files = listing_of(log).files
         assert [log.read(each.name, 0, 1)["op"].to_pylist() for each in files] == [
             ["insert"], ["delete"],
         ]  # fmt: skip
@@ -206,7 +207,7 @@ def test_operations_in_paths_are_no_order(tmp_path: Path, words: tuple[str, str]
         log.check_operations(names(tmp_path))
     folders = [str(tmp_path / "day=2" / f"op={word}") for word in words]
     several = UpdateLog(tuple(folders), operations=own)
-    several.check_operations(each.name for each in several.files())
+    several.check_operations(each.name for each in listing_of(several).files)
 
 
 def test_operations_in_folders_of_a_table_are_no_order_within_a_version() -> None:
@@ -253,7 +254,7 @@ def test_rows_of_folders_are_there_where_no_column_of_the_file_can_be_read(tmp_p
     (tmp_path / "src=1" / "dst=2").mkdir(parents=True)
     pq.write_table(pa.table({"x": [[1], [2], [3]]}), tmp_path / "src=1" / "dst=2" / "a.parquet")
     log = UpdateLog(str(tmp_path))
-    (file,) = log.files()
+    (file,) = listing_of(log).files
     assert log.read(file.name, 1, 2).to_pydict() == {"src": [1, 1], "dst": [2, 2]}
 
 
@@ -269,7 +270,7 @@ def test_a_folder_is_an_id_of_the_kind_that_the_graph_has(
         table = pa.table({"dst": pa.array(["5"]).cast(kind)})
         pq.write_table(table, tmp_path / f"src={value}" / "a.parquet")
     log = UpdateLog(str(tmp_path), ids=ids)
-    found = [log.read(file.name, 0, 1)["src"] for file in log.files()]
+    found = [log.read(file.name, 0, 1)["src"] for file in listing_of(log).files]
     assert [each.type for each in found] == [kind] * 2
     assert [str(each[0]) for each in found] == ["007" if ids == "string" else "7", values[1]]
 

@@ -13,7 +13,7 @@ import pytest
 from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.file_systems import StorageError
 from graphtide.io.log import log_paths
-from graphtide.io.log.log_listing import LogListing
+from graphtide.io.log.log_listing import LogListing, listing_of
 from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
@@ -147,7 +147,7 @@ def test_a_text_file_that_grows_after_it_was_taken_is_no_longer_followed(
     looking = watch(folder)
     if not is_of_this_run:
         log = UpdateLog(str(folder))
-        log = replace(log, indexes=log.listing().indexes)
+        log = replace(log, indexes=listing_of(log).indexes)
         looking = LogWatch(log, {"0.parquet", "1.csv"}, lambda _: None, lambda _: None)
     assert names(looking.look()) == (["1.csv"] if is_of_this_run else [])
     os.utime(folder / "1.csv")
@@ -191,7 +191,7 @@ def test_a_file_that_a_look_missed_is_not_passed_over_for_those_behind_it(
     looking = watch(folder)
     assert names(looking.look()) == ["1.parquet"]
     # Of a log of which nothing is known, the first file was missed.
-    assert names(UpdateLog(str(folder)).listing()) == [f"{number}.parquet" for number in range(4)]
+    assert names(listing_of(UpdateLog(str(folder)))) == [f"{number}.parquet" for number in range(4)]
     assert names(looking.look()) == ["2.parquet", "3.parquet"]
 
 
@@ -200,14 +200,13 @@ def test_a_file_that_gets_another_name_before_it_is_opened_is_met_by_the_next_lo
 ) -> None:
     """As writers do whose temporary names a log does not ignore."""
     write(folder / "1.parquet.part")
-    look_into = UpdateLog.listing
 
-    def listing(self: UpdateLog, *arguments: Any, **named: Any) -> LogListing:
-        monkeypatch.setattr(UpdateLog, "listing", look_into)
+    def listing(*arguments: Any) -> LogListing:
+        monkeypatch.setattr(log_watch, "listing_of", listing_of)
         os.rename(folder / "1.parquet.part", folder / "1.parquet")
-        return self.listing(*arguments, **named)
+        return listing_of(*arguments)
 
-    monkeypatch.setattr(UpdateLog, "listing", listing)
+    monkeypatch.setattr(log_watch, "listing_of", listing)
     looking = watch(folder)
     assert looking.look() is None
     assert names(looking.look()) == ["1.parquet"]
@@ -219,15 +218,15 @@ def test_a_store_that_is_away_is_waited_for_and_no_file_is_lost(
     """It goes away twice: before a look, and between two files of one."""
     write(folder / "1.parquet")
     write(folder / "2.parquet")
-    look_into, outages = UpdateLog.listing, iter([True, False, True, True])
+    outages = iter([True, False, True, True])
 
-    def listing(self: UpdateLog, *arguments: Any, **named: Any) -> LogListing:
+    def listing(*arguments: Any) -> LogListing:
         if next(outages, False):
             msg = "the log cannot be read"
             raise UpdateLogError(msg) from StorageError(errno.ETIMEDOUT, "no answer")
-        return look_into(self, *arguments, **named)
+        return listing_of(*arguments)
 
-    monkeypatch.setattr(UpdateLog, "listing", listing)
+    monkeypatch.setattr(log_watch, "listing_of", listing)
     found: list[str] = []
     failed: list[UpdateLogError] = []
     known = {"0.parquet"}

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import read_header
@@ -50,7 +51,7 @@ def test_a_column_of_a_row_group_is_one_page(tmp_path):
 def test_a_log_file_of_many_tables(tmp_path):
     path = str(tmp_path / "a.parquet")
     write_log_file(path, (table_of(5) for _ in range(3)))
-    assert UpdateLog(path).files()[0].rows == 15
+    assert listing_of(UpdateLog(path)).files[0].rows == 15
     encodings = pq.ParquetFile(path).metadata.row_group(0).column(1).encodings
     assert "DELTA_BINARY_PACKED" in encodings
 

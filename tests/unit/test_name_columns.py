@@ -13,6 +13,7 @@ from graphtide.gpu_core.batch.rows import BadRowsError, row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
@@ -30,7 +31,7 @@ def names(seed: int, count: int = ROWS) -> pa.Array:
 
 def batch_of(log: UpdateLog, first_row: int, rows: int) -> tuple[pa.Table, UpdateBatch]:
     """Some rows of its file as a run reads them, and what they come to."""
-    file = log.files()[0]
+    file = listing_of(log).files[0]
     planned = PlannedBatch(0, file.name, first_row, rows)
     found, _ = RowsToRead(log, planned, file.fingerprint).read()
     batch = table_to_batch(

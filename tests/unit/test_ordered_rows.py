@@ -17,6 +17,7 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.kind import RowMeaning
 from graphtide.io.log.columns.column_types import OP_BYTES
 from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.order.ordered_rows import row_order
 from graphtide.io.log.row_origin import RowOrigin
@@ -40,7 +41,7 @@ def write(
 
 
 def order_of(log: UpdateLog, within: object = None):
-    listing = log.listing()
+    listing = listing_of(log)
     prints = {file.name: file.fingerprint for file in listing.files}
     return row_order(log, prints, "when", within), listing
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import ChunkSum, PageError, check_chunk, read_header
@@ -91,7 +92,7 @@ def damaged(content: bytes, low: int, high: int, random: np.random.Generator) ->
 
 def read_all(path: Path) -> pa.Table:
     log = UpdateLog(str(path))
-    (file,) = log.files()
+    (file,) = listing_of(log).files
     return pa.concat_tables(
         log.read(file.name, first, min(1_000, file.rows - first), file.fingerprint)
         for first in range(0, file.rows, 1_000)
@@ -126,7 +127,7 @@ def outcomes(path: Path, table: pa.Table, places: list[tuple[int, int]], seed: i
 def test_damaged_payloads_are_refused(tmp_path: Path, kind: str, seed: int) -> None:
     path = tmp_path / "a.parquet"
     table = KINDS[kind](path)
-    assert UpdateLog(str(path)).files()[0].has_checksums
+    assert listing_of(UpdateLog(str(path))).files[0].has_checksums
     found = outcomes(path, table, [(low, high) for _, low, high in page_places(path)], seed)
     assert set(found) <= {"same", "refused"}
     # Zeros in place of zeros are no damage.
@@ -186,7 +187,7 @@ def test_a_footer_that_contradicts_itself(
     assert old in content[begin:]
     path.write_bytes(content[:begin] + content[begin:].replace(old, new, 1))
     with pytest.raises(UpdateLogError, match=words):
-        UpdateLog(str(path)).files()
+        listing_of(UpdateLog(str(path)))
 
 
 def test_a_log_tells_whether_its_pages_carry_checksums(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_a_log_tells_whether_its_pages_carry_checksums(tmp_path: Path) -> None:
     write_plain(tmp_path / "b.parquet")
     pq.write_table(table_of("int64").slice(0, 0), tmp_path / "c.parquet")
     log = UpdateLog(str(tmp_path))
-    assert [file.has_checksums for file in log.files()] == [False, True, True]
+    assert [file.has_checksums for file in listing_of(log).files] == [False, True, True]
     sums = [log.read_checked(name, 0, 10).sums for name in ("a.parquet", "b.parquet")]
     assert [each[0].has_checksums for each in sums] == [False, True]
 
@@ -205,7 +206,7 @@ def test_a_log_elsewhere_is_read_as_a_local_one(tmp_path: Path, kind: str) -> No
     memory = fsspec.filesystem("memory")
     memory.put(str(tmp_path / "a.parquet"), "/page-checks/a.parquet")
     local, far = UpdateLog(str(tmp_path)), UpdateLog("memory://page-checks")
-    assert local.files() == far.files()
+    assert listing_of(local).files == listing_of(far).files
     for first, rows in [(0, ROWS), (10, 5), (ROWS // 2 - 1, 2)]:
         near = local.read_checked("a.parquet", first, rows)
         away = far.read_checked("a.parquet", first, rows)
@@ -221,7 +222,7 @@ def test_the_checksum_of_a_row_group_tells_other_bytes_under_the_same_footer(
     path = tmp_path / "a.parquet"
     write_plain(path, write_page_checksum=False)
     log = UpdateLog(str(path))
-    (file,) = log.files()
+    (file,) = listing_of(log).files
     known = {
         group: each.crc
         for group, each in log.read_checked("a.parquet", 0, ROWS).sums.items()
@@ -230,7 +231,7 @@ def test_the_checksum_of_a_row_group_tells_other_bytes_under_the_same_footer(
     content = bytearray(path.read_bytes())
     content[page_places(path)[-1][1] + 8] ^= 1
     path.write_bytes(content)
-    assert log.files()[0].fingerprint == file.fingerprint
+    assert listing_of(log).files[0].fingerprint == file.fingerprint
     log.read_checked("a.parquet", 0, ROWS // 2, known=known)
     with pytest.raises(UpdateLogError, match=r"a\.parquet has changed .* row group 1 holds other"):
         log.read_checked("a.parquet", ROWS // 2, 10, known=known)
@@ -245,7 +246,7 @@ def test_a_file_renamed_over_the_one_that_is_open_is_not_read(
     table = write_own(path, "int32")
     write_log_file(str(other), table.take(pa.array(range(ROWS - 1, -1, -1))))
     log = UpdateLog(str(path))
-    (file,) = log.files()
+    (file,) = listing_of(log).files
     check = update_log.check_schema
 
     def rename_and_check(*arguments: Any, **flags: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphtide import UpdateLogError
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.text import text_scan
 
@@ -58,7 +59,7 @@ def test_one_wrong_field_costs_its_line_wherever_it_stands(
     monkeypatch.setattr(text_scan, "BLOCK_BYTES", 1 << 16)  # those lines are in its first block
     (tmp_path / "a.csv").write_text(with_field(field, at, count, column, usual))
     log = UpdateLog(str(tmp_path), records="semantic")
-    assert log.files()[0].rows == count
+    assert listing_of(log).files[0].rows == count
     with pytest.raises(
         UpdateLogError, match=rf"a\.csv, line {at + 2}: {column} is '{field}', {why}"
     ):
@@ -81,7 +82,7 @@ def test_one_wrong_field_in_a_column_of_the_users_own_costs_its_line(tmp_path: P
     lines = ["src,dst,amount,channel", *["1,2,0.5,3"] * 8, "1,2,N/A,3", "1,2,1,3.5"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     log = UpdateLog(str(tmp_path), own={"amount": "float64", "channel": "int16"})
-    found = log.read_checked("a.csv", 0, log.files()[0].rows, sifts=True)
+    found = log.read_checked("a.csv", 0, listing_of(log).files[0].rows, sifts=True)
     assert [each.reason.partition(";")[0] for each in found.wrong] == [
         ": amount is 'N/A', which is no number",
         ": channel is '3.5', which is no integer",
@@ -104,14 +105,14 @@ def test_a_column_without_a_clear_majority_is_refused_as_a_whole(
     lines = ["src,dst,weight", *[f"{each},2,{other}" for each in ids]]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(UpdateLogError, match=message):
-        UpdateLog(str(tmp_path), records="weighted").files()
+        listing_of(UpdateLog(str(tmp_path), records="weighted"))
 
 
 def test_names_that_mostly_look_like_numbers_are_text(tmp_path: Path) -> None:
     names = ["007", "7", "1.0", "1e3", "2020-01-01", *["5"] * 20, "x"]
     (tmp_path / "a.csv").write_text("\n".join(["src,dst", *[f"{name},1" for name in names]]))
     log = UpdateLog(str(tmp_path), ids="string")
-    assert log.read("a.csv", 0, log.files()[0].rows)["src"].to_pylist() == names
+    assert log.read("a.csv", 0, listing_of(log).files[0].rows)["src"].to_pylist() == names
 
 
 def test_few_weights_with_a_fraction_are_no_wrong_ones(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_few_weights_with_a_fraction_are_no_wrong_ones(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\n".join(lines))
     log = UpdateLog(str(tmp_path), records="weighted")
     assert log.read("a.csv", 50, 1)["weight"].to_pylist() == [0.5]
-    (index,) = log.listing().indexes.values()
+    (index,) = listing_of(log).indexes.values()
     assert dict(index.columns)["other"] == "double"
 
 
@@ -131,7 +132,7 @@ def test_one_zone_in_json_lines_costs_its_line_wherever_a_block_begins(tmp_path:
         lines[at] = '{"src":1,"dst":2,"ts":"2021-01-01T00:00:00Z"}'
         (tmp_path / "a.jsonl").write_text("\n".join(lines))
         log = UpdateLog(str(tmp_path), records="semantic")
-        found = log.read_checked("a.jsonl", 0, log.files()[0].rows, sifts=True)
+        found = log.read_checked("a.jsonl", 0, listing_of(log).files[0].rows, sifts=True)
         assert [each.row for each in found.wrong] == [at]
 
 
@@ -140,24 +141,24 @@ def test_numbers_where_names_are_read_are_told_from_mixed_values(tmp_path: Path)
     with pytest.raises(
         UpdateLogError, match=r"src are of type string, .*line 2 on also of type int64"
     ):
-        UpdateLog(str(tmp_path), ids="string").files()
+        listing_of(UpdateLog(str(tmp_path), ids="string"))
     (tmp_path / "a.jsonl").write_text('{"src":5,"dst":7}\n')
     log = UpdateLog(str(tmp_path), ids="string")
     with pytest.raises(UpdateLogError, match=r"a number, not a string\); write it in quotes"):
-        log.read("a.jsonl", 0, log.files()[0].rows)
+        log.read("a.jsonl", 0, listing_of(log).files[0].rows)
 
 
 def test_the_last_line_counts_among_those_that_show_what_a_column_is(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("src,dst\n1,2\nx,3\n3,4")
     log = UpdateLog(str(tmp_path))
     with pytest.raises(UpdateLogError, match="line 3: src is 'x', which is no integer"):
-        log.read("a.csv", 0, log.files()[0].rows)
+        log.read("a.csv", 0, listing_of(log).files[0].rows)
     # Nor does a line that cannot be taken apart end the sample.
     rows = "".join(f"{number},{number + 1}\n" for number in range(20))
     (tmp_path / "a.csv").write_text(f'src,dst\n1,"2\n{rows}')
     log = UpdateLog(str(tmp_path))
     with pytest.raises(UpdateLogError, match="line 2 has a quote that does not end"):
-        log.read("a.csv", 0, log.files()[0].rows)
+        log.read("a.csv", 0, listing_of(log).files[0].rows)
 
 
 @pytest.mark.parametrize("field", ["1.5", "1e400", "99999999999999999999"])
@@ -170,7 +171,7 @@ def test_a_number_that_is_not_whole_costs_its_line_of_json(
     lines[2] = lines[2].replace(f'"{column}": {usual}', f'"{column}": {field}')
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     log = UpdateLog(str(tmp_path), records="semantic")
-    listing = log.listing(needed=())
+    listing = listing_of(log, needed=())
     (file,) = listing.files
     read = replace(log, indexes=listing.indexes, time_unit=listing.time_unit)
     found = read.read_checked(file.name, 0, file.rows, sifts=True)
@@ -186,7 +187,7 @@ def test_a_number_of_thousands_of_digits_costs_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"src,dst\n1,2\n{'9' * 5000},3\n")
     log = UpdateLog(str(tmp_path))
     with pytest.raises(UpdateLogError, match=r"line 3: src is '9+', which does not fit int64"):
-        log.read("a.csv", 0, log.files()[0].rows)
+        log.read("a.csv", 0, listing_of(log).files[0].rows)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
@@ -197,7 +198,7 @@ def test_a_negative_number_is_told_that_ids_are_not(tmp_path: Path, name: str) -
     (tmp_path / name).write_text(text)
     log = UpdateLog(str(tmp_path), ids="uint64")
     with pytest.raises(UpdateLogError, match=r"line 2: src is .*-1.* fit uint64; these are 0 or"):
-        log.read(name, 0, log.files()[0].rows)
+        log.read(name, 0, listing_of(log).files[0].rows)
 
 
 def test_ids_of_json_beyond_int64_stand_beside_smaller_ones(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_ids_of_json_beyond_int64_stand_beside_smaller_ones(tmp_path: Path) -> N
     lines = [f'{{"src": {each}, "dst": {each}, "weight": {each}}}' for each in ids]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     log = UpdateLog(str(tmp_path), records="weighted", ids="uint64")
-    found = log.read("a.jsonl", 0, log.files()[0].rows)
+    found = log.read("a.jsonl", 0, listing_of(log).files[0].rows)
     assert found["src"].to_pylist() == found["dst"].to_pylist() == ids
     assert found["weight"].to_pylist() == list(map(float, ids))
     # Where ids are int64, they make their lines wrong, as in CSV; the others are read.
@@ -214,7 +215,7 @@ def test_ids_of_json_beyond_int64_stand_beside_smaller_ones(tmp_path: Path) -> N
     with pytest.raises(
         UpdateLogError, match=r"line 2: src is 18446744073709551615, .* ids='uint64'"
     ):
-        log.read("a.jsonl", 0, log.files()[0].rows)
+        log.read("a.jsonl", 0, listing_of(log).files[0].rows)
     sifted = log.read_checked("a.jsonl", 0, 5, sifts=True)
     assert sifted.table["src"].to_pylist() == [1, 5, 0]
     assert [each.number for each in sifted.wrong] == [2, 4]
@@ -225,7 +226,7 @@ def test_hexadecimal_numbers_are_none_in_any_line(tmp_path: Path, field: str) ->
     (tmp_path / "a.csv").write_text("src,dst\n" + "1,2\n" * 1500 + f"1,{field}\n")
     log = UpdateLog(str(tmp_path))
     with pytest.raises(UpdateLogError, match=r"line 1502: dst is '.*', which is no integer"):
-        log.read("a.csv", 0, log.files()[0].rows)
+        log.read("a.csv", 0, listing_of(log).files[0].rows)
     assert log.read("a.csv", 0, 1500).num_rows == 1500
 
 
@@ -258,12 +259,12 @@ def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_pat
     lines = ['{"src":1,"dst":2,"note":7}', '{"src":3,"dst":4,"note":"x","weight":null}']
     lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2}'] * 2
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    assert UpdateLog(str(tmp_path)).files()[0].rows == 4
+    assert listing_of(UpdateLog(str(tmp_path))).files[0].rows == 4
     log = UpdateLog(str(tmp_path), records="weighted")
-    assert log.listing().files[0].rows == 4
+    assert listing_of(log).files[0].rows == 4
     assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2, 2]
     with pytest.raises(UpdateLogError, match="note are of type int64, but from line 2 on"):
-        UpdateLog(str(tmp_path), own={"note": "float64"}).files()
+        listing_of(UpdateLog(str(tmp_path), own={"note": "float64"}))
 
 
 @pytest.mark.parametrize("order", ["abc", "cab", "bca"])
@@ -276,7 +277,7 @@ def test_a_file_without_times_takes_the_unit_of_others(tmp_path: Path, order: st
     for number, letter in enumerate(order):
         (tmp_path / f"{number}.csv").write_text(texts[letter])
     log = UpdateLog(str(tmp_path), records="semantic")
-    assert log.listing().time_unit == "timestamp[us]"
+    assert listing_of(log).time_unit == "timestamp[us]"
     late = f"{order.index('c')}.csv"
     assert log.read(late, 1499, 2)["ts"].to_pylist() == [None, datetime(2024, 1, 1)]
 
@@ -286,7 +287,7 @@ def test_a_wrong_line_is_found_among_names_with_spaces(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\n".join(lines))
     log = UpdateLog(str(tmp_path), records="semantic", ids="string")
     with pytest.raises(UpdateLogError, match=r"a\.csv, line 1002: ts is 'y', which is no integer"):
-        log.read("a.csv", 0, log.files()[0].rows)
+        log.read("a.csv", 0, listing_of(log).files[0].rows)
 
 
 @pytest.mark.parametrize(
@@ -302,4 +303,4 @@ def test_a_day_that_is_not_there_is_told_from_a_zone(
     (tmp_path / "a.csv").write_text("src,dst,ts\n" + "1,2,2024-02-28\n" * 1500 + f"1,2,{last}\n")
     log = UpdateLog(str(tmp_path), records="semantic")
     with pytest.raises(UpdateLogError, match=rf"line 1502: ts .*{message}"):
-        log.read("a.csv", 0, log.files()[0].rows)
+        log.read("a.csv", 0, listing_of(log).files[0].rows)

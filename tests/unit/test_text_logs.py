@@ -13,6 +13,7 @@ import pytest
 from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.conversion import convert_table
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.operations import USUAL, Operations
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
@@ -64,7 +65,7 @@ def test_every_run_of_rows_is_that_of_the_frame(
     tmp_path: Path, frame: pd.DataFrame, name: str
 ) -> None:
     write(frame, tmp_path / name)
-    listing = UpdateLog(str(tmp_path), records="semantic").listing()
+    listing = listing_of(UpdateLog(str(tmp_path), records="semantic"))
     assert listing.files[0].rows == ROWS
     assert len(listing.files[0].row_group_rows) > 10
     assert listing.time_unit == "timestamp[us]"
@@ -86,14 +87,14 @@ def test_a_file_is_indexed_once_and_anew_when_it_has_changed(
     tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(frame, tmp_path / "a.csv")
-    listing = UpdateLog(str(tmp_path)).listing()
+    listing = listing_of(UpdateLog(str(tmp_path)))
     log = UpdateLog(str(tmp_path), indexes=listing.indexes)
     with monkeypatch.context() as patched:
         patched.setattr(text_files, "scan_text", None)
-        assert log.listing().files == listing.files
+        assert listing_of(log).files == listing.files
     data = (tmp_path / "a.csv").read_bytes()
     (tmp_path / "a.csv").write_bytes(data.replace(b"\nInsert,998,", b"\nInsert,997,"))
-    assert log.listing().files[0].fingerprint != listing.files[0].fingerprint
+    assert listing_of(log).files[0].fingerprint != listing.files[0].fingerprint
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
@@ -121,7 +122,7 @@ def test_indexes_wait_for_no_disk_and_one_that_a_power_cut_damaged_is_left_out(
     (tmp_path / "log").mkdir()
     for name in "abc":
         write(frame, tmp_path / "log" / f"{name}.csv")
-    indexes = UpdateLog(str(tmp_path / "log")).listing().indexes
+    indexes = listing_of(UpdateLog(str(tmp_path / "log"))).indexes
     state = StateDirectory(tmp_path / "state")
     (state.path / "text").mkdir(parents=True)
     monkeypatch.setattr(os, "fsync", None)  # called for each of 10,000 files it takes a minute
@@ -138,7 +139,7 @@ def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
     tmp_path: Path, frame: pd.DataFrame
 ) -> None:
     write(frame, tmp_path / "a.csv")
-    listing = UpdateLog(str(tmp_path)).listing()
+    listing = listing_of(UpdateLog(str(tmp_path)))
     before = os.stat(tmp_path / "a.csv")
     data = (tmp_path / "a.csv").read_bytes()
     (tmp_path / "a.csv").write_bytes(data.replace(b"\nInsert,998,", b"\nInsert,997,"))
@@ -197,7 +198,7 @@ def test_the_line_that_tells_excel_what_is_between_fields_is_no_row(
     rows = [first, "src;dst", "1;2", "3;4", ""]
     (tmp_path / "a.csv").write_bytes(end.join(rows).encode())
     log = UpdateLog(str(tmp_path))
-    assert log.files()[0].rows == 2
+    assert listing_of(log).files[0].rows == 2
     assert log.read("a.csv", 0, 2).to_pydict() == {"src": [1, 3], "dst": [2, 4]}
 
 
@@ -226,7 +227,7 @@ def test_what_is_no_log_is_refused_by_file_and_line(
     (tmp_path / name).write_text(text)
     log = UpdateLog(str(tmp_path))
     with pytest.raises(UpdateLogError, match=rf"{name}.*{message}"):
-        log.read(name, 0, log.files()[0].rows)
+        log.read(name, 0, listing_of(log).files[0].rows)
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
@@ -246,7 +247,7 @@ def test_a_last_line_without_its_end_is_as_any_other(
 ) -> None:
     (tmp_path / "a.csv").write_text(f"{text}{end}")
     log = UpdateLog(str(tmp_path), ids="string")
-    assert log.read("a.csv", 0, log.files()[0].rows).to_pydict() == expected
+    assert log.read("a.csv", 0, listing_of(log).files[0].rows).to_pydict() == expected
 
 
 def test_a_column_op_that_is_mapped_to_something_else_has_no_operations(tmp_path: Path) -> None:
@@ -260,7 +261,7 @@ def test_null_is_no_object_of_json(tmp_path: Path) -> None:
     for last in ("5", '{"src":"x","dst":4}'):
         (tmp_path / "a.jsonl").write_text(f'{{"src":1,"dst":2}}\nnull\n{last}\n')
         with pytest.raises(UpdateLogError, match="line 2 cannot be read"):
-            UpdateLog(str(tmp_path)).files()
+            listing_of(UpdateLog(str(tmp_path)))
 
 
 def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:
@@ -271,14 +272,14 @@ def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_bytes(content)
         log = UpdateLog(str(tmp_path), ids="string")
         with pytest.raises(UpdateLogError, match=words):
-            log.read("a.csv", 0, log.files()[0].rows)
+            log.read("a.csv", 0, listing_of(log).files[0].rows)
 
 
 def test_csv_of_spreadsheets(tmp_path: Path) -> None:
     text = '\ufeffsrc;"dst";name\r\n1;2;"a;b"\r\n\r\n3; 4 ;\r\n 5;;x'
     (tmp_path / "a.csv").write_bytes(text.encode())
     log = UpdateLog(str(tmp_path))
-    assert log.files()[0].rows == 3
+    assert listing_of(log).files[0].rows == 3
     assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
 
 
@@ -286,7 +287,7 @@ def test_a_column_that_only_late_lines_have_is_not_missed(tmp_path: Path) -> Non
     lines = ['{"src":1,"dst":2}'] * 2000 + ['{"src":1,"dst":2,"weight":2.5}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     log = UpdateLog(str(tmp_path), records="weighted")
-    log.files()
+    listing_of(log)
     assert log.read("a.jsonl", 1999, 2)["weight"].to_pylist() == [None, 2.5]
 
 
@@ -331,7 +332,7 @@ def test_blank_lines_are_none_wherever_they_stand(
 ) -> None:
     (tmp_path / name).write_bytes(text.encode())
     log = UpdateLog(str(tmp_path))
-    assert log.files()[0].rows == rows
+    assert listing_of(log).files[0].rows == rows
     assert log.read(name, 0, rows)["src"].to_pylist() == [1, 3][:rows]
 
 
@@ -339,7 +340,7 @@ def test_a_carriage_return_ends_no_line(tmp_path: Path) -> None:
     """Arrow's reader ends rows there, so that rows after it were not read."""
     (tmp_path / "a.csv").write_bytes(b"src,dst\n1,2\r3,4\n5,6\n7,8\n")
     log = UpdateLog(str(tmp_path))
-    assert log.files()[0].rows == 3
+    assert listing_of(log).files[0].rows == 3
     with pytest.raises(UpdateLogError, match=r"line 2 has a carriage return within it; end lines"):
         log.read("a.csv", 0, 3)
     found = log.read_checked("a.csv", 0, 3, sifts=True)
@@ -348,7 +349,7 @@ def test_a_carriage_return_ends_no_line(tmp_path: Path) -> None:
     assert log.read("a.csv", 1, 2).num_rows == 2, "rows of other batches are not to blame"
     (tmp_path / "a.csv").write_bytes(b"src,dst\r1,2\r")
     with pytest.raises(UpdateLogError, match="carriage return within its first line; end lines"):
-        log.files()
+        listing_of(log)
     (tmp_path / "a.csv").write_bytes(b'src,dst\n"a\rb",c\nd,e\n')
     names = UpdateLog(str(tmp_path), ids="string").read("a.csv", 0, 2)
     assert names.to_pydict() == {"src": ["a\rb", "d"], "dst": ["c", "e"]}
@@ -366,20 +367,20 @@ def test_a_packed_file_has_the_name_of_one(tmp_path: Path, codec: str, end: str,
     packed = pa.compress(b"src,dst\n1,2\n", codec, asbytes=True)
     (tmp_path / f"a.{form}").write_bytes(packed)
     with pytest.raises(UpdateLogError, match=rf"{codec}; give it a name that ends in \.{end}"):
-        UpdateLog(str(tmp_path)).listing()
+        listing_of(UpdateLog(str(tmp_path)))
 
 
 def test_a_file_of_other_columns_is_refused_though_it_has_no_rows(tmp_path: Path) -> None:
     """A header of the right ones is a file without rows; a Parquet file has another name."""
     (tmp_path / "a.csv").write_text("src,dst\n1,2\n")
     (tmp_path / "b.csv").write_text("src,dst\n")
-    assert [file.rows for file in UpdateLog(str(tmp_path)).listing().files] == [1, 0]
+    assert [file.rows for file in listing_of(UpdateLog(str(tmp_path))).files] == [1, 0]
     (tmp_path / "c.csv").write_text("foo,bar\n")
     with pytest.raises(UpdateLogError, match=r"c.csv: there is no column src; the file has foo"):
-        UpdateLog(str(tmp_path)).listing()
+        listing_of(UpdateLog(str(tmp_path)))
     (tmp_path / "c.csv").write_text("src dst\n1 2\n")
     with pytest.raises(UpdateLogError, match=r"has 'src dst' alone; .* graphtide import$"):
-        UpdateLog(str(tmp_path)).listing()
+        listing_of(UpdateLog(str(tmp_path)))
     pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "c.csv")
     with pytest.raises(UpdateLogError, match=r"c.csv is a Parquet file; give it a name that ends"):
-        UpdateLog(str(tmp_path)).listing()
+        listing_of(UpdateLog(str(tmp_path)))

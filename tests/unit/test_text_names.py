@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.update_log import UpdateLog
 
 
@@ -16,7 +17,7 @@ def test_names_in_quotes_keep_their_spaces(tmp_path: Path) -> None:
         lines = [f"{before}{name}{after},{before}x{after}" for name in quoted]
         (tmp_path / "a.csv").write_bytes(f"src,dst{end}{end.join(lines)}{end}".encode())
         log = UpdateLog(str(tmp_path), ids="string")
-        rows = log.files()[0].rows
+        rows = listing_of(log).files[0].rows
         assert log.read("a.csv", 0, rows).to_pydict() == {"src": names, "dst": ["x"] * len(names)}
 
 
@@ -40,7 +41,7 @@ def test_names_without_quotes_keep_their_spaces(tmp_path: Path) -> None:
             text = text.replace("2024-01-01", " 2024-01-01 ").replace("insert", " insert ")
             (tmp_path / "a.csv").write_bytes(f"{text}  {end}\t{end}".encode())
             log = UpdateLog(str(tmp_path), records="semantic", ids="string")
-            assert log.files()[0].rows == len(names)
+            assert listing_of(log).files[0].rows == len(names)
             read = log.read("a.csv", 0, len(names)).to_pydict()
             assert (read["src"], read["dst"]) == (names, [*["x"] * 8, None])
             assert (set(read["op"]), set(read["ts"])) == ({"insert"}, {datetime(2024, 1, 1)})

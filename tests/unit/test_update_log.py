@@ -14,6 +14,7 @@ from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.log_listing import check_properties, listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
@@ -36,7 +37,7 @@ def folder(tmp_path):
 def test_files_come_in_the_natural_order_of_their_names(folder):
     for name, rows in [("b", 2), ("a-10", 3), ("a-9", 4), ("a", 5)]:
         write_log_file(str(folder / f"{name}.parquet"), table_of(rows))
-    files = UpdateLog(str(folder)).files()
+    files = listing_of(UpdateLog(str(folder))).files
     assert [file.name for file in files] == [
         "a.parquet",
         "a-9.parquet",
@@ -56,7 +57,11 @@ def test_a_log_that_dask_wrote_is_read_in_the_order_of_its_parts(folder):
     # Whichever scheduler a client of another test has made the default.
     parts.to_parquet(folder, write_index=False, compute_kwargs={"scheduler": "threads"})
     log = UpdateLog(str(folder))
-    sources = [src for file in log.files() for src in log.read(file.name, 0, 2)["src"].to_pylist()]
+    sources = [
+        src
+        for file in listing_of(log).files
+        for src in log.read(file.name, 0, 2)["src"].to_pylist()
+    ]
     assert sources == list(range(24))
 
 
@@ -64,10 +69,10 @@ def test_listing_a_log_leaves_it_as_it_was(folder):
     write_log_file(str(folder / "a.parquet"), table_of(2, ts=[5, 6]))
     log = UpdateLog(str(folder), records="semantic")
     before = pickle.dumps(log)
-    assert log.listing().time_unit == "int64"
+    assert listing_of(log).time_unit == "int64"
     assert pickle.dumps(log) == before
     write_log_file(str(folder / "a.parquet"), table_of(2, ts=pa.array([5, 6], pa.timestamp("us"))))
-    assert log.listing().time_unit == "timestamp[us]", "what was listed before is no demand"
+    assert listing_of(log).time_unit == "timestamp[us]", "what was listed before is no demand"
 
 
 def test_names_of_writers_at_work_are_ignored(folder):
@@ -75,7 +80,7 @@ def test_names_of_writers_at_work_are_ignored(folder):
     for name in ("_SUCCESS", ".a.parquet.crc", "b.parquet.tmp"):
         (folder / name).write_bytes(b"x")
     (folder / "_delta").mkdir()
-    assert [file.name for file in UpdateLog(str(folder)).files()] == ["a.parquet"]
+    assert [file.name for file in listing_of(UpdateLog(str(folder))).files] == ["a.parquet"]
 
 
 def test_one_file_is_a_log(folder):
@@ -84,7 +89,7 @@ def test_one_file_is_a_log(folder):
     (folder / "note.txt").write_text("not looked at")
     for address in (path, f"file://{path}"):
         log = UpdateLog(address)
-        assert [file.name for file in log.files()] == ["a.parquet"]
+        assert [file.name for file in listing_of(log).files] == ["a.parquet"]
         assert log.read("a.parquet", 2, 3)["src"].to_pylist() == [2, 3, 4]
 
 
@@ -94,7 +99,7 @@ def test_a_log_at_a_url(folder, scheme):
     for name in ("b", "a"):
         write_log_file(f"{address}/{name}.parquet", table_of(10), row_group_rows=4)
     log = pickle.loads(pickle.dumps(UpdateLog(address)))
-    files = log.files()
+    files = listing_of(log).files
     assert [file.name for file in files] == ["a.parquet", "b.parquet"]
     assert files[0].row_group_rows == (4, 4, 2)
     assert log.read("b.parquet", 3, 6)["dst"].to_pylist() == [4, 5, 6, 7, 8, 9]
@@ -107,7 +112,7 @@ def test_the_fingerprint_tells_other_rows_of_the_same_bounds(folder):
     prints = []
     for src in ([0, 1, 1, 0], [1, 0, 0, 1]):
         write_log_file(path, pa.table({"src": src, "dst": [5, 6, 7, 8]}))
-        prints.append(UpdateLog(str(folder)).files()[0].fingerprint)
+        prints.append(listing_of(UpdateLog(str(folder))).files[0].fingerprint)
     assert prints[0].split("-")[0] == prints[1].split("-")[0], "the sizes differ anyway"
     assert prints[0] != prints[1]
 
@@ -115,11 +120,11 @@ def test_the_fingerprint_tells_other_rows_of_the_same_bounds(folder):
 def test_the_fingerprint_tells_a_changed_file(folder):
     path = folder / "a.parquet"
     write_log_file(str(path), table_of(10))
-    before = UpdateLog(str(folder)).files()[0]
-    assert UpdateLog(str(folder)).files()[0] == before
+    before = listing_of(UpdateLog(str(folder))).files[0]
+    assert listing_of(UpdateLog(str(folder))).files[0] == before
     write_log_file(str(path), table_of(10, weight=np.zeros(10)))
     log = UpdateLog(str(folder))
-    assert log.files()[0].fingerprint != before.fingerprint
+    assert listing_of(log).files[0].fingerprint != before.fingerprint
     with pytest.raises(UpdateLogError, match=r"a\.parquet has changed since it was planned"):
         log.read("a.parquet", 0, 1, fingerprint=before.fingerprint)
 
@@ -127,7 +132,7 @@ def test_the_fingerprint_tells_a_changed_file(folder):
 def test_a_file_without_rows_is_legal(folder):
     write_log_file(str(folder / "a.parquet"), table_of(0))
     log = UpdateLog(str(folder))
-    assert log.files()[0].rows == 0
+    assert listing_of(log).files[0].rows == 0
     assert log.read("a.parquet", 0, 0).column_names == ["op", "src", "dst"]
 
 
@@ -182,7 +187,7 @@ def test_row_groups_without_rows_are_read_over(folder):
     log = UpdateLog(str(folder))
     for first, rows in [(0, 9), (0, 4), (3, 2), (4, 5), (8, 1)]:
         assert log.read("a.parquet", first, rows).equals(table.slice(first, rows)), (first, rows)
-    assert log.files()[0].has_checksums
+    assert listing_of(log).files[0].has_checksums
 
 
 def test_a_short_run_of_a_long_row_group(folder):
@@ -200,7 +205,7 @@ def test_only_what_the_records_keep_is_read(folder):
     for records in ("simple", "weighted", "semantic"):
         log = UpdateLog(str(folder), records=records)
         names[records] = log.read("a.parquet", 0, 3).column_names[3:]
-        lines[records] = log.listing().not_kept
+        lines[records] = listing_of(log).not_kept
     assert names == {"simple": [], "weighted": ["weight"], "semantic": ["weight", "ts"]}
     assert lines["simple"] == (
         "weight, ts are not kept; --records semantic keeps them; "
@@ -214,7 +219,7 @@ def test_columns_that_are_not_read_are_named_in_their_order_up_to_a_dozen(folder
     columns = {"": [0], **{f"f{number}": [0.5] for number in range(300)}}
     write_log_file(str(folder / "a.parquet"), table_of(1, **columns))
     first = ", ".join(f"f{number}" for number in range(11))
-    assert UpdateLog(str(folder)).listing().not_kept == (
+    assert listing_of(UpdateLog(str(folder))).not_kept == (
         f"not read: '', {first} and 289 others; --properties keeps numbers"
     )
 
@@ -228,7 +233,7 @@ def test_weights_that_are_in_no_file_are_told(folder):
         ({"records": "weighted", "columns": {"weight": "amount"}}, False),
         ({"records": "simple"}, False),
     ]:
-        line = UpdateLog(str(folder), **kind).listing().not_kept or ""
+        line = listing_of(UpdateLog(str(folder), **kind)).not_kept or ""
         assert line.startswith(told) == is_told, kind
 
 
@@ -239,8 +244,8 @@ def test_a_file_without_rows_is_nothing_whatever_its_types(folder):
     pd.DataFrame({name: [] for name in names}).to_parquet(folder / "b.parquet")
     pd.DataFrame().to_parquet(folder / "c.parquet")
     log = UpdateLog(str(folder), records="semantic", own={"score": "float64"})
-    listing = log.listing()
-    log.check_properties(listing)
+    listing = listing_of(log)
+    check_properties(log, listing)
     assert [file.rows for file in listing.files] == [0, 0, 0]
     assert listing.time_unit is None
     state = folder.parent / "state"
@@ -249,7 +254,7 @@ def test_a_file_without_rows_is_nothing_whatever_its_types(folder):
     times = pa.array([5, 6], pa.timestamp("ms"))
     rows = pa.table({"src": [1, 2], "dst": [2, 3], "ts": times, "score": [0.5, 1.5]})
     pq.write_table(rows, folder / "d.parquet")
-    assert log.listing().time_unit == "timestamp[ms]"
+    assert listing_of(log).time_unit == "timestamp[ms]"
     apply_log(folder, state, 1, order_by="ts", **settings)
     assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 2
 
@@ -297,7 +302,7 @@ def test_damaged_data_is_told_with_rows(folder):
     path = folder / "a.parquet"
     write_log_file(str(path), table_of(100_000))
     log = UpdateLog(str(folder))
-    log.files()
+    listing_of(log)
     content = bytearray(path.read_bytes())
     content[200 : len(content) // 2] = b"\xff" * (len(content) // 2 - 200)
     path.write_bytes(content)
