@@ -1,6 +1,6 @@
 """Kernels that validate edges given as hypersparse CSR.
 
-`UpdateBatch.validate` says it in words. Lists made of rows (`net_effect/last_rows.py`) need no
+`BatchLists.validate` says it in words. Lists made of rows (`net_effect/last_rows.py`) need no
 check.
 """
 
