@@ -45,7 +45,7 @@ def report(state: str, output: str) -> None:
     One HTML file without scripts, to be mailed or printed, made of what STATE holds: needs no
     cluster and no log, but matplotlib (the extra `plots`). STATE may be in use by a run.
     """
-    from .commands.report import write_report
+    from .commands.report.report import write_report
 
     write_report(state, output)
 

@@ -11,7 +11,7 @@ import pytest
 
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
-from graphtide.flows.commands.report_plots import Plot, svg_of
+from graphtide.flows.commands.report.plots import Plot, svg_of
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import ResultFacts, write_result

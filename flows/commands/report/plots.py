@@ -4,7 +4,7 @@ By matplotlib and not Bokeh, which draws by a megabyte of JavaScript: these show
 a mail and on paper. Text and axes have the color of the text around them (``currentColor``), so one
 drawing does for a light page and a dark one.
 
-Not here: which plots there are (``report.py``).
+Not here: which plots there are (``batches.py``, ``results.py``).
 """
 
 import io
@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..plots import whole_numbers
+from ...plots import whole_numbers
 
 Values = npt.NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""``graphtide report``: one HTML file on a state, for people who were not there."""
