@@ -30,6 +30,7 @@ from ..errors import ArenaFullError, CorruptImageError, EngineError
 from ..image import detail
 from ..image.accounts import Outcome
 from ..image.fields import BatchField, Table
+from ..image.image_graph import with_whole_image
 from ..image.memory import MemoryReport
 from ..image.pinned import Pins
 from ..kind import ArenaSizes, GraphKind
@@ -220,16 +221,15 @@ class CudaEngine(UpdatableGraph):
             self.check_whole()
             return mean_degree(self.kind, batch.put_rows, batch.put_indices, self.device.xp)
 
+    @with_whole_image
     def size_pages(self, mean: float | None) -> None:
         """Replace an image without a vertex by one with pages for rows of so many entries.
 
         None: with pages as the kind alone asks for.
         """
-        with self.lock:
-            self.check_whole()
-            self.forget_copies()
-            with self.committing():
-                self.arena.size_pages(self.kind, mean)
+        self.forget_copies()
+        with self.committing():
+            self.arena.size_pages(self.kind, mean)
 
     def expired(self, until: int) -> DeviceBatch:
         """The batch that deletes expired edges, see `Engine.expired`; ``lock`` is held."""
@@ -241,14 +241,13 @@ class CudaEngine(UpdatableGraph):
         self.check_whole()
         return DeviceChanging(self, batch)
 
+    @with_whole_image
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine, see `Engine.restore`: the host engine builds the image."""
-        with self.lock:
-            self.check_whole()
-            self.forget_copies()
-            self.forget_order()
-            host = self._host_engine(self.kind, self.arena.host_image(), like=self.arena)
-            host.restore(arrays)
-            with self.committing():
-                self.arena.load_image(host.arena.image)
-                self.dictionary_slots = self.arena.table_words(Table.DICTIONARY)
+        self.forget_copies()
+        self.forget_order()
+        host = self._host_engine(self.kind, self.arena.host_image(), like=self.arena)
+        host.restore(arrays)
+        with self.committing():
+            self.arena.load_image(host.arena.image)
+            self.dictionary_slots = self.arena.table_words(Table.DICTIONARY)

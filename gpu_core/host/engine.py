@@ -22,6 +22,7 @@ from ..batch.protocols import ListedBatch
 from ..batch.update_batch import UpdateBatch
 from ..errors import ArenaFullError, BatchError
 from ..image.accounts import Outcome
+from ..image.image_graph import with_whole_image
 from ..image.memory import MemoryReport
 from ..image.pinned import Pins
 from ..kind import ArenaSizes, GraphKind
@@ -127,16 +128,15 @@ class HostEngine(HostReader):
         batch.ensure_valid()
         return mean_degree(self.kind, batch.put_rows, batch.put_indices)
 
+    @with_whole_image
     def size_pages(self, mean: float | None) -> None:
         """Replace an image without a vertex by one with pages for rows of so many entries.
 
         None: with pages as the kind alone asks for.
         """
-        with self.lock:
-            self.check_whole()
-            self.forget_rows()
-            with self.committing():
-                self.arena.size_pages(self.kind, mean)
+        self.forget_rows()
+        with self.committing():
+            self.arena.size_pages(self.kind, mean)
 
     def expired(self, until: int) -> ExpiringBatch:
         """The batch that deletes expired edges, see `Engine.expired`; ``lock`` is held."""

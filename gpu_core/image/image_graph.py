@@ -4,8 +4,10 @@ If a batch is cut off while the image is written (Ctrl-C in a notebook), the gra
 refuses to go on. An engine adds what it reads and writes, by kernels of its own.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from ..errors import EngineError
 from ..kind import GraphKind
@@ -14,6 +16,8 @@ from .fields import Field, Shape
 from .view import ImageView
 
 Arena = TypeVar("Arena", bound=ImageView)
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class ImageGraph(Generic[Arena]):
@@ -90,3 +94,29 @@ class _Committing(AbstractContextManager[None]):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._graph.torn = kind is not None
+
+
+class _Lockable(Protocol):
+    """A graph whose image is read and written under a lock."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any, bool | None]: ...
+
+    def check_whole(self) -> None: ...
+
+
+Lockable = TypeVar("Lockable", bound=_Lockable)
+
+
+def with_whole_image(
+    call: Callable[Concatenate[Lockable, Arguments], Result],
+) -> Callable[Concatenate[Lockable, Arguments], Result]:
+    """A method that holds the graph's lock, and is refused if the image cannot be trusted."""
+
+    @wraps(call)
+    def locked(graph: Lockable, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        with graph.lock:
+            graph.check_whole()
+            return call(graph, *arguments, **named)
+
+    return locked

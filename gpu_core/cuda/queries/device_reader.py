@@ -18,6 +18,7 @@ from ...algorithms.shared.twins import Twins
 from ...engine import Engine, HostTwin, Maintained
 from ...errors import ArenaFullError
 from ...image.fields import PRESENT_BIT, STATE_WORD, Field
+from ...image.image_graph import with_whole_image
 from ...kind import GraphKind
 from ...rows import EntryTimes, Rows
 from .. import analytics
@@ -117,35 +118,32 @@ class DeviceReader(DeviceGraph):
         """Drop the order of the vertices, as some have come or gone, or for its memory."""
         self._order = self._host_order = None
 
+    @with_whole_image
     def rows(self, direction: str, *, weighted: bool = False) -> Rows:
         """Live rows of the direction ``out`` or ``in`` (undirected: the same), until a batch."""
-        with self.lock:
-            self.check_whole()
-            stored = direction if self.directed else "out"
-            rows = self._rows.get(stored)
-            if (
-                rows is None
-                or (rows.indptr is None and rows.columns is not self.image)
-                or (weighted and rows.weights is None)
-            ):
-                rows = live_rows(self.device, self.arena, stored, weighted=weighted)
-                self._rows[stored] = rows
-            return rows
+        stored = direction if self.directed else "out"
+        rows = self._rows.get(stored)
+        if (
+            rows is None
+            or (rows.indptr is None and rows.columns is not self.image)
+            or (weighted and rows.weights is None)
+        ):
+            rows = live_rows(self.device, self.arena, stored, weighted=weighted)
+            self._rows[stored] = rows
+        return rows
 
+    @with_whole_image
     def pinned_rows(self, direction: str, *, weighted: bool = False) -> Rows:
         """Copy the rows of a direction, to memory of their own; see `Rows`."""
-        with self.lock:
-            self.check_whole()
-            return pinned_rows(self.device, self.arena, direction, weighted=weighted)
+        return pinned_rows(self.device, self.arena, direction, weighted=weighted)
 
+    @with_whole_image
     def entry_times(self, name: str) -> EntryTimes:
         """Copy the times ``first`` or ``last`` of all edges; kept until the next batch."""
-        with self.lock:
-            self.check_whole()
-            if name not in self._times:
-                word = self.record.words_of(name)[0]
-                self._times[name] = entry_times(self.device, self.arena, word)
-            return self._times[name]
+        if name not in self._times:
+            word = self.record.words_of(name)[0]
+            self._times[name] = entry_times(self.device, self.arena, word)
+        return self._times[name]
 
     def order(self) -> Array | None:
         """uint32, on the device: as `sorted_order`; None: the indices themselves."""
@@ -167,126 +165,111 @@ class DeviceReader(DeviceGraph):
         """int64[vertex_count], on the device, of the image: users' ids; None: the indices."""
         return None if self.arena[Field.DENSE_IDS] else id_table(self.arena)
 
+    @with_whole_image
     def present(self) -> npt.NDArray[np.bool_]:
         """bool[vertex_count]: whether each vertex is in the graph."""
-        with self.lock:
-            self.check_whole()
-            states = self.arena.vertex_table()[:, STATE_WORD]
-            return self.device.to_host(_are_present(states))
+        states = self.arena.vertex_table()[:, STATE_WORD]
+        return self.device.to_host(_are_present(states))
 
+    @with_whole_image
     def user_ids(self) -> Int64s:
         """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
-        with self.lock:
-            self.check_whole()
-            if self.arena[Field.DENSE_IDS]:
-                return np.arange(self.vertex_count, dtype=np.int64)
-            return self.device.to_host(id_table(self.arena))
+        if self.arena[Field.DENSE_IDS]:
+            return np.arange(self.vertex_count, dtype=np.int64)
+        return self.device.to_host(id_table(self.arena))
 
+    @with_whole_image
     def sorted_order(self) -> Int64s:
         """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
-        with self.lock:
-            self.check_whole()
-            if self._host_order is None:
-                order = self.order()
-                if order is None:
-                    self._host_order = np.arange(self.num_vertices)
-                else:
-                    self._host_order = self.device.to_host(order).astype(np.int64)
-            return self._host_order.copy()
-
-    def indices_at(self, positions: Int64s) -> UInt32s:
-        """Vertex indices at some positions of that order, which is not brought to the host."""
-        with self.lock:
-            self.check_whole()
+        if self._host_order is None:
             order = self.order()
             if order is None:
-                return positions.astype(np.uint32)
-            return self.device.to_host(order[self.device.to_device(positions)])
+                self._host_order = np.arange(self.num_vertices)
+            else:
+                self._host_order = self.device.to_host(order).astype(np.int64)
+        return self._host_order.copy()
 
+    @with_whole_image
+    def indices_at(self, positions: Int64s) -> UInt32s:
+        """Vertex indices at some positions of that order, which is not brought to the host."""
+        order = self.order()
+        if order is None:
+            return positions.astype(np.uint32)
+        return self.device.to_host(order[self.device.to_device(positions)])
+
+    @with_whole_image
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
-        with self.lock:
-            self.check_whole()
-            return self.device.to_host(indices_of(self, self.device.to_device(ids)))
+        return self.device.to_host(indices_of(self, self.device.to_device(ids)))
 
+    @with_whole_image
     def ids_of(self, indices: UInt32s) -> Int64s:
         """Users' id of each vertex index."""
-        with self.lock:
-            self.check_whole()
-            if self.arena[Field.DENSE_IDS]:
-                return indices.astype(np.int64)
-            return self.device.to_host(id_table(self.arena)[self.device.to_device(indices)])
+        if self.arena[Field.DENSE_IDS]:
+            return indices.astype(np.int64)
+        return self.device.to_host(id_table(self.arena)[self.device.to_device(indices)])
 
+    @with_whole_image
     def queued_vertices(self) -> UInt32s:
         """Freed vertex indices in the order in which they will be used again."""
-        with self.lock:
-            self.check_whole()
-            return self.device.to_host(self.arena.queued_vertices())
+        return self.device.to_host(self.arena.queued_vertices())
 
+    @with_whole_image
     def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
         """int64: degree of each vertex index; 0 for `NONE`."""
-        with self.lock:
-            self.check_whole()
-            return self.device.to_host(degrees_of(self, self.device.to_device(indices), direction))
+        return self.device.to_host(degrees_of(self, self.device.to_device(indices), direction))
 
+    @with_whole_image
     def neighbors(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
         """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
-        with self.lock:
-            self.check_whole()
-            indptr, columns = copy_neighbors(self, self.device.to_device(indices), direction)
-            return self.device.to_host(indptr), self.device.to_host(columns)
+        indptr, columns = copy_neighbors(self, self.device.to_device(indices), direction)
+        return self.device.to_host(indptr), self.device.to_host(columns)
 
+    @with_whole_image
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
         """Return for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
-        with self.lock:
-            self.check_whole()
-            to_device = self.device.to_device
-            positions = find_entries(self, to_device(sources), to_device(targets))
-            return self.device.to_host(positions >= 0)
+        to_device = self.device.to_device
+        positions = find_entries(self, to_device(sources), to_device(targets))
+        return self.device.to_host(positions >= 0)
 
+    @with_whole_image
     def edge_property(
         self, name: str, sources: UInt32s, targets: UInt32s
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
         """As `has_edges`, and a property of the record of each edge, 0 of no edge."""
-        with self.lock:
-            self.check_whole()
-            to_device, to_host, xp = self.device.to_device, self.device.to_host, self.device.xp
-            pairs = to_device(sources), to_device(targets)
-            words = self.record.words_of(name)
-            values = self.device.empty(sources.size * len(words), np.uint32)
-            for i, word in enumerate(words):
-                positions = find_entries(self, *pairs, word=word)
-                found = positions >= 0
-                # Header words stand for the values of what is not there.
-                values[i :: len(words)] = self.image[xp.maximum(positions, 0)] * found
-            return to_host(found), to_host(values.view(np.dtype(self.record.dtypes[name])))
+        to_device, to_host, xp = self.device.to_device, self.device.to_host, self.device.xp
+        pairs = to_device(sources), to_device(targets)
+        words = self.record.words_of(name)
+        values = self.device.empty(sources.size * len(words), np.uint32)
+        for i, word in enumerate(words):
+            positions = find_entries(self, *pairs, word=word)
+            found = positions >= 0
+            # Header words stand for the values of what is not there.
+            values[i :: len(words)] = self.image[xp.maximum(positions, 0)] * found
+        return to_host(found), to_host(values.view(np.dtype(self.record.dtypes[name])))
 
+    @with_whole_image
     def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
         """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
 
         Columns are positions in ``order``, increasing within a row.
         """
-        with self.lock:
-            self.check_whole()
-            if self._mirror is None:
-                # On a device that has no room for the copy, the host makes it.
-                with suppress(ArenaFullError):
-                    indptr, columns, properties = csr_of(
-                        self.workspace, self.arena, self.record, order
-                    )
-                    to_host = self.device.to_host
-                    copied = {name: to_host(column) for name, column in properties.items()}
-                    return to_host(indptr), to_host(columns), copied
-            return self.mirror().csr(order)
+        if self._mirror is None:
+            # On a device that has no room for the copy, the host makes it.
+            with suppress(ArenaFullError):
+                indptr, columns, properties = csr_of(self.workspace, self.arena, self.record, order)
+                to_host = self.device.to_host
+                copied = {name: to_host(column) for name, column in properties.items()}
+                return to_host(indptr), to_host(columns), copied
+        return self.mirror().csr(order)
 
+    @with_whole_image
     def mirror(self) -> Engine:
         """Host engine over a copy of the image; nothing may be applied to it.
 
         Valid until the next batch. The copy takes as much host memory as the image has words in
         use.
         """
-        with self.lock:
-            self.check_whole()
-            if self._mirror is None:
-                self._mirror = self._host_engine(self.kind, self.arena.host_image())
-            return self._mirror
+        if self._mirror is None:
+            self._mirror = self._host_engine(self.kind, self.arena.host_image())
+        return self._mirror
