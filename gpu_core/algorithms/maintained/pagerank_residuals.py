@@ -22,7 +22,7 @@ class Totals(NamedTuple):
 
 
 def rounding_of(entries: int, totals: Totals) -> float:
-    """What rounding ``c`` can come to, twice, and what ranks below 0 do; see `maintained_pagerank`.
+    """``2 e + 4 N`` of the bound in `maintained_pagerank.py`: by rounding, and by ranks below 0.
 
     ``entries``: of the graph.
     """
@@ -74,7 +74,7 @@ class ResidualsTwin(Protocol):
 
     #: Entries that full steps read in the time in which one is pushed.
     ENTRIES_A_PUSH: int
-    #: Steps in whose time rows are copied before full steps, and residuals are computed after them.
+    #: What it takes to copy rows before full steps, and to compute residuals after them, in steps.
     STEPS_TO_BEGIN: int
 
     def entries_of(
@@ -92,10 +92,10 @@ class ResidualsTwin(Protocol):
         """
 
     def resized(self, workspace: Any, items: Array, count: int) -> Array:
-        """Copy items, with zeros for vertices that there were not."""
+        """Copy the values of vertices to ``count`` of them; those of new vertices are 0."""
 
     def nothing(self, workspace: Any, count: int) -> tuple[Array, Array, Array]:
-        """``y``, ``r`` and presence of no vertices."""
+        """``y``, ``r`` and presence of ``count`` vertices, none of which is there."""
 
     def start_of(self, workspace: Any, rows: Rows, mass: Array) -> Array:
         """float64[vertex_count], sum 1: the ranks of ``y``; ``1/n`` for vertices without one."""

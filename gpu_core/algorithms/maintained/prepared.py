@@ -18,14 +18,15 @@ class Prepared(ABC):
 
     @abstractmethod
     def prepare(self, engine: Engine, batch: ListedBatch) -> ListedBatch:
-        """Look at the rows that a batch will change; gives it, or the same where the engine works.
+        """Look at the rows that a batch will change.
 
-        ``batch_lock`` is held. The batch is applied next, unless it is refused.
+        Returns the batch, or a copy of it in the engine's memory, which is applied next unless it
+        is refused. ``batch_lock`` is held.
         """
 
     @abstractmethod
     def applied(self, engine: Engine, outcome: Outcome) -> None:
-        """Learn what came of it; not called where it was refused. ``batch_lock`` is held."""
+        """Take note that it was applied; not called if it was refused. ``batch_lock`` is held."""
 
     @abstractmethod
     def forget(self) -> None:

@@ -1,16 +1,24 @@
-"""When ranks that are maintained by steps are brought up to date by pushes instead, as on a GPU.
+"""Whether maintained ranks on a GPU are brought up to date by pushes or by steps.
 
-Pushes (`maintained_pagerank.py`) change few vertices where changes spread slowly. Where they spread
-fast, an engine makes a few steps for all vertices among its rounds, which is still less than to
-begin with steps. So pushes are tried after small batches; a batch is taken to be as large as the
-one before. What they leave, and what steps before them have left, lies below what is pushed, and
-adds up. So where they are given up, steps go *further*, to an eighth of the tolerance; where they
-are given up just then, 8 batches go by until the next trial, then 16, and so on up to 128.
+`WarmPageRank` (``warm_pagerank.py``) makes steps. After a small batch pushes
+(``maintained_pagerank.py``) may cost less, since they change few vertices while changes spread
+slowly. Where they spread fast, the engine makes a few steps for all vertices between its rounds of
+pushes, which still costs less than to start over with steps.
 
-All of that is known of the ranks that a batch begins with (`PushTrials`), so what is found depends
-on the batches alone. Residuals that have followed a batch (`warm_pagerank.py`) change nothing in
-what is found: they are the same numbers as those computed from nothing, because ``y`` is computed
-from the ranks, and ``b`` is kept with them.
+When pushes are tried
+---------------------
+After a small batch; a batch is taken to be as large as the one before, whose size is told by the
+residual of the first step (`NEAR`). Residuals up to `PushLimits.least` are not pushed. They add up
+from batch to batch, with what steps have left, until pushes no longer suffice within the tolerance
+and are given up. Steps are made then, which go *further*: to an eighth of the tolerance, so that
+the pushes after them have room. If pushes are given up right after such steps, the next steps go to
+the tolerance as usual, and pushes are not tried for 8 batches; the next time for 16, and so on up
+to 128.
+
+All that decides is kept with the ranks, also in checkpoints (`PushTrials`), so results depend on
+the batches alone. It makes no difference whether residuals have followed a batch (`RepairTwin`) or
+are computed from nothing: ``y`` is computed from the ranks, and ``b`` is kept with them, so both
+are the same numbers.
 """
 
 from __future__ import annotations
@@ -25,13 +33,13 @@ from ...batch.protocols import ListedBatch
 from ...rows import Adjacencies, Array
 from .pagerank_residuals import Totals
 
-#: L1 residual of the first step, beyond which a batch has changed much.
+#: L1 residual of the first step up to which a batch is small.
 NEAR: Final = 3e-4
-#: Part of the tolerance that steps go to before pushes.
+#: Part of the tolerance that steps go to once pushes were given up.
 FURTHER: Final = 1 / 8
 #: Part of the tolerance that rounding may take.
 MOST_ROUNDING: Final = 1 / 16
-#: Residuals that are not pushed: up to so many times the mean of what may be left.
+#: Residuals that are not pushed: up to so many times the tolerance, shared by all vertices.
 LEAST: Final = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 8, 128
 #: Numbers of a checkpoint.
@@ -41,9 +49,9 @@ _MOST_DRIFT: Final = 1 / 4
 
 
 class MeanField(NamedTuple):
-    """What degrees say of ranks; see `host/analytics/centrality/pagerank_start.py`."""
+    """Ranks estimated by degree; see `host/analytics/centrality/pagerank_start.py`."""
 
-    #: Rank of a vertex without edges, and what each edge adds to it; 0: degrees say nothing.
+    #: Rank of a vertex without edges, and what each edge adds to it; 0: there is no estimate.
     isolated: float = 0.0
     edge: float = 0.0
     #: Entries and vertices of the graph that the ranks are of.
@@ -51,10 +59,10 @@ class MeanField(NamedTuple):
     vertices: int = 0
 
     def for_graph(self, entries: int, vertices: int) -> MeanField:
-        """The same of a graph of another size; nothing where that is quite another graph.
+        """The estimate for a graph of another size; none where the sizes are far apart.
 
-        Where few entries are left, or most vertices are new, ranks by what was known before could
-        add up to thousands, and whole numbers of them overflow.
+        If few entries are left, or most vertices are new, estimates by the former size could add up
+        to thousands, and overflow as whole numbers.
         """
         is_like = self.entries <= 2 * entries <= 4 * self.entries and vertices <= 2 * self.vertices
         if not (is_like and self.edge > 0):
@@ -63,24 +71,24 @@ class MeanField(NamedTuple):
 
 
 class PushTrials(NamedTuple):
-    """What is known with some ranks."""
+    """What decides whether pushes are tried after the next batch; kept with the ranks."""
 
-    #: Whether the ranks before were near.
+    #: Whether the last batch was small.
     is_near: bool = False
-    #: Whether they were found by steps that went further.
+    #: Whether the ranks were found by steps that were made as pushes had been given up.
     is_further: bool = False
-    #: Batches until pushes are tried again, and how many that will be when they are given up.
+    #: Batches until pushes are tried again, and what that becomes when they are given up.
     wait: int = 0
     pause: int = _FIRST_PAUSE
     field: MeanField = MeanField()
-    #: ``y`` of all vertices, and ``b``, of ranks that pushes have found; ``mass`` 0: ranks do not
-    #: tell ``y``.
+    #: Sum of ``y``, and ``b``, of ranks that pushes have found; ``mass`` 0: ``y`` does not follow
+    #: from the ranks.
     mass: int = 0
     base: int = 0
 
     @classmethod
     def of_numbers(cls, numbers: Sequence[int]) -> PushTrials:
-        """As `numbers` had it; what an older graphtide wrote is no more than a start."""
+        """Read what `numbers` gave; of an older version's checkpoint nothing is known."""
         if len(numbers) != _NUMBERS:
             return cls()
         is_near, is_further, wait, pause, mass, base, entries, vertices, *reals = numbers
@@ -123,14 +131,14 @@ class PushTrials(NamedTuple):
 
 
 class PushLimits(NamedTuple):
-    """When pushes end, in the words of `maintained_pagerank.py`."""
+    """When pushes end; symbols as in `maintained_pagerank.py`."""
 
     #: ``A + |S| + 4 N + rounding`` is to be at most ``tolerance Y``.
     tolerance: float
     rounding: float
     #: Residuals up to this are not pushed.
     least: int
-    #: ``A`` beyond ``most_residual Y`` is too much.
+    #: Pushes are given up where ``A`` is beyond ``most_residual Y``.
     most_residual: float
 
 
@@ -143,18 +151,18 @@ class PushedRanks(NamedTuple):
     totals: Totals
     #: ``b``.
     base: int
-    #: ``y`` and ``r`` where the engine keeps them; None: ranks do not tell ``y``.
+    #: ``y`` and ``r`` as the engine keeps them; None: ``y`` does not follow from the ranks.
     residuals: Any
 
 
 class PushTwin(Protocol):
-    """What an engine offers, whose ranks stay where it makes them."""
+    """What an engine offers for pushes; ranks stay in its memory."""
 
-    #: ``y`` of all vertices together, about.
+    #: Sum of ``y`` that ranks are scaled to, about.
     WHOLE: float
 
     def can_push(self, adjacencies: Adjacencies) -> bool:
-        """Whether the graph's rows can be read so."""
+        """Whether the rows of the graph lie as pushes need them."""
 
     def push(
         self, workspace: Any, adjacencies: Adjacencies, ids: Array | None, earlier: Any, *,
@@ -175,7 +183,7 @@ class PushTwin(Protocol):
         self, workspace: Any, adjacencies: Adjacencies, earlier: Any, kept: Any, *, alpha: float,
         field: MeanField,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:  # fmt: skip
-        """Residuals that were kept, and those that `push` begins with, in host memory."""
+        """Residuals that were kept, and the same from nothing, in host memory."""
 
 
 class RepairTwin(Protocol):
@@ -184,9 +192,13 @@ class RepairTwin(Protocol):
     def take_back(
         self, graph: Any, batch: ListedBatch, residuals: Any, alpha: float
     ) -> tuple[ListedBatch, bool]:
-        """Begin to follow a batch that is applied next; whether residuals do."""
+        """Before a batch: the sources of its edges take back what they have passed on.
+
+        Returns the batch, or a copy of it in the engine's memory, and whether `pass_on` is to
+        follow.
+        """
 
     def pass_on(
         self, graph: Any, residuals: Any, earlier: Any, alpha: float, field: MeanField
     ) -> None:
-        """Follow it, once it is applied; ``earlier``: the ranks that they are of."""
+        """After it: they pass on what they have then; ``earlier``: the ranks of the residuals."""

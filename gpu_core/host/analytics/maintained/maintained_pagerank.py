@@ -72,7 +72,7 @@ def resized(workspace: None, items: npt.NDArray, count: int) -> npt.NDArray:  # 
 
 
 def nothing(workspace: None, count: int) -> tuple[Int64s, Int64s, Bools]:
-    """``y``, ``r`` and presence of no vertices."""
+    """``y``, ``r`` and presence of ``count`` vertices, none of which is there."""
     return np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_)
 
 
