@@ -255,14 +255,13 @@ def test_a_store_that_does_not_answer_holds_up_no_end(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, answers = threading.Event(), threading.Event()
-    look_into = UpdateLog.listing
 
-    def listing(self: UpdateLog, *arguments: Any, **named: Any) -> LogListing:
+    def listing(*arguments: Any) -> LogListing:
         asked.set()
         assert answers.wait(60)
-        return look_into(self, *arguments, **named)
+        return listing_of(*arguments)
 
-    monkeypatch.setattr(UpdateLog, "listing", listing)
+    monkeypatch.setattr(log_watch, "listing_of", listing)
     monkeypatch.setattr(log_watch, "STOP_SECONDS", 0.05)
     write(folder / "1.parquet")
     looking = watch(folder)
