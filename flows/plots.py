@@ -1,7 +1,7 @@
 """matplotlib, where it is installed: the extra ``plots``.
 
-Not here: what is drawn with it by ``graphtide plot`` (`plot.py`), on the page of ``graphtide
-report`` (`report_plots.py`), and by studies (`study/plots.py`).
+Not here: what is drawn with it by ``graphtide plot`` (`commands/plot.py`), on the page of
+``graphtide report`` (`commands/report/plots.py`), and by studies (`study/plots.py`).
 """
 
 from typing import Any
