@@ -34,8 +34,8 @@ _MOST_BLOCKS: Final = 8
 _MOST_SHARE: Final = 2.0**-11
 #: Entries of the longest row, of a graph whose batches are followed: a block walks along it.
 MOST_ENTRIES = 1 << 17
-#: Batches until the numbers of listed vertices are emptied.
-_NUMBERS: Final = 1024
+#: Batches until the counts of listed vertices are emptied.
+_COUNTS: Final = 1024
 
 #: ``y`` of all vertices together, about.
 WHOLE: Final = float(constant(_SOURCE, "WHOLE"))
@@ -63,7 +63,8 @@ class KeptResiduals:
         self.longest = 0
         #: uint32[count]: the newest batch that has listed each vertex; made for the first one.
         self._marks: Array | None = None
-        self._numbers: Array | None = None
+        #: uint64: how many vertices each of `_COUNTS` batches has listed.
+        self._listed_counts: Array | None = None
         self._batch = 0
         #: uint32: vertices that the newest batch has listed, as many as there is room for.
         self._listed: Array | None = None
@@ -72,15 +73,17 @@ class KeptResiduals:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        arrays = self.masses, self.residuals, self._marks
+        arrays = (
+            self.masses, self.residuals, self.state, self._marks, self._listed_counts, self._listed
+        )  # fmt: skip
         return sum(int(each.nbytes) for each in arrays if each is not None)
 
     def next_batch(self, device: Device, room: int, alpha: float) -> bytes:
         """``Sources`` of ``residual_repair.cu``, with room for so many vertices."""
         if self._marks is None:
             self._marks = device.xp.zeros(self.count, np.uint32)
-        if self._batch % _NUMBERS == 0:
-            self._numbers = device.xp.zeros(_NUMBERS, np.uint64)
+        if self._batch % _COUNTS == 0:
+            self._listed_counts = device.xp.zeros(_COUNTS, np.uint64)
         if self._listed is None or self._listed.size < room:
             self._listed = device.empty(2 * room, np.uint32)
         self._batch += 1
@@ -94,7 +97,7 @@ class KeptResiduals:
     def listed(self) -> bytes:
         """Addresses of the vertices that the newest batch has listed, and of their number."""
         return pack(
-            address(self._listed), address(self._numbers) + 8 * ((self._batch - 1) % _NUMBERS)
+            address(self._listed), address(self._listed_counts) + 8 * ((self._batch - 1) % _COUNTS)
         )
 
 
