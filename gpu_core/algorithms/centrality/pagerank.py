@@ -342,7 +342,8 @@ def check_weights(sources: Int64s, what: str = "PageRank") -> None:
         msg = (
             f"{what} needs weights >= 0, but an edge from vertex {{vertex}} has a negative one, or "
             f"its weights add up to more than 1.8e308 or less than {LEAST_STRENGTH:g} "
-            f"({sources.size} such vertices); change the weights or use weight=None"
+            f"({sources.size} such vertices); change the weights, or ignore them "
+            "by weight=None (in settings: null)"
         )
         raise SettingsError.of_vertex(msg, sources.min())
 

@@ -106,7 +106,7 @@ def sssp(
         [vertex] = reader.ids_of(np.array([negative], np.uint32))
         msg = (
             "sssp needs weights >= 0, but an edge from vertex {vertex} has a negative one; "
-            "change the weights or use weight=None"
+            "change the weights, or ignore them by weight=None (in settings: null)"
         )
         raise SettingsError.of_vertex(msg, vertex)
     distance = twins.sssp.distances(workspace, out, found, mean)
