@@ -201,7 +201,7 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
     each = [value_text(vertex) for vertex in ids[:_SHOWN]]
     if "weights" in answer:
         pairs = zip(each, answer["weights"], strict=False)
-        each = [f"{vertex}{TIED}({value_text(weight)})" for vertex, weight in pairs]
+        each = [f"{vertex}{TIED}({_stored_text(weight)})" for vertex, weight in pairs]
     count = counted(len(ids), word.removesuffix("s"))
     weights = ", each with its weight" if "weights" in answer and ids else ""
     yield line("vertex", f"{value_text(answer['vertex'])}, {count}{weights}")
@@ -213,7 +213,7 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
 
 def _edge_lines(answer: Answer) -> Iterator[str]:
     kept = [
-        f"{name}{TIED}{value_text(answer[name])}"
+        f"{name}{TIED}{_stored_text(answer[name])}"
         for name in ("weight", "type", *TIME_PROPERTIES)
         if name in answer
     ]
@@ -226,7 +226,19 @@ def _edge_lines(answer: Answer) -> Iterator[str]:
 def _own_text(answer: Answer) -> str:
     """Properties of the user's own."""
     own = answer["properties"]
-    return ", ".join(f"{name}{TIED}{value_text(value)}" for name, value in own.items())
+    return ", ".join(f"{name}{TIED}{_stored_text(value)}" for name, value in own.items())
+
+
+def _stored_text(value: Any) -> str:
+    """A value that the graph keeps; of a float32 or float64 all digits that tell it from others.
+
+    These are not rounded as results are: amounts of money have more than six digits.
+    """
+    if not isinstance(value, float):
+        return value_text(value)
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    return str(single if float(single) == value else value).removesuffix(".0")
 
 
 def _path_lines(answer: Answer) -> Iterator[str]:

@@ -5,6 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from commands import fails, graphtide_here
@@ -130,13 +133,29 @@ def test_an_edge_has_its_times_as_exports_write_them(tmp_path: Path) -> None:
     assert [answer[name] for name in ("first", "last")] == [value for _, value in kept[2:]]
 
 
+def test_amounts_are_shown_with_all_of_their_digits(tmp_path: Path) -> None:
+    """An account's balance is not 1.23457e+06; of a float32 no digits that it does not have."""
+    columns = {"src": [1], "dst": [2], "weight": [0.1], "amount": [1234567.89], "rate": [0.1]}
+    (tmp_path / "log").mkdir()
+    pq.write_table(pa.table(columns), tmp_path / "log" / "0.parquet")
+    properties = {"amount": "float64", "rate": "float32"}
+    apply_log(tmp_path / "log", tmp_path / "state", 1, records="weighted", properties=properties)
+    done = graphtide_here("query", "state", "edge 1 2", cwd=tmp_path)
+    assert done.stdout == (
+        "edge       1 → 2 is there, weight 0.1, amount 1234567.89, rate 0.1\n"
+    ), done.stderr
+    done = graphtide_here("query", "state", "neighbors 1", cwd=tmp_path)
+    assert done.stdout.endswith(" 2 (0.1)\n")
+
+
 def test_people_read_lines_of_80_columns(folder: Path) -> None:
-    (source, target), weight = next(iter(edges_after(LAST).items()))
+    (source, target), number = next(iter(edges_after(LAST).items()))
+    weight = str(np.float32(number)).removesuffix(".0")
     for question, words in (
         ("size", "vertices, "), (f"vertex {source}", "pagerank   "), (f"degree {source}", " out, "),
-        (f"neighbors {source}", f"{target} ({weight:.6g})"), ("top pagerank", "pagerank"),
+        (f"neighbors {source}", f"{target} ({weight})"), ("top pagerank", "pagerank"),
         (f"path {source} {target}", f"1 hop: {source} → {target}"),
-        (f"edge {source} {target}", f"is there, weight {weight:.6g}"),
+        (f"edge {source} {target}", f"is there, weight {weight}"),
     ):  # fmt: skip
         done = graphtide_here("query", "state", *question.split(), cwd=folder)
         assert done.returncode == 0, done.stderr
