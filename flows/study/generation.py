@@ -120,9 +120,10 @@ def study_generation(engine: str, *, smaller: int, plot: str | None) -> None:
         raise SettingsError(msg)
     check_plot(plot)
     methods = _HOST_METHODS | (_GPU_METHODS if resolve_engine(engine) == "cuda" else {})
+    arm = Arm(engine)
+    command = " ".join(["graphtide study generation", f"--smaller {smaller}", *arm.options])
     click.echo(
-        f"graphtide study generation --smaller {smaller}, {machine(Arm(engine))}, "
-        f"{thread_count()} threads.\n"
+        f"{command}, {machine(arm)}, {thread_count()} threads.\n"
         f"Seconds on the clock; all pairs on the host: of {_SAMPLES:,} choices, for all. Paper: "
         f"Core i7 970 with 6\ncores, GTX 580 with memory by kernels (CUDA 1) and by the host "
         f"(CUDA 2)."

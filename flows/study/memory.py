@@ -84,12 +84,13 @@ def study_memory(
         msg = f"--scale is from {_LEAST_SCALE} to {_LARGEST_SCALE}, --rounds at least 1"
         raise SettingsError(msg)
     check_plot(plot)
-    arm, option = Arm(engine), ""
+    arm = Arm(engine)
+    words = ["graphtide study memory", f"--scale {scale} --rounds {rounds}"]
     if page_bytes is not None:
         arm.graph(page_bytes=page_bytes)  # which refuses what is no size of a page
-        option = f" --page-bytes {page_bytes}"
+        words.append(f"--page-bytes {page_bytes}")
     click.echo(
-        f"graphtide study memory --scale {scale} --rounds {rounds}{option}, {machine(arm)}.\n"
+        f"{' '.join([*words, *arm.options])}, {machine(arm)}.\n"
         f"{1 << scale:,} vertices, batches of {_ROWS_A_VERTEX << scale:,} rows. Pages of "
         f"adjacencies after rounds; in brackets what they were if rows kept their pages.\n"
         f"Papers: aimGraph, figures 4.1 to 4.3 (no numbers); {SLIDES['memory']}."

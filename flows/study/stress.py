@@ -209,9 +209,10 @@ def study_stress(engine: str, layouts: Sequence[str], stress: Stress) -> None:
     engines += [each for each in [resolve_engine(engine)] if each not in engines]
     arms = [Arm(each) for each in engines]
     graphs = [StressedGraph(stress, each, name) for each in engines for name in layouts or LAYOUTS]
+    words = [stress.command(), *(f"--layout {name}" for name in layouts)]
+    words += [f"--engine {engine}"] * (engine != "auto")
     click.echo(
-        f"{' '.join([stress.command(), *(f'--layout {name}' for name in layouts)])}, "
-        f"{'; '.join(map(machine, arms))}.\n"
+        f"{' '.join(words)}, {'; '.join(map(machine, arms))}.\n"
         f"{1 << stress.scale:,} vertices. The same batches for each, compared with a graph of "
         f"dictionaries, row by row."
     )

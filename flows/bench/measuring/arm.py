@@ -64,6 +64,11 @@ class Arm:
             self.xp = np
         self.clock = Clock(self.xp)
 
+    @property
+    def options(self) -> list[str]:
+        """What a command is given to take this engine again: by itself it takes a GPU."""
+        return ["--engine host"] if self.engine == "host" else []
+
     def graph(self, **settings: Any) -> DynamicGraph:
         """Make an empty graph."""
         return DynamicGraph(engine=self.engine, layout=self.layout, **settings)

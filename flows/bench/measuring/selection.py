@@ -50,10 +50,7 @@ class Selection:
             A name is of no workload, or the sizes would vanish.
         """
         check_arguments(self.names, known, repeats=self.repeats, smaller=self.smaller)
-        words = ["graphtide", command, *self.names, *options]
-        # As it has to be given again: `auto` would take a GPU where there is one.
-        if arm.engine == "host":
-            words.append("--engine host")
+        words = ["graphtide", command, *self.names, *options, *arm.options]
         if self.smaller:
             words.append(f"--smaller {self.smaller}")
         words.append(f"--repeats {self.repeats}")
