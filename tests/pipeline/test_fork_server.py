@@ -61,6 +61,35 @@ def test_the_server_has_one_thread_and_ends_with_its_process(tmp_path: Path) -> 
     wait_until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
 
 
+#: Starts the server, and a run in a process forked then.
+FORKING = """
+import os
+import sys
+import graphtide
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
+
+start_fork_server()
+if os.fork() == 0:
+    try:
+        graphtide.run(sys.argv[1], sys.argv[2], workers=1)
+    except graphtide.ClusterError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_process_forked_after_a_run_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """Python would wait there for a child of another process, and Dask for threads of it."""
+    pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "log.parquet")
+    arguments = [str(tmp_path / "log.parquet"), str(tmp_path / "state")]
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, *arguments], capture_output=True, text=True, check=False
+    )
+    assert "this process was forked from one that had run graphtide" in done.stdout, done.stderr
+    assert not (tmp_path / "state" / "checkpoints").exists()
+
+
 def test_workers_are_forked_and_have_the_environment_of_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

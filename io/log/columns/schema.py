@@ -181,7 +181,7 @@ def _check_presence(
         if name not in schema.names and canonical in CANONICAL:
             msg = (
                 f"{file}: there is no column {name!r}, which the setting columns gives as "
-                f"{canonical}; the file has {there}"
+                f"{canonical}, so every file must have it; this one has {there}"
             )
             raise UnusableFileError(msg)
     required = ("src", "dst", "ts") if "ts" in needed_columns(records) else ("src", "dst")

@@ -66,6 +66,9 @@ _IMPORTED: Final = [
 _jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 _lasting: threading.Thread | None = None
 
+#: The process that has started the server; another number in a process forked from it.
+_starter: int | None = None
+
 
 def start_fork_server() -> None:
     """Start the server, if it does not run; does not wait until it has imported anything.
@@ -73,9 +76,18 @@ def start_fork_server() -> None:
     Raises
     ------
     ClusterError
-        ``ulimit -v`` leaves less than processes of a cluster need.
+        ``ulimit -v`` leaves less than processes of a cluster need; or this process was forked from
+        one that had started the server.
     """
+    global _starter
     _check_address_space()
+    if _starter not in (None, os.getpid()):
+        msg = (
+            "this process was forked from one that had run graphtide, and Dask, whose threads are "
+            "gone here, starts no workers; start the process by the method 'spawn' or "
+            "'forkserver' of multiprocessing, or before the first run"
+        )
+        raise ClusterError(msg)
     defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
     changes = {**defaults, **safe_path, LASTING_PARENT: "1"}
@@ -83,6 +95,7 @@ def start_fork_server() -> None:
         os.environ.update(changes)
         forkserver.set_forkserver_preload(_IMPORTED)
         _do_in_lasting_thread(forkserver.ensure_running)
+        _starter = os.getpid()
 
 
 @atexit.register
