@@ -210,9 +210,10 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
         start = time.perf_counter()
-        effects = yes_or_no("effects", effects)
         engine, kind = self._engine, self._kind
         # After other work every look at an object is slow: few are taken before launches start.
+        if effects is not False:
+            effects = yes_or_no("effects", effects)
         if batch.__class__ not in engine.batch_types and is_frame(batch):
             batch = batch_of_frame(batch, kind)
         with engine.batch_lock:
