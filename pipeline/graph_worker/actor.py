@@ -134,7 +134,7 @@ class GraphActor:
         self._boundary_lock = Condition()
         #: Whether a thread applies what is due, or waits until it may.
         self._is_applying = False
-        self._is_closed = False
+        self._is_closed = self._is_released = False
         self._window = window
         #: The reorder buffer: batches that are not applied yet, by number.
         self._waiting: dict[int, _WaitingBatch] = {}
@@ -384,7 +384,7 @@ class GraphActor:
         self._pinned.give_up()
 
     def close(self) -> None:
-        """Release the graph and its ring, even while something refers to this actor.
+        """Release the graph and its ring, even while something refers to this actor; once.
 
         The frames of an error in a reference cycle may, until the garbage collector runs, which
         may be never in an idle worker.
@@ -392,6 +392,10 @@ class GraphActor:
         self.stop()
         with self._boundary_lock:
             self._boundary_lock.wait_for(lambda: not self._is_applying)
+            if self._is_released:
+                return
+            self._is_released = True
+        self._inbox.close()
         self._waiting.clear()
         self._pins.clear()
         self.reads.clear()

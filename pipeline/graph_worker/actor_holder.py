@@ -1,8 +1,9 @@
-"""The object that Dask holds for the actor: when Dask releases it, all waits on the actor end.
+"""The object that Dask holds for the actor: when Dask releases it, the actor is closed.
 
-When a client is killed, Dask drops all tasks that it asked for. Threads of the graph worker may
-then wait for batches that are never loaded, and for pinned graphs that are never read, and they
-would keep the graph in memory as long as the worker lives.
+When a client is killed, Dask drops all tasks that it asked for, also those that would close the
+graph. Threads of the graph worker may then wait for batches that are never loaded, and for pinned
+graphs that are never read; they, and frames of errors, would keep the graph in memory as long as
+the worker lives.
 """
 
 import weakref
@@ -25,5 +26,5 @@ class ActorHolder:
     def __init__(self, arguments: ActorArguments, checkpoint: Arrays | None = None) -> None:
         self.actor = GraphActor(arguments, checkpoint)
         # It waits for the batch that is being applied, and Dask releases in its event loop.
-        stop = weakref.finalize(self, in_thread, "graphtide-stop", self.actor.stop)
-        stop.atexit = False
+        close = weakref.finalize(self, in_thread, "graphtide-close", self.actor.close)
+        close.atexit = False

@@ -121,6 +121,12 @@ class Inbox:
         routes, self._routes = self._routes, Counter()
         return dict(routes)
 
+    def close(self) -> None:
+        """Release the ring; nothing is read of it any more."""
+        if self._ring is not None:
+            self._ring.close()
+            self._ring = None
+
     def _ring_of(self, ticket: Ticket) -> Ring:
         if self._ring is None:
             msg = f"batch {ticket.batch_id} lies in a ring, and this graph has none"

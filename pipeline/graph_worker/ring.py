@@ -133,11 +133,17 @@ class Ring:
             close_all(descriptors)
             raise
         # Views of batches keep their mappings; the files themselves go with the ring.
-        weakref.finalize(self, close_all, descriptors).atexit = False
+        self._close_files = weakref.finalize(self, close_all, descriptors)
+        self._close_files.atexit = False
         self.address = RingAddress(os.getpid(), tuple(descriptors), token, slot_bytes)
         self._words = [np.frombuffer(memory, np.int64, 2) for memory in memories]
         self._bytes = [memoryview(memory).toreadonly()[PAGE_BYTES:] for memory in memories]
         self.advance(boundary)
+
+    def close(self) -> None:
+        """Release the files, and the memory that no batch is a view of."""
+        self._close_files()
+        self._words, self._bytes = [], []
 
     def advance(self, boundary: int) -> None:
         """All batches before this one are applied; no views of them may be in use."""

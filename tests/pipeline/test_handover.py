@@ -53,6 +53,7 @@ from graphtide.pipeline.graph_worker.ring import (
 )
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.state_machine.instructions import Pin
+from memory_files import memory_files
 from waiting import wait_until
 
 SIZE = RingSize(slots=3, slot_bytes=1 << 16)
@@ -172,6 +173,21 @@ def test_a_stale_ticket_is_not_applied() -> None:
         assert isinstance(explain(caught.value, "load", "a"), GraphLostError)
         assert copied(actor, 0).num_edges == 0
         assert actor.apply(0, LoadedBatch(batch_of(0))).boundary == 1
+
+
+def test_a_graph_that_dask_releases_gives_its_memory_back_whoever_refers_to_it() -> None:
+    """As when the client was killed, and a frame of an error still knows the actor, or its ring."""
+    holder = ActorHolder(ActorArguments({}, ring=SIZE))
+    actor = holder.actor
+    kept, ring = actor._inbox, actor._inbox._ring
+    assert ring is not None
+    assert {name for _, name in memory_files()} >= {
+        f"/memfd:graphtide-{ring.address.token}-{slot} (deleted)" for slot in range(3)
+    }
+    del holder
+    wait_until(lambda: not any(ring.address.token in name for _, name in memory_files()))
+    actor.close()
+    assert kept.address == ring.address
 
 
 def broken_apply(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
