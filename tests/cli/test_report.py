@@ -85,6 +85,7 @@ def test_the_page_stands_alone_and_tells_what_the_state_holds(folder: Path) -> N
     # Names are text, neither markup nor formulas.
     assert "b<i>$x$.parquet" in page.text
     assert "<i>" not in text
+    assert re.search(r"pagerank\s*PageRank: Rank of every vertex", page.text)
     assert "No row and no file." in page.text
     assert "None. The newest checkpoint" in page.text
     drawn = re.findall(r"<svg.*?</svg>", text, re.DOTALL)

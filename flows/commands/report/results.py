@@ -20,23 +20,25 @@ _RESULTS = 100
 
 def results_section(status: Status, values: dict[str, Any]) -> Section:
     """Summaries of the newest results, and plots of those of up to `_RESULTS` batches."""
-    texts, tables = [], []
+    rows, tables = [], []
     failed = [f"Failed: {text}" for text in failure_texts(status.failures)]
     for name, summary in values["summary"].items():
         analytic = ANALYTICS[summary["analytic"]]
-        texts.append(f"{name} ({analytic.title}): {analytic.about}")
-        texts.append(f"{analytic.label or name} {analytic.text(summary)}.")
+        values_text = " ".join([*filter(None, [analytic.label]), analytic.text(summary)])
         if changed := analytic.changed(summary["parameters"]):
-            texts.append(f"{name} was computed with {parameters_text(changed)}.")
+            values_text += f"; computed with {parameters_text(changed)}"
+        rows.append((name, f"{analytic.title}: {analytic.about}", values_text))
         if top := summary.get("top"):
             ranks = [(str(vertex), f"{value:.6g}") for vertex, value in top]
             tables.append(Table(ranks, f"{name}, the first", ("vertex", "value"), (1,)))
-    if not texts:
+    if not rows:
         return Section("Results", ["No analytic has a result that is whole."], failed)
-    source = values["source"]
+    newest, source = Table(rows, "newest", ("result", "what it is", "values")), values["source"]
+    texts = []
     if source is not None:
-        texts.append(f"After row {source['first_row'] + source['rows'] - 1:,} of {source['file']}.")
-    return Section("Results", texts, failed, list(_result_plots(status)), tables)
+        last = source["first_row"] + source["rows"] - 1
+        texts.append(f"The newest are of the graph after row {last:,} of {source['file']}.")
+    return Section("Results", texts, failed, list(_result_plots(status)), [newest, *tables])
 
 
 def _result_plots(status: Status) -> Iterator[str]:
