@@ -1,10 +1,10 @@
-"""Checks of a Parquet footer: against its checksum, or else for consistency.
+"""Checks of a Parquet footer, and of a whole file: against checksums, or else for consistency.
 
 The format has no checksum for footers. Those of our own files (`checked_writer`) carry one, in two
 entries of their metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer, so that
 files with other rows have other footers; and ``graphtide.footer``, the SHA-256 of the footer, in
-which that value itself is written as zeros. In a footer without one, what it says twice is
-compared: Arrow would end the process where that differs.
+which that value itself is written as zeros. So both together cover every byte. In a footer without
+one, what it says twice is compared: Arrow would end the process where that differs.
 
 Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (``footers.py``).
 """
@@ -47,7 +47,7 @@ _MAGIC = b"PAR1"
 
 
 class FooterError(ValueError):
-    """A footer does not have the checksum that is written in it, or contradicts itself."""
+    """A file or footer is not as its checksum says, or a footer contradicts itself."""
 
 
 def check_footer(footer: bytes) -> None:
