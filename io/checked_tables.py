@@ -4,8 +4,8 @@ The checksums are those of log files (``parquet/footer_checks.py``), and cover e
 them in the file's metadata, `FACTS_KEY` has plain values that the writer keeps with the rows, as
 JSON.
 
-Files of an older graphtide have other keys, or pyarrow's alone, and are taken as they are. Where
-anything else is there, or nothing, the footer was damaged.
+Files of an older graphtide have a digest of their rows instead, which is compared, or pyarrow's key
+alone, and are taken as they are. Where anything else is there, or nothing, the footer was damaged.
 
 Whole numbers are written by their differences, in as few bits as these have: to compress them
 takes as long again, for a twentieth of the room. Floats that are hardly ever equal, as ranks, are
@@ -14,6 +14,7 @@ time of writing, and room. Those that repeat, as coefficients, have one. pyarrow
 read all of it.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,9 +32,10 @@ from .parquet.footer_checks import DATA_KEY, FOOTER_KEY, FooterError, check_file
 FACTS_KEY = b"graphtide.facts"
 #: What pyarrow writes into each file.
 _ARROW_KEY = b"ARROW:schema"
-#: Keys of a file, and of files of older versions.
 _KEYS = {_ARROW_KEY, FACTS_KEY, DATA_KEY.encode(), FOOTER_KEY.encode()}
-_OLDER_KEYS = [{_ARROW_KEY}, {_ARROW_KEY, FACTS_KEY, b"graphtide.digest"}]
+#: Keys of files of older versions.
+_DIGEST_KEY = b"graphtide.digest"
+_DIGEST_KEYS = {_ARROW_KEY, FACTS_KEY, _DIGEST_KEY}
 
 #: Values of a column that show whether they repeat.
 _LOOKED_AT = 1 << 12
@@ -90,7 +92,10 @@ def read_table(path: Path) -> pa.Table:
         content = path.read_bytes()
         check_file(memoryview(content))
         with pq.ParquetFile(pa.BufferReader(content)) as file:
-            table, keys = file.read(), (file.metadata.metadata or {}).keys()
+            table, metadata = file.read(), file.metadata.metadata or {}
+        is_whole = metadata.keys() in (_KEYS, {_ARROW_KEY})
+        if metadata.keys() == _DIGEST_KEYS:
+            is_whole = metadata[_DIGEST_KEY] == _digest(table, metadata[FACTS_KEY].decode())
     except (FileNotFoundError, MemoryError):
         raise
     except FooterError as error:
@@ -99,8 +104,8 @@ def read_table(path: Path) -> pa.Table:
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         msg = f"it cannot be read: {one_line(error)}"
         raise DamagedTableError(msg) from error
-    if keys != _KEYS and keys not in _OLDER_KEYS:
-        msg = "its footer is not as it was written"
+    if not is_whole:
+        msg = "its rows, or its footer, are not as they were written"
         raise DamagedTableError(msg)
     return table
 
@@ -126,3 +131,19 @@ def read_facts(path: Path) -> dict[str, Any] | None:
     except (pa.ArrowException, OSError, ValueError, KeyError):
         return None
     return facts if isinstance(facts, dict) else None
+
+
+def _digest(table: pa.Table, facts: str) -> bytes:
+    """Digest of rows and facts, as older versions wrote it."""
+    digest = hashlib.blake2b(facts.encode(), digest_size=16)
+    for name in table.column_names:
+        column = table[name]
+        digest.update(f"{name} {column.type} {len(column)} {column.null_count}".encode())
+        if pa.types.is_string(column.type):
+            digest.update(json.dumps(column.to_pylist()).encode())
+            continue
+        if column.null_count:
+            digest.update(np.ascontiguousarray(pc.is_null(column).to_numpy()).data)
+            column = pc.fill_null(column, 0)
+        digest.update(np.ascontiguousarray(column.to_numpy()).data)
+    return digest.hexdigest().encode()

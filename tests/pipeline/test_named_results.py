@@ -12,7 +12,7 @@ import pytest
 import graphtide
 from graphtide import SettingsError
 from graphtide.flows.commands.status import Status
-from graphtide.io.checked_tables import FACTS_KEY, read_facts
+from graphtide.io.checked_tables import FACTS_KEY, _digest, read_facts
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import result_facts
 from small_log import write_file
@@ -201,7 +201,8 @@ def as_before_sources(state: Path) -> None:
             facts["parameters"] = kept
         more = ["file", "first_row", "first_ts", "last_ts", "time_unit"]
         table = table.drop_columns([name for name in more if name in table.column_names])
-        keys = {FACTS_KEY: json.dumps(facts), b"graphtide.digest": ""}
+        text = json.dumps(facts, sort_keys=True)
+        keys = {FACTS_KEY: text, b"graphtide.digest": _digest(table, text)}
         pq.write_table(table.replace_schema_metadata(keys), path)
 
 

@@ -116,12 +116,25 @@ def test_a_file_that_lost_a_key_is_not_taken_for_an_old_one(tmp_path: Path, key:
         read_table(path)
 
 
-@pytest.mark.parametrize("keys", [{}, {FACTS_KEY: b"{}", b"graphtide.digest": b"0"}])
+#: What the version before wrote beside `table_of(9)` and no facts.
+DIGEST = b"9869aa2c94b46894f3c66357663ddef0"
+
+
+@pytest.mark.parametrize("keys", [{}, {FACTS_KEY: b"{}", b"graphtide.digest": DIGEST}])
 def test_a_file_of_an_older_version_is_read(tmp_path: Path, keys: dict[bytes, bytes]) -> None:
     path, table = tmp_path / "a.parquet", table_of(9)
     pq.write_table(table.replace_schema_metadata(keys or None), path)
     assert read_table(path).equals(table)
     assert read_facts(path) == ({} if keys else None)
+
+
+@pytest.mark.parametrize("facts", [b"{}", b'{"batch": 1}'])
+def test_other_rows_or_facts_than_a_digest_is_of_are_damage(tmp_path: Path, facts: bytes) -> None:
+    path, rows = tmp_path / "a.parquet", 8 if facts == b"{}" else 9
+    keys = {FACTS_KEY: facts, b"graphtide.digest": DIGEST}
+    pq.write_table(table_of(9).slice(0, rows).replace_schema_metadata(keys), path)
+    with pytest.raises(DamagedTableError, match="not as they were written"):
+        read_table(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1PAR1", b"vertex,rank\n"])
