@@ -6,7 +6,6 @@ Packed files (``.gz``, ``.bz2``, ``.xz``, ``.zst``) are known by their names. Li
 Not here: what is in a line (``io/text/text_lines.py``).
 """
 
-import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,8 +39,11 @@ def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
                 whole = without_marks_of_excel(block) if number == 1 else block
                 yield number, whole if whole.endswith(b"\n") else whole + b"\n"
     except (OSError, EOFError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOENT:
-            msg = f"there is no file {path}; check the path"
+        if isinstance(error, FileNotFoundError):
+            advice = "check the path"
+            if any(each in path for each in "*?["):
+                advice = "give one file, as patterns are not expanded"
+            msg = f"there is no file {path}; {advice}"
             raise UpdateLogError(msg) from None
         if isinstance(error, UpdateLogError):
             raise

@@ -376,8 +376,10 @@ def test_compressed_and_missing_files(tmp_path):
     for name in ("cut.txt.gz", "cut.txt.zst"):
         with pytest.raises(UpdateLogError, match=rf"{re.escape(name)} cannot be read"):
             read_edge_list(str(tmp_path / name))
-    with pytest.raises(UpdateLogError, match="there is no file"):
+    with pytest.raises(UpdateLogError, match=r"there is no file .*; check the path$"):
         read_edge_list(str(tmp_path / "none.txt"))
+    with pytest.raises(UpdateLogError, match=r"there is no file .*; give one file, as patterns"):
+        read_edge_list(str(tmp_path / "*.txt"))
 
 
 # -- Matrix Market
