@@ -72,6 +72,8 @@ class BatchReport(NamedTuple):
     pages_used: int
     pages_free: int
     largest_free_run: int
+    #: Bytes of a page; 0 in a report that an older graphtide wrote.
+    page_bytes: int
     #: Adjacencies of a direction whose degree changed: those that moved to a larger run or got
     #: their first one; of the others those with entries appended, and those merged in place.
     rows_moved: int

@@ -106,6 +106,7 @@ class TimeWindow:
             pages_used=left.pages_used,
             pages_free=left.pages_free,
             largest_free_run=left.largest_free_run,
+            page_bytes=left.page_bytes,
             rows_moved=report.rows_moved + left.rows_moved,
             rows_appended=report.rows_appended + left.rows_appended,
             rows_merged=report.rows_merged + left.rows_merged,

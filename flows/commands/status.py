@@ -289,15 +289,18 @@ def memory_values(report: BatchReport) -> dict[str, int]:
         "pages_used": report.pages_used,
         "pages_free": report.pages_free,
         "largest_free_run": report.largest_free_run,
+        "page_bytes": report.page_bytes,
     }
 
 
 def memory_text(report: BatchReport) -> str:
     """Memory after a batch, as text."""
-    return (
-        f"{counted(report.pages_used, 'page')} in use, {report.pages_free:,} free, "
-        f"the largest free run has {report.largest_free_run:,}"
-    )
+    run = f"the largest free run has {counted(report.largest_free_run, 'page')}"
+    if not report.page_bytes:  # an older graphtide wrote it
+        return f"{counted(report.pages_used, 'page')} in use, {report.pages_free:,} free, {run}"
+    used, free = (each * report.page_bytes for each in (report.pages_used, report.pages_free))
+    pages = f"pages of {report.page_bytes} bytes"
+    return f"{amount(used)} in {pages} in use, {amount(free)} free, {run}"
 
 
 def kept_text(sizes: Mapping[int, int]) -> str:

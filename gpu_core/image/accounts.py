@@ -6,7 +6,7 @@ Compiled, because a small batch is bound by what the host does around it.
 from typing import NamedTuple
 
 from ..jit.compile import compiled
-from .fields import CLASSES, Field
+from .fields import CLASSES, WORD_BYTES, Field
 
 _VERTEX_BASE = int(Field.VERTEX_BASE)
 _VERTEX_WORDS = int(Field.VERTEX_WORDS)
@@ -35,6 +35,7 @@ class Outcome(NamedTuple):
     pages_used: int
     pages_free: int
     largest_free_run: int
+    page_bytes: int
     rows_moved: int
     rows_appended: int
     rows_merged: int
@@ -108,6 +109,7 @@ def numbers_of_batch(header, counts, tally, rows, entries_per_edge, deletes, ver
         header[_NUM_VERTICES],
         header[_NUM_EDGES],
         *free_pages(header, counts),
+        header[_PAGE_WORDS] * WORD_BYTES,
         rows[0],
         rows[1],
         rows[2],

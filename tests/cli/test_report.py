@@ -1,5 +1,6 @@
 """``graphtide report``: a page that stands alone, and tells what the state holds."""
 
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -7,12 +8,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.flows.commands.report.plots import Plot, svg_of
+from graphtide.flows.printing.text import amount
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.image.memory import MemoryReport
+from graphtide.gpu_core.kind import FIRST_BATCH
+from graphtide.io.checked_tables import FACTS_KEY, write_table
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import ResultFacts, write_result
 from made_state import apply_log, random_rows, write_rows
@@ -148,6 +154,40 @@ def test_edges_that_left_by_themselves_are_told(tmp_path: Path) -> None:
     apply_log(tmp_path / "log", tmp_path / "state", every=9, batch_rows=20, **kind)
     page, _ = page_of(tmp_path)
     assert re.search(r"no rows: edges older than the window\s*\d+", page.text)
+
+
+@pytest.mark.parametrize("layout", ["runs", "chain"])
+def test_memory_is_told_by_the_pages_that_the_graph_has(tmp_path: Path, layout: str) -> None:
+    """Their size follows from the first batch, so the settings alone do not tell it."""
+    write_rows(tmp_path / "log", "a.parquet", random_rows(3, 60))
+    held: list[MemoryReport] = []
+    kind = {"layout": layout, "mean_degree": FIRST_BATCH}
+    apply_log(
+        tmp_path / "log", tmp_path / "state", every=9, batch_rows=20, **kind,
+        spoil=lambda _, graph: held.append(graph.memory()),
+    )  # fmt: skip
+    page, _ = page_of(tmp_path)
+    assert f"pages of {held[-1].page_bytes} bytes" in page.text
+    status = graphtide_here("status", "state", cwd=tmp_path).stdout
+    used = amount(held[-1].pages_used * held[-1].page_bytes)
+    assert f"memory     {used} in pages of {held[-1].page_bytes} bytes in use, " in status
+
+
+def test_memory_is_left_out_where_an_older_graphtide_did_not_keep_it(tmp_path: Path) -> None:
+    write_rows(tmp_path / "log", "a.parquet", random_rows(3, 60))
+    apply_log(tmp_path / "log", tmp_path / "state", every=9, batch_rows=20)
+    [reports] = (tmp_path / "state/batches").iterdir()
+    table = pq.read_table(reports)
+    older = table.drop_columns(["page_bytes"])
+    facts = json.loads(table.schema.metadata[FACTS_KEY])
+    write_table(reports, older, facts)
+    page, _ = page_of(tmp_path)
+    assert "Edges that a batch added and removed" in page.text
+    assert "pages of" not in page.text
+    assert "memory in use" not in page.text
+    pages = table["pages_used"][-1].as_py()
+    status = graphtide_here("status", "state", cwd=tmp_path).stdout
+    assert f"memory     {pages:,} pages in use, " in status
 
 
 def test_what_is_missing_is_told_in_a_sentence(

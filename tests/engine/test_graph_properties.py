@@ -109,6 +109,7 @@ class GraphMachine(RuleBasedStateMachine):
         assert report.pages_used == memory.pages_used
         assert report.pages_free == memory.pages_free
         assert report.largest_free_run == memory.largest_free_run
+        assert report.page_bytes == memory.page_bytes
         self.batch_id += 1
         if not self.meaning["create_vertices"]:
             pieces = 1  # end points are looked for after the whole batch

@@ -23,8 +23,8 @@ _COUNTED = (
 )  # fmt: skip
 
 _UNCOUNTED = (
-    "pages_used", "pages_free", "largest_free_run", "rows_moved", "rows_appended", "rows_merged",
-    "seconds", "effects",
+    "pages_used", "pages_free", "largest_free_run", "page_bytes",
+    "rows_moved", "rows_appended", "rows_merged", "seconds", "effects",
 )  # fmt: skip
 assert {*_COUNTED, *_UNCOUNTED} == set(BatchReport._fields), "a new field: what is it?"
 

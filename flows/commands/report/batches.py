@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ....gpu_core.image.need import used_bytes
+from ....gpu_core.kind import GraphKind
 from ....gpu_core.report import STAGES, BatchReport
 from ...printing.summary import FATES
 from ...printing.text import amount, duration, rate
@@ -27,12 +29,14 @@ class OverBatches:
     ----------
     reports
         Of the batches, in order.
-    page_bytes
-        Size of a page of the arena.
+    kind
+        Of the graph.
     """
 
-    def __init__(self, reports: Sequence[BatchReport], page_bytes: int) -> None:
-        self._reports, self._page_bytes = reports, page_bytes
+    def __init__(self, reports: Sequence[BatchReport], kind: GraphKind) -> None:
+        self._reports, self._kind = reports, kind
+        # Those of an older graphtide do not have it. It stays once there are vertices.
+        self._page_bytes = reports[-1].page_bytes if reports else 0
         self._batches = [report.batch_id for report in reports]
 
     def counts(self, name: str) -> Values:
@@ -43,9 +47,15 @@ class OverBatches:
         """Seconds of each batch in a stage."""
         return np.array([report.seconds.get(stage, 0.0) for report in self._reports], np.float64)
 
-    def pages(self, name: str) -> Values:
-        """A count of pages of each batch, in bytes."""
-        return self.counts(name) * self._page_bytes
+    def bytes_used(self) -> Values:
+        """Bytes of the arena that the graph takes after each batch; empty where none is known."""
+        if not self._page_bytes:
+            return np.zeros(0)
+        sizes = [
+            used_bytes(self._kind, each.num_vertices, each.pages_used, self._page_bytes)
+            for each in self._reports
+        ]
+        return np.array(sizes, np.float64)
 
     # -- sections
 
@@ -69,7 +79,8 @@ class OverBatches:
                 ),
             ],
         )  # fmt: skip
-        yield self._memory()
+        if self._page_bytes:
+            yield self._memory()
 
     def _speed(self) -> Section:
         seconds = {stage: self.seconds(stage) for stage in STAGES}
@@ -104,12 +115,11 @@ class OverBatches:
         )  # fmt: skip
 
     def _memory(self) -> Section:
-        used, free = self.pages("pages_used"), self.pages("pages_free")
+        used, free = self.bytes_used(), self._reports[-1].pages_free * self._page_bytes
         text = (
-            f"The graph lies in one piece of memory, the arena, in pages of "
-            f"{self._page_bytes} bytes. After the last batch "
-            f"{amount(used[-1])} are in use and {amount(free[-1])} are free: later batches take "
-            f"them before the arena grows."
+            f"The graph lies in one piece of memory, the arena: a record of each vertex, and "
+            f"pages of {self._page_bytes} bytes. After the last batch {amount(used[-1])} are in "
+            f"use and {amount(free)} are free: later batches take them before the arena grows."
         )
         an_edge = used / np.maximum(self.counts("num_edges"), 1)
         plots = [

@@ -19,7 +19,6 @@ from jinja2 import Environment
 
 from .... import __version__
 from ....config.settings import GraphSettings
-from ....gpu_core.image.arena_size import page_size
 from ....gpu_core.printable import counted, noun_of
 from ....io.file_systems import new_file_at
 from ....io.log.addresses import address_text
@@ -68,8 +67,7 @@ class Report:
     def __init__(self, status: Status) -> None:
         self._status = status
         self._values = status.values()
-        page_bytes = page_size(self._graph_settings().kind(), None)
-        self._batches = OverBatches(status.reports, page_bytes)
+        self._batches = OverBatches(status.reports, self._graph_settings().kind())
 
     def html(self) -> str:
         """The page, whole."""
@@ -131,8 +129,9 @@ class Report:
         if seconds:
             speed = self._batches.counts("rows").sum() / seconds
             yield "rows a second, while applying", rate(speed)
-        if self._status.reports:
-            yield "memory in use", amount(self._batches.pages("pages_used")[-1])
+        used = self._batches.bytes_used()
+        if used.size:
+            yield "memory in use", amount(used[-1])
 
     def _what_ran(self) -> Section:
         settings = self._graph_settings()
