@@ -295,6 +295,15 @@ def _merge(settings: dict[str, Any], newer: Mapping[str, Any]) -> None:
 
 def _file_section(path: str) -> dict[str, Any]:
     try:
+        return _section(_loaded(path), path)
+    except RecursionError:
+        msg = f"the settings file {path} is nested too deeply; an alias there may name itself"
+        raise SettingsError(msg) from None
+
+
+def _loaded(path: str) -> object:
+    """What a settings file has below ``graphtide:``."""
+    try:
         with open(path, encoding="utf-8") as file:
             loaded = read_yaml(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -310,7 +319,7 @@ def _file_section(path: str) -> dict[str, Any]:
         found = ", ".join(others) if isinstance(loaded, dict) else type(loaded).__name__
         msg = f"the settings file {path} holds {found}; put all settings below '{SECTION}:'"
         raise SettingsError(msg)
-    return _section(loaded.get(SECTION), path)
+    return loaded.get(SECTION)
 
 
 def _typed(settings: dict[str, Any]) -> RunSettings:

@@ -1,5 +1,7 @@
 """Shared parts of commands: how they end, and options that several of them have."""
 
+import io
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +30,7 @@ class ToldGroup(click.Group):
 
     def make_context(self, info_name: str | None, *args: Any, **extra: Any) -> click.Context:
         """Read the options before the command's name."""
+        _escape_what_the_terminal_lacks()
         with failures_reported(info_name or "graphtide"):
             return super().make_context(info_name, *args, **extra)
 
@@ -35,6 +38,17 @@ class ToldGroup(click.Group):
         """Find the command and run it."""
         with failures_reported(ctx.command_path):
             return super().invoke(ctx)
+
+
+def _escape_what_the_terminal_lacks() -> None:
+    """Print what standard output has no character for, as Python prints it on standard error.
+
+    In a locale such as Latin-1 that is an arrow, or a vertex with a name of other letters: a run
+    would end with an error at its last line, after all was done.
+    """
+    output = sys.stdout
+    if isinstance(output, io.TextIOWrapper) and output.errors == "strict":
+        output.reconfigure(errors="backslashreplace")
 
 
 class QueryCommand(ToldCommand):

@@ -4,7 +4,6 @@ Imports only what is there at once; the commands are imported when a Ctrl-C is p
 """
 
 import gc
-import io
 import os
 import sys
 
@@ -21,7 +20,6 @@ _SWITCH_SECONDS = 0.0005
 def main() -> None:
     """Entry point of ``graphtide``; ends the process with the command's exit status."""
     end_at_once_until_a_command_begins()
-    _escape_what_the_terminal_lacks()
     # NumPy's library would start a thread for each other core, which wait at work for 0.1 s and
     # more: 1.7 s of processor time on 16 cores, and no command multiplies matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -43,14 +41,3 @@ def main() -> None:
         # CPython ends by SIGINT rather than with the exit status where the last text that was
         # evaluated, such as that of a dataclass, was cut off by Ctrl-C. This one is not.
         eval("0")
-
-
-def _escape_what_the_terminal_lacks() -> None:
-    """Print what standard output has no character for, as Python prints it on standard error.
-
-    In a locale such as Latin-1 that is an arrow, or a vertex with a name of other letters: a run
-    would end with an error at its last line, after all was done.
-    """
-    output = sys.stdout
-    if isinstance(output, io.TextIOWrapper) and output.errors == "strict":
-        output.reconfigure(errors="backslashreplace")

@@ -3,6 +3,7 @@
 import csv
 import json
 import subprocess
+import sys
 import uuid
 from pathlib import Path
 
@@ -61,9 +62,14 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     fails(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
 
 
-def test_a_terminal_without_the_letters_of_a_name_gets_them_escaped(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "program", [PROGRAM, [str(Path(sys.executable).parent / "dask"), "graphtide"]]
+)
+def test_a_terminal_without_the_letters_of_a_name_gets_them_escaped(
+    folder: Path, program: list[str]
+) -> None:
     """Python ends a command there whose output has an arrow, when all else is done."""
-    words = [*PROGRAM, "query", "state", "path zoë ann"]
+    words = [*program, "query", "state", "path zoë ann"]
     latin = {**ENVIRONMENT, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(words, capture_output=True, check=False, env=latin, cwd=folder)
     assert (done.returncode, done.stderr) == (0, b"")

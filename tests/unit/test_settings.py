@@ -448,6 +448,7 @@ def test_wrong_settings_are_refused_by_name(overrides: dict[str, object], messag
             "graphtide: {pagerank: {personalization: {17: 1, 4: 1, 17: 5}}}",
             "run.yaml, line 1: 17 is there twice",
         ),
+        ("graphtide: {maintain: &x [*x]}", "run.yaml is nested too deeply; an alias"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
