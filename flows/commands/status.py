@@ -295,12 +295,14 @@ def memory_values(report: BatchReport) -> dict[str, int]:
 
 def memory_text(report: BatchReport) -> str:
     """Memory after a batch, as text."""
-    run = f"the largest free run has {counted(report.largest_free_run, 'page')}"
-    if not report.page_bytes:  # an older graphtide wrote it
-        return f"{counted(report.pages_used, 'page')} in use, {report.pages_free:,} free, {run}"
-    used, free = (each * report.page_bytes for each in (report.pages_used, report.pages_free))
-    pages = f"pages of {report.page_bytes} bytes"
-    return f"{amount(used)} in {pages} in use, {amount(free)} free, {run}"
+    pages = (report.pages_used, report.pages_free, report.largest_free_run)
+    if report.page_bytes:
+        used, free, run = (amount(each * report.page_bytes) for each in pages)
+        used = f"{used} in use, in pages of {report.page_bytes} bytes"
+    else:  # an older graphtide wrote it
+        used, free, run = (f"{each:,}" for each in pages)
+        used = f"{counted(report.pages_used, 'page')} in use"
+    return f"{used}; {free} free, {run} of it in one run"
 
 
 def kept_text(sizes: Mapping[int, int]) -> str:

@@ -170,7 +170,7 @@ def test_memory_is_told_by_the_pages_that_the_graph_has(tmp_path: Path, layout: 
     assert f"pages of {held[-1].page_bytes} bytes" in page.text
     status = graphtide_here("status", "state", cwd=tmp_path).stdout
     used = amount(held[-1].pages_used * held[-1].page_bytes)
-    assert f"memory     {used} in pages of {held[-1].page_bytes} bytes in use, " in status
+    assert f"memory     {used} in use, in pages of {held[-1].page_bytes} bytes; " in status
 
 
 def test_memory_is_left_out_where_an_older_graphtide_did_not_keep_it(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_memory_is_left_out_where_an_older_graphtide_did_not_keep_it(tmp_path: P
     assert "memory in use" not in page.text
     pages = table["pages_used"][-1].as_py()
     status = graphtide_here("status", "state", cwd=tmp_path).stdout
-    assert f"memory     {pages:,} pages in use, " in status
+    assert f"memory     {pages:,} pages in use; " in status
 
 
 def test_what_is_missing_is_told_in_a_sentence(
