@@ -72,6 +72,7 @@ def changes(graph: DynamicGraph, draw: np.random.Generator, batches: int) -> Ite
         yield batch
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("ids", ["dense", "any"])
 def test_pushed_ranks_are_within_their_bound(ids: str, outcomes: list[bool]) -> None:
     graph = ring(ids=ids)

@@ -86,6 +86,7 @@ def forget_residuals(graph: DynamicGraph) -> None:
     ranks._residuals = None
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("ids", ["dense", "any"])
 @pytest.mark.parametrize("made", [ring, skewed, directed])
 def test_ranks_are_those_of_residuals_from_nothing(
