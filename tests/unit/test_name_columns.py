@@ -113,3 +113,17 @@ def test_words_that_are_no_text_are_refused_by_the_rows_that_have_them(tmp_path:
     assert left_out.table["row"].to_pylist() == [2, 4]
     assert left_out.table.schema.field("src").type == pa.string()
     assert batch.rows == 4
+
+
+def test_names_and_words_in_views_may_stand_on_rows_that_are_left_out(tmp_path: Path) -> None:
+    columns = {"op": ["insert", "steal", "delete"], "src": ["a", "b", "a"], "dst": ["b", "c", "b"]}
+    rows = pa.table({name: pa.array(each, pa.string_view()) for name, each in columns.items()})
+    pq.write_table(rows, tmp_path / "a.parquet", use_dictionary=False)
+    log = UpdateLog(str(tmp_path), ids="string")
+    planned = RowsToRead(log, PlannedBatch(0, "a.parquet", 0, 3), None, quarantine=True)
+    found, _ = planned.read()
+    batch, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
+    assert batch.rows == 2
+    assert left_out is not None
+    (row,) = left_out.table.drop_columns("reason").to_pylist()
+    assert row == {"file": "a.parquet", "row": 1, "op": "steal", "src": "b", "dst": "c"}

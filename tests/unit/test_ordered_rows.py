@@ -257,3 +257,14 @@ def test_columns_that_cannot_be_joined_are_refused_with_their_files(tmp_path: Pa
     ordered = order.batch(listing.files[0].name, 0, 2)
     with pytest.raises(UpdateLogError, match=r"0.parquet, .*1.parquet cannot be sorted.*alike"):
         ordered.read(log.for_rows(ordered.runs()), listing.files[0].name)
+
+
+def test_names_in_views_are_sorted_with_their_rows(tmp_path: Path) -> None:
+    names = pa.array(["late", "early", "latest"], pa.string_view())
+    rows = pa.table({"src": names, "dst": names, "when": pa.array([5, 4, 6], pa.int64())})
+    pq.write_table(rows, tmp_path / "0.parquet", use_dictionary=False)
+    log = UpdateLog(str(tmp_path), ids="string")
+    order, _ = order_of(log, within=1)
+    ordered = order.batch("0.parquet", 0, 3)
+    read = ordered.read(log.for_rows(ordered.runs()), "0.parquet")
+    assert read.table["src"].to_pylist() == ["early", "late", "latest"]

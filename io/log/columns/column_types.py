@@ -170,6 +170,7 @@ def time_unit_of(kind: pa.DataType) -> TimeUnit:
 def of_read_types(table: pa.Table) -> pa.Table:
     """Rows, under the canonical names, whose columns have the types that are read.
 
+    Views of text and of bytes become plain ones: Arrow can neither take nor sort rows of views.
     Dates of the column ``ts`` become the times at which those days begin, decimals the numbers that
     text of them would be: whole ones of up to 18 digits int64, others the nearest float64. As
     operations, types and times they are refused as they are. Whole ones of more digits stay what
@@ -181,6 +182,10 @@ def of_read_types(table: pa.Table) -> pa.Table:
             changed = table[column].cast(_STAMPS_OF_DATES)
         elif pa.types.is_decimal(field.type) and field.name not in _NO_DECIMALS:
             changed = _number_of_decimals(field.name, table[column])
+        elif pa.types.is_string_view(field.type):
+            changed = table[column].cast(pa.large_string())
+        elif pa.types.is_binary_view(field.type):
+            changed = table[column].cast(pa.large_binary())
         else:
             continue
         table = table.set_column(column, field.name, changed)
