@@ -73,6 +73,9 @@ def _read(path: Path) -> tuple[dict[str, Any], bool]:
         values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise
+    except NotADirectoryError as error:
+        # A file was given as the folder that it would be in.
+        raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
     except OSError as error:
         msg = f"it cannot be read: {error.strerror or error}"
         raise DamagedJsonError(msg) from error

@@ -203,7 +203,7 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
         base, shown, within, change = root, location.shown, file.path, file.change
     elif is_pattern(filesystem, root):
         base, shown = base_of(root), base_of(address)
-    elif _last(root) == within and filesystem.isfile(root):
+    elif _last(root) == within and (filesystem.isfile(root) or not filesystem.exists(root)):
         return LogPath(name, address, filesystem, root)
     else:
         base, shown = root, address

@@ -195,6 +195,7 @@ def test_what_is_missing_is_told_in_a_sentence(
 ) -> None:
     fails(graphtide_here("report", "none", cwd=folder), 1, "no graphtide state at none")
     (folder / "file").write_text("")
+    fails(graphtide_here("report", "file", cwd=folder), 1, "no graphtide state at file")
     done = graphtide_here("report", "state", "--output", "file/x", cwd=folder)
     fails(done, 1, "cannot be written")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
