@@ -13,7 +13,7 @@ from ..gpu_core.errors import UpdateLogError
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.file_names import order_key
 from ..io.log.log_listing import LogListing
-from ..io.log.log_order import unordered_note
+from ..io.log.log_order import twice_note, unordered_note
 from ..io.log.order.ordered_rows import OrderedBatch, RowOrder
 from ..io.log.plan import BatchPlan, PlannedBatch
 from ..io.log.update_log import UpdateLog
@@ -80,8 +80,13 @@ class RunLog:
     def notes(self) -> list[str]:
         """Sentences for the user on columns that are not kept, and the order of the files."""
         not_kept = [] if self.listing.not_kept is None else [self.listing.not_kept]
+        twice = twice_note(file.name for file in self.listing.files)
         is_checked = self._order is not None
-        return not_kept + _order_note(self.plan, self.listing, is_checked=is_checked)
+        return [
+            *not_kept,
+            *([] if twice is None else [twice]),
+            *_order_note(self.plan, self.listing, is_checked=is_checked),
+        ]
 
     @property
     def batches(self) -> int:

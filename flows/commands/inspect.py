@@ -14,7 +14,7 @@ from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
 from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
-from ...io.log.log_order import unordered_note
+from ...io.log.log_order import twice_note, unordered_note
 from ...io.log.partitions import hidden_note
 from ...pipeline.log_of_settings import first_listing, log_of_settings
 from ...pipeline.monitoring.needs import Need, sizes_to_come
@@ -104,6 +104,9 @@ def _lines(
         yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
     elif unknown is not None:
         yield line("note", unknown)
+    twice = twice_note(file.name for file in files)
+    if twice is not None:
+        yield line("note", twice)
     yield from _column_lines(files)
     yield from _partition_lines(files)
     yield from _wrong_number_lines(files)

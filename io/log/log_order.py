@@ -65,3 +65,25 @@ def unordered_note(names: Iterable[str]) -> str | None:
                 f"of their own, in the order that is meant"
             )
     return None
+
+
+#: Endings that say how rows are written, and not which.
+_FORMS = re.compile(
+    r"(?:\.(?:parquet|csv|tsv|jsonl|ndjson|json))?(?:\.(?:gz|zst|bz2))?$", re.IGNORECASE
+)
+
+
+def twice_note(names: Iterable[str]) -> str | None:
+    """Tell of two files of a folder that may have the same rows, by their names.
+
+    Such are ``day.csv`` and ``day.csv.gz``, while one is packed or if both were kept.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(_FORMS.sub("", name), name)
+        if other != name:
+            return (
+                f"{other} and {name} differ by their endings alone, and both are read; if one is a "
+                f"copy of the other, its rows are applied twice: keep one of them"
+            )
+    return None

@@ -215,3 +215,10 @@ def test_versions_of_a_table_are_shown(tmp_path: Path) -> None:
     ]
     shown = graphtide_here("inspect", tmp_path).stdout
     assert "versions   0 … 2 of a table" in shown.replace("\u00a0", " ")
+
+
+def test_a_file_beside_its_packed_copy_is_told(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    (tmp_path / "log/a.csv").write_text("src,dst\n1,2\n")
+    done = graphtide_here("inspect", "log", cwd=tmp_path)
+    assert "note a.csv and a.parquet differ by their endings" in " ".join(done.stdout.split())

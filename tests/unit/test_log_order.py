@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphtide.io.log.log_order import natural_key, unordered_note
+from graphtide.io.log.log_order import natural_key, twice_note, unordered_note
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,14 @@ def test_files_of_two_jobs_in_a_folder_have_no_order_by_name():
     in_folders = [f"day={day}/{name}" for day, of in enumerate((first, second)) for name in of]
     assert unordered_note(in_folders) is None
     assert unordered_note([f"batch-1-{jobs[1]}", f"batch-2-{jobs[0]}"]) is None
+
+
+@pytest.mark.parametrize("copy", ["day=1/a.csv.gz", "day=1/a.parquet", "day=1/a.JSONL", "day=1/a"])
+def test_files_that_may_be_copies_of_each_other_are_told(copy):
+    note = twice_note(["a.csv", "day=1/a.csv", "day=1/a.v2.csv", "2//day=1/a.csv", copy])
+    assert note is not None
+    assert note.startswith(f"day=1/a.csv and {copy} differ by their endings alone")
+
+
+def test_names_that_differ_in_more_than_how_rows_are_written_are_no_copies():
+    assert twice_note(["a.jan.csv", "a.feb.csv", "b/a.csv", "a-1.csv", "a.1.csv", "gz"]) is None
