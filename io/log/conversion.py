@@ -212,7 +212,10 @@ class _Columns:
         if bad is not None:
             counts = inserts_edge(bad.size, op, dst_valid) & bad
             if counts.any():
-                cure = "but the graph's times are; round it, or start a new state"
+                cure = (
+                    "but the graph's times are, as those of the log's first file; round it, or "
+                    "write that file in a finer unit and start a new state"
+                )
                 raise BadRowsError(
                     counts,
                     self._origin.row,
