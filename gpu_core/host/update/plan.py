@@ -288,7 +288,8 @@ def plan_rows(low, high, image, shape, delta, plan):
         appends = begin < end and not clear[row]
         if degree + end - begin <= short:
             kept = np.int64(0) if clear[row] else degree
-            appends &= degree == 0 or image[base + degree - 1] < columns[begin]
+            if appends:  # else there may be no entry to read
+                appends = degree == 0 or image[base + degree - 1] < columns[begin]
             if degree + end - begin <= FEW:
                 _, row_added, puts, deletes, gone, again = merge_lanes(
                     load_few(image, base, kept), load_few(image, base, degree),
