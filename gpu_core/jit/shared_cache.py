@@ -116,9 +116,11 @@ def _in_compiling_thread(compile_it: Callable[[], Any]) -> Any:
     """Compile in a thread of its own, together with all that is compiled on the way.
 
     Numba leaves cycles behind that hold the frames below it, until the garbage collector comes by.
-    Those of its callers hold the arrays of a batch, with the shared memory that they lie in.
+    Those of its callers hold the arrays of a batch, with the shared memory that they lie in. A
+    thread that compiles a function which calls this one has Numba's lock, and goes on itself:
+    another thread would wait for the lock for ever.
     """
-    if _compiling.is_on:
+    if _compiling.is_on or global_compiler_lock.is_locked():
         return compile_it()
     done: Future[Any] = Future()
 

@@ -3,11 +3,13 @@
 import gc
 import os
 import stat
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from numba.core import config
@@ -142,6 +144,27 @@ def test_compiling_keeps_no_array_of_the_caller(
         assert use()() is None
     finally:
         gc.enable()
+
+
+def test_a_function_that_others_compile_may_call_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba holds its lock meanwhile."""
+    monkeypatch.setattr(kernels, "cache_folder", lambda: tmp_path)
+
+    @kernels.compiled
+    def doubled(value):
+        return 2 * value
+
+    @numba.njit
+    def their_own(value):
+        return doubled(value) + 1
+
+    found: list[int] = []
+    call = threading.Thread(target=lambda: found.append(their_own(20)), daemon=True)
+    call.start()
+    call.join(timeout=120)
+    assert found == [41]
 
 
 def test_what_writes_launches_is_compiled_without_vectors() -> None:
