@@ -27,7 +27,8 @@ import pyarrow.parquet as pq
 
 from .durable import new_file
 from .error_text import one_line
-from .parquet.footer_checks import DATA_KEY, FOOTER_KEY, FooterError, check_file, checked_writer
+from .parquet.file_writer import write_file
+from .parquet.footer_checks import DATA_KEY, FOOTER_KEY, FooterError, check_file
 
 FACTS_KEY = b"graphtide.facts"
 #: What pyarrow writes into each file.
@@ -49,12 +50,8 @@ def write_table(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:
     """Write a table of numbers and texts with plain values beside it, whole or not at all."""
     text = json.dumps(facts, sort_keys=True)
     table = table.replace_schema_metadata({FACTS_KEY: text.encode()})
-    with (
-        new_file(path) as temporary,
-        temporary.open("wb") as file,
-        checked_writer(file, table.schema, **encodings(table)) as writer,
-    ):
-        writer.write_table(table)
+    with new_file(path) as temporary:
+        write_file(temporary, table, **encodings(table))
 
 
 def encodings(table: pa.Table) -> dict[str, Any]:

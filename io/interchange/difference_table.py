@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...gpu_core.difference import ChangedEdges, ChangedVertices, GraphDifference
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.snapshot import CanonicalEdges
 from ..file_systems import new_file_at
 from ..parquet.encodings import fast_encodings
+from ..parquet.file_writer import write_file
 from .edge_table import edge_table, table_of
 
 _BEFORE = "_before"
@@ -45,7 +45,7 @@ def write_difference(found: GraphDifference, path: str, time_unit: str | None) -
     check_ending(path)
     table = difference_table(found, time_unit)
     with new_file_at(path, SettingsError) as temporary:
-        pq.write_table(table, temporary, **fast_encodings(table.schema))
+        write_file(temporary, table, **fast_encodings(table.schema))
 
 
 def check_ending(path: str) -> None:

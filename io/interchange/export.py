@@ -28,7 +28,6 @@ from typing import Any, Protocol
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from ...gpu_core.errors import SettingsError
@@ -36,6 +35,7 @@ from ...gpu_core.snapshot import CanonicalEdges
 from ..arrow_types import is_text
 from ..file_systems import new_file_at
 from ..parquet.encodings import fast_encodings
+from ..parquet.file_writer import write_file
 from .edge_table import edge_table, table_of
 from .graphml import write_graphml
 
@@ -139,7 +139,7 @@ def _ending(path: str, known: tuple[str, ...]) -> str:
 
 def _write_table(path: Path, table: pa.Table, ending: str) -> None:
     if ending == ".parquet":
-        pq.write_table(table, path, **fast_encodings(table.schema))
+        write_file(path, table, **fast_encodings(table.schema))
         return
     with path.open("wb") as file:
         if ending == ".txt":

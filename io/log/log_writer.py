@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from ...gpu_core.errors import UpdateLogError
 from ..file_systems import is_local_address, new_file_at
 from ..parquet.encodings import fast_encodings
-from ..parquet.footer_checks import checked_writer
+from ..parquet.file_writer import file_writer
 from .columns.column_types import OP_BYTES
 
 #: Rows of a row group: divides the usual batches, and is long enough to read fast.
@@ -64,9 +64,9 @@ def _write_tables(
     arguments = _encodings(first.schema) | _ONE_PAGE
     if row_group_rows is None:
         row_group_rows = plain_group_rows if is_plain else ROW_GROUP_ROWS
-    with checked_writer(file, first.schema, write_page_checksum=True, **arguments) as writer:
+    with file_writer(file, first.schema, write_page_checksum=True, **arguments) as writer:
         for table in _whole_groups(chain([first], tables), row_group_rows):
-            writer.write_table(table, row_group_size=row_group_rows)
+            writer.write(table, row_group_rows)
 
 
 def _whole_groups(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:

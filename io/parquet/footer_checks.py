@@ -1,10 +1,10 @@
 """Checks of a Parquet footer, and of a whole file: against checksums, or else for consistency.
 
-The format has no checksum for footers. Those of our own files (`checked_writer`) carry one, in two
-entries of their metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer, so that
-files with other rows have other footers; and ``graphtide.footer``, the SHA-256 of the footer, in
-which that value itself is written as zeros. So both together cover every byte. In a footer without
-one, what it says twice is compared: Arrow would end the process where that differs.
+The format has no checksum for footers. Those of our own files (``file_writer.py``) carry one, in
+two entries of their metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer, so
+that files with other rows have other footers; and ``graphtide.footer``, the SHA-256 of the footer,
+in which that value itself is written as zeros. So both together cover every byte. In a footer
+without one, what it says twice is compared: Arrow would end the process where that differs.
 
 Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (``footers.py``).
 """
@@ -12,11 +12,8 @@ Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (
 import hashlib
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from isal.isal_zlib import crc32
 
 from .thrift import ThriftError, read_structure
@@ -85,58 +82,20 @@ def check_file(file: memoryview) -> None:
         raise FooterError(msg)
 
 
-@contextmanager
-def checked_writer(file: Any, schema: pa.Schema, **arguments: Any) -> Iterator[pq.ParquetWriter]:
-    """A writer of tables of one schema to an open file, which gets checksums at the end.
+def metadata_for(data_crc: int) -> dict[str, str]:
+    """Entries of a checked file's metadata: CRC-32 of all before the footer, and room for its own.
 
-    ``arguments``: of `pyarrow.parquet.ParquetWriter`.
+    `with_digest` fills that in.
     """
-    sink = _CheckedSink(file)
-    with pq.ParquetWriter(sink, schema, **arguments) as writer:
-        yield writer
-        writer.add_key_value_metadata(sink.begin_footer())
-    sink.write_footer()
+    return {DATA_KEY: f"{data_crc:08x}", FOOTER_KEY: _NO_DIGEST}
 
 
-class _CheckedSink:
-    """The file of `checked_writer`, as ``ParquetWriter`` sees it."""
-
-    closed = False
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._crc = 0
-        self._footer: bytearray | None = None
-
-    def write(self, data: Any) -> int:
-        """Take bytes from the writer."""
-        if self._footer is not None:
-            self._footer += data
-        else:
-            self._crc = crc32(data, self._crc)
-            self._file.write(data)
-        return len(data)
-
-    def begin_footer(self) -> dict[str, str]:
-        """Metadata for the footer, which is all that is written from here on."""
-        self._footer = bytearray()
-        return {DATA_KEY: f"{self._crc:08x}", FOOTER_KEY: _NO_DIGEST}
-
-    def write_footer(self) -> None:
-        """Write the footer, with its checksum."""
-        assert self._footer is not None
-        footer, trailer = bytes(self._footer[:-TRAILER_BYTES]), self._footer[-TRAILER_BYTES:]
-        entry = _ENTRY.search(footer)
-        assert entry is not None, "the footer has not the metadata of begin_footer"
-        begin, end = entry.span(1)
-        digest = _digest(footer, entry).encode()
-        self._file.write(footer[:begin] + digest + footer[end:] + bytes(trailer))
-
-    def flush(self) -> None:
-        """Do nothing: the file is flushed when it is closed."""
-
-    def close(self) -> None:
-        """Do nothing: the file stays open for the footer."""
+def with_digest(footer: bytes) -> bytes:
+    """A footer that has the entries of `metadata_for`, with its checksum."""
+    entry = _ENTRY.search(footer)
+    assert entry is not None, "the footer has not the entries of metadata_for"
+    begin, end = entry.span(1)
+    return footer[:begin] + _digest(footer, entry).encode() + footer[end:]
 
 
 def _check_chunks(footer: dict[int, Any]) -> None:

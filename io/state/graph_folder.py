@@ -48,12 +48,12 @@ from ...gpu_core.records import RECORDS
 from ...gpu_core.snapshot import EDGE_PREFIX, VERTEX_PREFIX
 from ..hashed_json import DamagedJsonError, json_text, read_json
 from ..parquet.encodings import fast_encodings
+from ..parquet.file_writer import write_file
 
 #: What the files hold; another number for any change that an older reader would not understand.
 _FORMAT = 2
 
 MANIFEST = "manifest.json"
-_ROW_GROUP_ROWS = 1 << 20
 
 #: File -> its columns and their types, without those of what is maintained; not every graph has all
 #: of them.
@@ -267,7 +267,7 @@ def _write_columns(
     }
     table = pa.table(columns)
     encodings = {**fast_encodings(table.schema), "write_statistics": False}
-    pq.write_table(table, path, row_group_size=_ROW_GROUP_ROWS, **encodings)
+    write_file(path, table, **encodings)
 
 
 def _write_names(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -280,8 +280,8 @@ def _write_names(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     )
     table = pa.table({"name_keys": np.ascontiguousarray(keys), "names": names})
     # Keys are hashes, which nothing makes smaller.
-    pq.write_table(
-        table, path, row_group_size=_ROW_GROUP_ROWS, use_dictionary=False, write_statistics=False,
+    write_file(
+        path, table, use_dictionary=False, write_statistics=False,
         compression={"name_keys": "none", "names": "zstd"},
     )  # fmt: skip
 
