@@ -125,6 +125,8 @@ def fold(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[_Column], dict[str, npt.NDArray[np.generic]]]:
     """Keep each edge once: of an undirected graph's two entries the one with row <= column.
 
+    Columns increase within a row.
+
     Returns
     -------
     degrees : int64[n]
@@ -132,13 +134,16 @@ def fold(
     columns, properties
         Those entries; of a directed graph the arrays as they came.
     """
-    degrees = np.diff(indptr)
     if directed:
-        return degrees, columns, properties
-    rows = np.repeat(np.arange(degrees.size, dtype=columns.dtype), degrees)
-    once = rows <= columns
-    degrees = np.bincount(rows[once], minlength=degrees.size)
-    return degrees, columns[once], {name: column[once] for name, column in properties.items()}
+        return np.diff(indptr), columns, properties
+    # Here: who writes or shows tables need not wait for Numba.
+    from .edges_once import edges_once
+
+    degrees, once, sources = edges_once(
+        indptr, columns.view(np.uint32), with_sources=bool(properties)
+    )
+    kept = {name: column.take(sources) for name, column in properties.items()}
+    return degrees, once.view(columns.dtype), kept
 
 
 #: What properties of the user's own begin with, among the arrays of a checkpoint.

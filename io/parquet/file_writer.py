@@ -37,7 +37,7 @@ _POSITIONS = [
 _ORDINAL = (7,)
 
 #: More would take processors from those that read and apply updates meanwhile.
-_MOST_THREADS = 4
+_MOST_THREADS = 8
 #: Rows of a row group, where the caller does not say.
 ROW_GROUP_ROWS = 1 << 18
 
