@@ -55,7 +55,7 @@ def image_of(graph: DynamicGraph) -> ImageView:
         arena: Any = engine.arena
         if engine.name == "host":
             return arena
-        return host_twin(engine.kind, arena.host_image(), like=arena).arena
+        return host_twin(engine.kind, arena.host_image()).arena
 
 
 def compact(graph: DynamicGraph) -> bool:

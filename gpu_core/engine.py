@@ -19,7 +19,6 @@ from .algorithms.shared.twins import Twins
 from .batch.protocols import Batch, ListedBatch
 from .changes import Changing
 from .image.accounts import Outcome
-from .image.arena import BaseArena
 from .image.memory import MemoryReport
 from .image.view import ImageView
 from .kind import GraphKind
@@ -358,5 +357,5 @@ class Engine(Reader, Protocol):
 class HostTwin(Protocol):
     """Makes a host engine over an image in host memory; how an engine on a device asks for one."""
 
-    def __call__(self, kind: GraphKind, image: UInt32s, like: BaseArena | None = None) -> Engine:
-        """Engine over ``image``, which may grow as ``like`` may."""
+    def __call__(self, kind: GraphKind, image: UInt32s) -> Engine:
+        """Engine over ``image``."""

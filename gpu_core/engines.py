@@ -26,7 +26,6 @@ from .kind import ArenaSizes, GraphKind
 if TYPE_CHECKING:
     from .cuda.generators.watts_alpha import Grown
     from .engine import Engine
-    from .image.arena import BaseArena
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -131,9 +130,9 @@ def make_engine(name: str, kind: GraphKind, sizes: ArenaSizes, device: int | Non
     return HostEngine(kind, sizes)
 
 
-def host_twin(kind: GraphKind, image: UInt32s, like: BaseArena | None = None) -> Engine:
+def host_twin(kind: GraphKind, image: UInt32s) -> Engine:
     """Make a host engine over an image (`engine.HostTwin`)."""
     from .host.engine import HostEngine
     from .host.memory.arena import Arena
 
-    return HostEngine(kind, arena=Arena.adopt(image, like=like))
+    return HostEngine(kind, arena=Arena.adopt(image))

@@ -29,7 +29,6 @@ from ..engine import HostTwin
 from ..errors import ArenaFullError, CorruptImageError, EngineError
 from ..image import detail
 from ..image.accounts import Outcome
-from ..image.fields import BatchField, Table
 from ..image.image_graph import with_whole_image
 from ..image.memory import MemoryReport
 from ..image.pinned import Pins
@@ -42,11 +41,12 @@ from .kernels_ahead import files_of_analytic, files_of_graph
 from .memory.arena import DeviceArena
 from .queries import device_reader
 from .queries.pinned import PinnedDeviceGraph
-from .update.apply import apply_batch
+from .update.apply import apply_batch, forget_batch
 from .update.assisted import assisted
 from .update.assisted.repeats import with_combined_weights
 from .update.batch import DeviceBatch
 from .update.changes import DeviceChanging
+from .update.restore import restore
 from .update.state import UpdatableGraph
 from .update.writers_ahead import begin_whole
 
@@ -66,7 +66,7 @@ class CudaEngine(UpdatableGraph):
         What the graph is, and how large its arena may be.
     host_engine
         Makes an engine over a copy of the image in host memory, where the device cannot do what is
-        asked for: checks, restores, exports that do not fit.
+        asked for: checks, exports that do not fit.
     ordinal
         Which GPU, among those that CUDA counts; `None`: CuPy's current device.
     """
@@ -201,16 +201,8 @@ class CudaEngine(UpdatableGraph):
             # It may have been applied before Ctrl-C came.
             self.forget_order()
             with self.lock:
-                self._forget_batch()
+                forget_batch(self)
             raise
-
-    def _forget_batch(self) -> None:
-        """Discard the demand and report of a batch that was not applied."""
-        self.updates.expected.forget()
-        if not self.is_broken:
-            self.arena.pull_header()
-            self.arena.header[BatchField.STATUS :] = 0
-            self.arena.push_header()
 
     def mean_degree(self, batch: UpdateBatch | DeviceBatch) -> float | None:
         """Entries of a row that a batch alone makes, on the mean (`batch.mean_degree`)."""
@@ -243,11 +235,7 @@ class CudaEngine(UpdatableGraph):
 
     @with_whole_image
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Fill the empty engine, see `Engine.restore`: the host engine builds the image."""
+        """Fill the empty engine, see `Engine.restore`."""
         self.forget_copies()
         self.forget_order()
-        host = self._host_engine(self.kind, self.arena.host_image(), like=self.arena)
-        host.restore(arrays)
-        with self.committing():
-            self.arena.load_image(host.arena.image)
-            self.dictionary_slots = self.arena.table_words(Table.DICTIONARY)
+        restore(self, arrays)

@@ -23,6 +23,7 @@ from graphtide.gpu_core.image.fields import (
     Field,
     Table,
 )
+from graphtide.gpu_core.image.free_runs import tree_geometry
 from graphtide.gpu_core.kind import ArenaSizes, GraphKind
 from graphtide.gpu_core.records import RECORDS
 from graphtide.testing import engine_of
@@ -61,7 +62,11 @@ def twin_of(graph: DynamicGraph, device: Any) -> tuple[Arena, DeviceArena]:
     arena = DeviceArena(
         device, KIND, ArenaSizes(arena_bytes=1 << 16, max_arena_bytes=host.limit_bytes)
     )
-    arena.load_image(host.image)
+    header = host.header.copy()
+    pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
+    arena._drop_image()
+    arena._put_image(header, tree_geometry(pages)[0])
+    arena.image[:] = device.to_device(host.image)
     arena._growth = host._growth
     return host, arena
 

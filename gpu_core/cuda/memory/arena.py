@@ -31,7 +31,7 @@ from ...image.fields import (
     Shape,
     Table,
 )
-from ...image.free_runs import LEVELS, tree_geometry
+from ...image.free_runs import LEVELS
 from ...image.scratch import even
 from ...kind import ArenaSizes, GraphKind
 from ..device.device import Device
@@ -44,9 +44,6 @@ from .relocate import count_runs, move_pages, move_runs
 from .scratch import ALIGNMENT, SLACK_BYTES, DeviceScratch
 
 Int64s = npt.NDArray[np.int64]
-
-#: Words that are copied to the device at a time.
-_PIECE_WORDS = 1 << 24
 
 _IMAGE = packer("image", *Shape._fields)
 #: Share of the device's memory that a replaced image may leave in CuPy's pool. What the pool keeps
@@ -123,23 +120,6 @@ class DeviceArena(BaseArena):
         for words in self._used_words():
             image[words] = self.device.to_host(self.image[words])
         return image
-
-    def load_image(self, image: npt.NDArray[np.uint32]) -> None:
-        """Replace the image by a copy of one in host memory, such as the host engine made.
-
-        Raises
-        ------
-        ArenaFullError
-            The device has no room for it. The arena is of no more use: its memory was released.
-        """
-        header = image[:HEADER_WORDS].view(np.int64).copy()
-        pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
-        self._drop_image()
-        self._put_image(header, tree_geometry(pages)[0])
-        for words in self._used_words():
-            for start in range(words.start, words.stop, _PIECE_WORDS):
-                piece = slice(start, min(start + _PIECE_WORDS, words.stop))
-                self.image[piece] = self.device.to_device(image[piece])
 
     # -- as kernels take it ------------------------------------------------------------------
 

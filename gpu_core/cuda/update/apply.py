@@ -146,15 +146,36 @@ def _plan_again(graph: UpdatableGraph) -> None:
 def _apply_assisted(graph: UpdatableGraph, batch: DeviceBatch) -> Outcome:
     """Apply a batch with the host's help: it learns how many vertices are new or go."""
     check_fits(graph, batch)
-    mapped, updates = map_with_host(graph, batch), graph.updates
+    return apply_mapped(graph, map_with_host(graph, batch))
+
+
+def apply_mapped(graph: UpdatableGraph, mapped: Mapped) -> Outcome:
+    """Apply a batch by vertex index, with the host's help; the graph's lock is held.
+
+    Raises
+    ------
+    ArenaFullError
+        The batch does not fit. The graph is as before, once the batch is forgotten
+        (`forget_batch`).
+    """
+    updates = graph.updates
     while True:
         status = _plan_and_commit(graph, mapped)
         if status is None:
             continue
         if following(Mode.ASSISTED, status) is Following.DONE:
             updates.expected.record(updates.report)
-            return _outcome(graph, batch, mapped)
+            return _outcome(graph, mapped.batch, mapped)
         updates.provide()
+
+
+def forget_batch(graph: UpdatableGraph) -> None:
+    """Discard the demand and report of a batch that was not applied; the graph's lock is held."""
+    graph.updates.expected.forget()
+    if not graph.is_broken:
+        graph.arena.pull_header()
+        graph.arena.header[BatchField.STATUS :] = 0
+        graph.arena.push_header()
 
 
 def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
@@ -201,6 +222,7 @@ def _commit_by_host(
         arena.push_header()
         return report[BatchField.STATUS]
     created, gone = (mapped.created.size, mapped.gone.size) if mapped else (0, 0)
+    queued = gone + mapped.queue_room if mapped else 0
     count = context.call("after")
     runs = np.zeros(CLASSES, np.int64)
     if context.call("deltas"):
@@ -209,7 +231,7 @@ def _commit_by_host(
         runs += graph.device.to_host(need)
     paged, image = graph.layout.is_paged, arena.image
     pages = int(runs[0]) if paged else 0
-    tables = arena.growing_tables(count, created, gone, pages)
+    tables = arena.growing_tables(count, created, queued, pages)
     for _, size_class in tables:
         runs[size_class] += 1
     demand = Demand(count, runs, pages)

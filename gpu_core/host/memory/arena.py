@@ -42,10 +42,10 @@ class Arena(BaseArena):
     image: UInt32s
 
     @classmethod
-    def adopt(cls, image: UInt32s, like: BaseArena | None = None) -> "Arena":
+    def adopt(cls, image: UInt32s) -> "Arena":
         """Arena of an image that is there, such as a copy of another engine's.
 
-        It may grow as ``like`` may; without it, to what the machine has.
+        It may grow to what the machine has.
 
         Raises
         ------
@@ -64,10 +64,8 @@ class Arena(BaseArena):
         arena.image, arena.header = image, header
         pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
         arena._geometry, _ = free_runs.tree_geometry(pages)
-        default = max(arena._default_limit(), image.nbytes)
-        arena.limit_bytes = default if like is None else like.limit_bytes
-        arena._growth = ArenaSizes.arena_growth if like is None else like._growth
-        arena._grow_at = ArenaSizes.arena_grow_at if like is None else like._grow_at
+        arena.limit_bytes = max(arena._default_limit(), image.nbytes)
+        arena._growth, arena._grow_at = ArenaSizes.arena_growth, ArenaSizes.arena_grow_at
         arena._scratch_top = arena._changed_edges = 0
         return arena
 

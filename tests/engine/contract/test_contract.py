@@ -13,6 +13,7 @@ import pytest
 
 from graphtide import ArenaFullError, BatchError, DynamicGraph
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.batch import checkpoint_pieces
 from graphtide.gpu_core.image.fields import Field, Table
 from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.layouts import LAYOUTS
@@ -101,15 +102,27 @@ def test_where_rows_lie_is_no_part_of_the_graph(layout: str, meaning: dict[str, 
 def test_every_engine_puts_rows_where_the_host_puts_them(layout: str) -> None:
     """All but the size of the scratch: header, vertex records, queues, free runs."""
     for meaning in MEANINGS:
-        graphs = grown(layout, meaning), grown(layout, {**meaning, "engine": "host"})
-        ours, theirs = map(image_of, graphs)
-        is_same = ours.header == theirs.header
-        is_same[Field.IMAGE_WORDS] = True
-        assert is_same.all(), f"header fields {np.flatnonzero(~is_same)} differ"
-        np.testing.assert_array_equal(ours.vertex_table(), theirs.vertex_table())
-        np.testing.assert_array_equal(ours.queued_pages(), theirs.queued_pages())
-        np.testing.assert_array_equal(ours.queued_vertices(), theirs.queued_vertices())
-        np.testing.assert_array_equal(ours.table(Table.FREE_TREE), theirs.table(Table.FREE_TREE))
+        on_host = {**meaning, "engine": "host"}
+        graphs = grown(layout, meaning), grown(layout, on_host)
+        check_same_places(*graphs)
+        arrays = graphs[0].checkpoint_arrays()
+        restored = [
+            DynamicGraph.from_checkpoint_arrays(arrays, **each, layout=layout)
+            for each in (meaning, on_host)
+        ]
+        check_same_places(*restored)
+
+
+def check_same_places(graph: DynamicGraph, on_host: DynamicGraph) -> None:
+    """Rows, queues and free runs lie where they lie on the host."""
+    ours, theirs = map(image_of, (graph, on_host))
+    is_same = ours.header == theirs.header
+    is_same[Field.IMAGE_WORDS] = True
+    assert is_same.all(), f"header fields {np.flatnonzero(~is_same)} differ"
+    np.testing.assert_array_equal(ours.vertex_table(), theirs.vertex_table())
+    np.testing.assert_array_equal(ours.queued_pages(), theirs.queued_pages())
+    np.testing.assert_array_equal(ours.queued_vertices(), theirs.queued_vertices())
+    np.testing.assert_array_equal(ours.table(Table.FREE_TREE), theirs.table(Table.FREE_TREE))
 
 
 @meanings
@@ -133,6 +146,22 @@ def test_a_checkpoint_goes_on_as_the_graph_itself(layout: str, meaning: dict[str
         assert other.state_hash() == graph.state_hash()
         for name, array in other.checkpoint_arrays().items():
             np.testing.assert_array_equal(array, kept[name], err_msg=name)
+
+
+@meanings
+def test_a_checkpoint_is_put_in_a_piece_at_a_time(
+    layout: str, meaning: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces end within rows; freed indices are queued once."""
+    graph = grown(layout, meaning, 3)
+    graph.delete_vertices(graph.vertices()[[4, 1, 3]])
+    arrays = graph.checkpoint_arrays()
+    monkeypatch.setattr(checkpoint_pieces, "PIECE", arrays["dst_index"].size // 5)
+    restored = DynamicGraph.from_checkpoint_arrays(arrays, **meaning, layout=layout)
+    restored.verify("full")
+    assert restored.state_hash() == graph.state_hash()
+    for name, array in restored.checkpoint_arrays().items():
+        np.testing.assert_array_equal(array, arrays[name], err_msg=name)
 
 
 @meanings

@@ -46,6 +46,8 @@ class Mapped:
         self.created_ids: Array = nothing
         #: How many of ``created`` come from the front of the vertex queue.
         self.recycled = 0
+        #: Freed indices that are queued once it is applied, beside those of ``gone``.
+        self.queue_room = 0
         #: Vertex records after the batch.
         self.vertex_count = vertex_count
         #: Whether indices grow with users' ids over all that the batch names.
