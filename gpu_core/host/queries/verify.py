@@ -35,10 +35,14 @@ from ...image.fields import (
 )
 from ...layouts import LAYOUTS
 from ..memory.relocate import list_pages
+from ..update.parallel_sort import sort_keys
 from .export import csr_of
 from .host_graph import HostGraph
 from .queries import indices_of
 from .rows import pinned_rows
+
+Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
 
 LEVELS = ("header", "pages", "full")
 
@@ -260,8 +264,8 @@ def _check_rows(engine: HostGraph) -> None:
     loops = int((rows == columns).sum())
     edges = columns.size if engine.directed else (columns.size + loops) // 2
     _require(edges == engine.num_edges, f"{edges} edges stored, the header says {engine.num_edges}")
-    order = np.lexsort((rows, columns))
-    mirrored = (columns[order], rows[order])
+    order = _order_by(columns)
+    mirrored = columns[order], rows[order]
     weight = properties.get("weight")
     if not engine.directed:
         _require(
@@ -286,3 +290,10 @@ def _check_rows(engine: HostGraph) -> None:
             _require(np.array_equal(weight[order], stored_weight), "reverse weights differ")
     unused = engine.arena[Field.PAGE_QUEUE_BACK] == 0
     _require(engine.arena.layout.is_paged or unused, "runs never use the page queue")
+
+
+def _order_by(columns: UInt32s) -> Int64s:
+    """int64: positions that bring entries into the order of their columns, rows as they come."""
+    bits = columns.size.bit_length()
+    keys = columns.astype(np.uint64) << np.uint64(bits) | np.arange(columns.size, dtype=np.uint64)
+    return (sort_keys(keys, bits) & np.uint64((1 << bits) - 1)).view(np.int64)
