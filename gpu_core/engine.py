@@ -291,6 +291,14 @@ class Engine(Reader, Protocol):
         """Make the feed, which sends batches ahead to the engine's memory; None: it is ours."""
 
     @property
+    def batch_of_rows(self) -> Callable[..., Any]:
+        """Makes a batch of rows, for `apply`; called as `UpdateBatch.of_rows`.
+
+        It may be on its way to the engine's memory (`received`): rows that are refused may then be
+        refused there.
+        """
+
+    @property
     def batch_types(self) -> Collection[type]:
         """Types of batches that `received` knows."""
 

@@ -18,12 +18,16 @@ of the dictionary. The face of it all is `graph.DynamicGraph`.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..batch.mean_degree import mean_degree
+from ..batch.raw_rows import raw_rows
 from ..batch.update_batch import UpdateBatch
 from ..engine import HostTwin
 from ..errors import ArenaFullError, CorruptImageError, EngineError
@@ -32,7 +36,7 @@ from ..image.accounts import Outcome
 from ..image.image_graph import with_whole_image
 from ..image.memory import MemoryReport
 from ..image.pinned import Pins
-from ..kind import ArenaSizes, GraphKind
+from ..kind import ArenaSizes, GraphKind, RowMeaning
 from .convert.expired_batch import expired_batch
 from .convert.feed import Feed, Upload
 from .device.devices import open_device
@@ -52,6 +56,11 @@ from .update.writers_ahead import begin_whole
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
+
+#: Rows of a call that the device converts, at least: fewer take as long on the host.
+_CONVERTED_ROWS = 10_000
+#: Of the device's memory, what a conversion may take at most, and what it takes for a row.
+_MEMORY_SHARE, _CONVERSION_BYTES = 16, 64
 
 
 class CudaEngine(UpdatableGraph):
@@ -91,6 +100,9 @@ class CudaEngine(UpdatableGraph):
         #: Memory of the epochs that are held.
         self.pins = Pins()
         self._is_rehearsed = False
+        #: Sends rows of callers, one after the other; made for the first of them.
+        self._row_feed: Feed | None = None
+        self._sending = Lock()
 
     # -- accounts, copies and checks ---------------------------------------------------------
 
@@ -156,6 +168,32 @@ class CudaEngine(UpdatableGraph):
     def feed(self) -> Feed:
         """Make the feed, which sends batches to the device before they are due."""
         return Feed(self.staging, dense=self.kind.dense_ids)
+
+    def batch_of_rows(
+        self,
+        op: npt.NDArray[np.int8] | None,
+        src: npt.NDArray[np.integer],
+        dst: npt.NDArray[np.integer],
+        meaning: RowMeaning,
+        **columns: Any,
+    ) -> UpdateBatch | Upload:
+        """Make a batch of rows, see `Engine.batch_of_rows`: many are converted by the device."""
+        is_known = meaning.ids in ("any", "dense") and not meaning.has_values
+        most = self.device.memory_bytes // _MEMORY_SHARE // _CONVERSION_BYTES
+        if is_known and not meaning.record.has_times and _CONVERTED_ROWS <= len(src) <= most:
+            given = {name: each for name, each in columns.items() if name != "time_unit"}
+            with suppress(ArenaFullError):
+                return self._send_rows(op, src, dst, meaning, **{"batch_id": -1, **given})
+        return UpdateBatch.of_rows(op, src, dst, meaning, **columns)
+
+    def _send_rows(self, *rows: Any, **columns: Any) -> UpdateBatch | Upload:
+        """Send rows of edges to be converted; the batch itself of rows that the host converts."""
+        with self._sending:
+            if self._row_feed is None:
+                self.device.compile_ahead(files_of_graph(self.kind, raw=True))
+                self._row_feed = self.feed()
+            batch = raw_rows(*rows, dense=self.kind.dense_ids, **columns)
+            return batch if isinstance(batch, UpdateBatch) else self._row_feed.send(batch)
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
         """The batch that was sent, after its copy; others unchanged. ``batch_lock`` is held."""

@@ -3,7 +3,7 @@
 Not here: what rows come to (`batch/update_batch.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol, TypeGuard
 from uuid import UUID
@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ..algorithms.shared.masked import WHOLE, refuse_masked
 from ..batch.rows import check_on_repeat, check_self_loops
-from ..batch.update_batch import UpdateBatch
 from ..choices import is_integer, one_of
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
@@ -164,8 +163,12 @@ def is_frame(value: object) -> TypeGuard[Frame]:
 
 
 def batch_of_frame(
-    frame: Any, meaning: RowMeaning, op: int | None = None, **columns: Any
-) -> UpdateBatch:
+    frame: Any,
+    meaning: RowMeaning,
+    make: Callable[..., Any],
+    op: int | None = None,
+    **columns: Any,
+) -> Any:
     """Make a batch of a frame's rows; what frames are, ``io/interchange/frames.py`` knows.
 
     Parameters
@@ -174,6 +177,8 @@ def batch_of_frame(
         The frame.
     meaning
         What rows mean to the graph.
+    make
+        Makes the batch (`Engine.batch_of_rows`).
     op
         Of all rows, if they have no column of that name.
     columns
@@ -186,9 +191,9 @@ def batch_of_frame(
             wrong = f"{given[0]} is given, but dst is not"
         msg = f"{wrong}; give arrays src and dst, or a frame alone"
         raise BatchError(msg)
-    from ... import batch_of_frame as make_batch
+    from ... import batch_of_frame as read_frame
 
-    return make_batch(frame, meaning, op)
+    return read_frame(frame, meaning, op, make=make)
 
 
 def batch_of_call(
@@ -197,8 +202,9 @@ def batch_of_call(
     dst: Ids | None,
     columns: Mapping[str, npt.ArrayLike | None],
     meaning: RowMeaning,
+    make: Callable[..., Any],
     values: Mapping[str, npt.ArrayLike] = MappingProxyType({}),
-) -> UpdateBatch:
+) -> Any:
     """Make a batch of rows of one kind, as ``insert_edges`` and its siblings take them.
 
     Parameters
@@ -211,6 +217,8 @@ def batch_of_call(
         ``weight``, ``type``, ``ts``: [n] each, one value for all rows, or `None`.
     meaning
         What rows mean to the graph; columns that its records do not keep are refused.
+    make
+        Makes the batch (`Engine.batch_of_rows`).
     values
         Property of the user's own -> [n], or one value for all rows.
     """
@@ -248,7 +256,7 @@ def batch_of_call(
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(len(source), np.int64)
-    return UpdateBatch.of_rows(
+    return make(
         np.full(len(source), op, np.int8),
         source,
         target,

@@ -117,7 +117,8 @@ class ChangingGraph(MaintainingGraph):
         """
         if dst is None:
             given = {"weight": weight, "type": type, "ts": ts, **values}
-            return self._take(batch_of_frame(src, self._kind, 1, **given), stacklevel=3)
+            make = self._engine.batch_of_rows
+            return self._take(batch_of_frame(src, self._kind, make, 1, **given), stacklevel=3)
         return self._apply_rows(1, src, dst, values, weight=weight, type=type, ts=ts)
 
     def delete_edges(
@@ -125,7 +126,8 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Delete edges; one that does not exist counts as missing. Arguments as `insert_edges`."""
         if dst is None:
-            return self._take(batch_of_frame(src, self._kind, -1, ts=ts), stacklevel=3)
+            make = self._engine.batch_of_rows
+            return self._take(batch_of_frame(src, self._kind, make, -1, ts=ts), stacklevel=3)
         return self._apply_rows(-1, src, dst, {}, ts=ts)
 
     def expire(self, before: Any, *, effects: bool = False) -> BatchReport:
@@ -198,7 +200,7 @@ class ChangingGraph(MaintainingGraph):
     def _apply_rows(
         self, op: int, src: Ids, dst: Ids | None, values: Mapping[str, Any], **columns: Any
     ) -> BatchReport:
-        batch = batch_of_call(op, src, dst, columns, self._kind, values)
+        batch = batch_of_call(op, src, dst, columns, self._kind, self._engine.batch_of_rows, values)
         return self._take(batch, stacklevel=4)
 
     def _take(
@@ -215,7 +217,7 @@ class ChangingGraph(MaintainingGraph):
         if effects is not False:
             effects = yes_or_no("effects", effects)
         if batch.__class__ not in engine.batch_types and is_frame(batch):
-            batch = batch_of_frame(batch, kind)
+            batch = batch_of_frame(batch, kind, engine.batch_of_rows)
         with engine.batch_lock:
             received = engine.received(batch)
             if (

@@ -97,6 +97,9 @@ class HostEngine(HostReader):
         """Nothing is sent ahead: batches are applied where they lie."""
         return
 
+    #: See `Engine.batch_of_rows`.
+    batch_of_rows = staticmethod(UpdateBatch.of_rows)
+
     def received(self, batch: ListedBatch) -> ListedBatch:
         """The batch as it is: no feed is made here."""
         return batch

@@ -10,7 +10,7 @@ A frame with both of them and no ``ts`` is taken for such edges, so that what ``
 export give can be put into a graph again, with both times.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,8 +37,13 @@ _BY_NAME = {name: column for column, names in NAMES.items() for name in names} |
 
 
 def batch_of_frame(
-    frame: Any, meaning: RowMeaning, op: int | None = None, *, batch_id: int = -1
-) -> UpdateBatch:
+    frame: Any,
+    meaning: RowMeaning,
+    op: int | None = None,
+    *,
+    batch_id: int = -1,
+    make: Callable[..., Any] = UpdateBatch.of_rows,
+) -> Any:
     """Make a batch of the rows of a frame.
 
     Parameters
@@ -55,6 +60,13 @@ def batch_of_frame(
         refused.
     batch_id
         Number of the batch.
+    make
+        Makes the batch: `UpdateBatch.of_rows`, or what is called as it is.
+
+    Returns
+    -------
+    UpdateBatch
+        Or what ``make`` returns.
 
     Raises
     ------
@@ -70,21 +82,22 @@ def batch_of_frame(
     if op is not None:
         table = _of_one_op(table, op, has_times=record.has_times)
     if "ts" in table.column_names or not {*_TIMES} <= {*table.column_names}:
-        return _batch_of_table(table, meaning, batch_id)
+        return _batch_of_table(table, meaning, batch_id, make)
     kinds = [table.schema.field(name).type for name in _TIMES]
     if time_unit_of(kinds[0]) != time_unit_of(kinds[1]):
         msg = f"frame: first is of type {kinds[0]}, but last of {kinds[1]}; give them one type"
         raise BatchError(msg)
     first, last = (
-        _batch_of_table(of_read_types(_renamed(table, name, "ts")), meaning, batch_id)
+        _batch_of_table(of_read_types(_renamed(table, name, "ts")), meaning, batch_id, make)
         for name in _TIMES
     )
     # All but the times is the same, in the same order.
     return replace(last, put_first=first.put_first)
 
 
-def _batch_of_table(table: pa.Table, meaning: RowMeaning, batch_id: int) -> UpdateBatch:
-    make: Any = UpdateBatch.of_rows
+def _batch_of_table(
+    table: pa.Table, meaning: RowMeaning, batch_id: int, make: Callable[..., Any]
+) -> Any:
     if "ts" in table.column_names:
         make = partial(make, time_unit=str(time_unit_of(table.schema.field("ts").type)))
     try:

@@ -87,6 +87,7 @@ class EmulatedDevice:
     shared_bytes = 2048 + 8 * 64
     #: Its blocks run one after another.
     meeting_blocks = 1
+    memory_bytes = 1 << 34
 
     def __init__(self, ordinal: int = 0, *, shuffle: int | None = None) -> None:
         self.ordinal = ordinal
