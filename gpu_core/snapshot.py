@@ -61,9 +61,15 @@ class CsrSnapshot:
 
     def edges(self) -> CanonicalEdges:
         """Every edge once, in users' ids."""
+        # Here: who writes or shows tables need not wait for Numba.
+        from .rows_in_order import gathered
+
         degrees, columns, properties = self.each_edge_once()
-        sources, targets = np.repeat(self.vertices, degrees), self.vertices[columns]
-        return CanonicalEdges(sources, targets, properties, self.time_unit)
+        are_names = self.vertices.dtype != np.int64
+        targets = self.vertices[columns] if are_names else gathered(self.vertices, columns)
+        return CanonicalEdges(
+            np.repeat(self.vertices, degrees), targets, properties, self.time_unit
+        )
 
     def each_edge_once(
         self,
