@@ -16,13 +16,19 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..image.fields import NONE
-from ..jit.arrays import readonly
 from ..kind import RowMeaning
 from ..records import record_named
 from .dense_ids import to_indices
 from .packed_batch import padded
-from .rows import Bounds, CheckedRows, GivenRows, Ids, are_indices, checked_rows
-from .serial_sort import smallest_and_largest
+from .rows import (
+    Bounds,
+    CheckedRows,
+    GivenRows,
+    Ids,
+    are_indices,
+    checked_rows,
+    smallest_and_largest_of,
+)
 from .update_batch import UpdateBatch
 
 #: More items than any batch has: one thread does it all.
@@ -60,6 +66,7 @@ def raw_rows(
     *,
     dense: bool,
     batch_id: int,
+    serial_items: int = _ONE_THREAD,
     **columns: Any,
 ) -> RawRows | UpdateBatch:
     """Check rows as ``UpdateBatch.of_rows`` does; a GPU computes their net effect.
@@ -72,6 +79,8 @@ def raw_rows(
     ----------
     dense
         Whether the graph's ids are vertex indices.
+    serial_items
+        Rows that one thread does alone; by default any number.
     op, src, dst, meaning, batch_id, columns
         As of ``UpdateBatch.of_rows``; that no id lies beyond the bounds is for the GPU to check.
 
@@ -82,7 +91,7 @@ def raw_rows(
     """
     rows = checked_rows(GivenRows(op, src, dst, **columns), meaning)
     is_converted = rows.is_vertex is not None or meaning.combines_weights
-    ids = None if is_converted else _ids(rows, dense=dense)
+    ids = None if is_converted else _ids(rows, serial_items, dense=dense)
     if ids is None:
         return UpdateBatch.of_rows(op, src, dst, meaning, batch_id=batch_id, **columns)
     arrays, found = ids
@@ -104,7 +113,9 @@ def raw_bytes(rows: int, *, id_bytes: int, records: str) -> int:
     return sum(padded(rows * item) for item in items)
 
 
-def _ids(rows: CheckedRows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bounds] | None:
+def _ids(
+    rows: CheckedRows, serial_items: int, *, dense: bool
+) -> tuple[dict[str, npt.NDArray[Any]], Bounds] | None:
     """End points as they travel, and their bounds; None where they are no vertex indices."""
     ends = rows.src, rows.dst
     src: npt.NDArray[Any]
@@ -114,13 +125,13 @@ def _ids(rows: CheckedRows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]]
         return {"src": nothing, "dst": nothing}, (0, 0, 0, 0)
     if dense and any(ids.dtype == np.int64 for ids in ends):
         try:
-            (src, src_top), (dst, dst_top) = map(_narrowed, ends)
+            (src, src_top), (dst, dst_top) = (_narrowed(each, serial_items) for each in ends)
         except BatchError:
             return None
         return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)
     bounds = rows.bounds
     if bounds is None or (dense and not are_indices(bounds)):
-        bounds = *_bounds(rows.src), *_bounds(rows.dst)
+        bounds = *smallest_and_largest_of(rows.src), *smallest_and_largest_of(rows.dst)
     if dense and not are_indices(bounds):
         return None
     is_narrow = min(bounds) >= 0 and all(ids.dtype != np.int64 for ids in ends)
@@ -130,13 +141,8 @@ def _ids(rows: CheckedRows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]]
     return {"src": src, "dst": dst}, bounds
 
 
-def _bounds(ids: Ids) -> tuple[int, int]:
-    smallest, largest = smallest_and_largest(readonly(ids))
-    return int(smallest), int(largest)
-
-
-def _narrowed(ids: Ids) -> tuple[npt.NDArray[np.uint32], int]:
+def _narrowed(ids: Ids, serial_items: int) -> tuple[npt.NDArray[np.uint32], int]:
     """Dense ids as uint32, and the largest of them."""
     narrow = np.empty(ids.size, np.uint32)
     wide = ids.astype(np.int64, copy=False)
-    return narrow, to_indices(wide, narrow, -1, serial_items=_ONE_THREAD)
+    return narrow, to_indices(wide, narrow, -1, serial_items=serial_items)

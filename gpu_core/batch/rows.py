@@ -163,7 +163,7 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     bounds = bounds if bounds is not None and hold_ids(bounds) else None
     if form_of(meaning.ids) == "dense" and src.size:
         if bounds is None and is_vertex is None:
-            bounds = int(src.min()), int(src.max()), int(dst.min()), int(dst.max())
+            bounds = *smallest_and_largest_of(src), *smallest_and_largest_of(dst)
         # Bounds that a file says wrongly are found where ids are narrowed, without the row.
         if bounds is None or not are_indices(bounds):
             _refuse_no_indices(src, dst, is_vertex, meaning, row_name)
@@ -181,6 +181,16 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         )  # fmt: skip
         checked = checked._replace(values=of_edges, vertex_values=of_vertices)
     return checked
+
+
+def smallest_and_largest_of(ids: Ids) -> tuple[int, int]:
+    """Of at least one id; NumPy looks at each of them twice."""
+    # Here: settings are checked without Numba.
+    from ..jit.arrays import readonly
+    from .serial_sort import smallest_and_largest
+
+    smallest, largest = smallest_and_largest(readonly(ids))
+    return int(smallest), int(largest)
 
 
 def hold_ids(bounds: Bounds) -> bool:

@@ -36,6 +36,7 @@ from ..image.accounts import Outcome
 from ..image.image_graph import with_whole_image
 from ..image.memory import MemoryReport
 from ..image.pinned import Pins
+from ..jit.parallel import SERIAL_ITEMS
 from ..kind import ArenaSizes, GraphKind, RowMeaning
 from .convert.expired_batch import expired_batch
 from .convert.feed import Feed, Upload
@@ -192,7 +193,7 @@ class CudaEngine(UpdatableGraph):
             if self._row_feed is None:
                 self.device.compile_ahead(files_of_graph(self.kind, raw=True))
                 self._row_feed = self.feed()
-            batch = raw_rows(*rows, dense=self.kind.dense_ids, **columns)
+            batch = raw_rows(*rows, dense=self.kind.dense_ids, serial_items=SERIAL_ITEMS, **columns)
             return batch if isinstance(batch, UpdateBatch) else self._row_feed.send(batch)
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:

@@ -257,7 +257,7 @@ def batch_of_call(
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(len(source), np.int64)
     return make(
-        np.full(len(source), op, np.int8),
+        None if op > 0 else np.full(len(source), op, np.int8),
         source,
         target,
         meaning,
