@@ -19,7 +19,7 @@ _PUBLIC = {
     "ClusterError": ".gpu_core.errors",
     "ConvergenceError": ".gpu_core.errors",
     "CorruptImageError": ".gpu_core.errors",
-    "CsrSnapshot": ".gpu_core.snapshot",
+    "CsrSnapshot": ".gpu_core.copies.snapshot",
     "DynamicGraph": ".gpu_core.graph",
     "EdgeNotFoundError": ".gpu_core.errors",
     "EngineError": ".gpu_core.errors",

@@ -9,6 +9,7 @@ from .flows.library import read_results as read_results
 from .flows.library import read_summary as read_summary
 from .flows.library import run as run
 from .gpu_core.batch.update_batch import UpdateBatch as UpdateBatch
+from .gpu_core.copies.snapshot import CsrSnapshot as CsrSnapshot
 from .gpu_core.epoch import Epoch as Epoch
 from .gpu_core.errors import ArenaFullError as ArenaFullError
 from .gpu_core.errors import BatchError as BatchError
@@ -33,7 +34,6 @@ from .gpu_core.programs.frontier import Frontier as Frontier
 from .gpu_core.programs.program import Program as Program
 from .gpu_core.programs.vertex_state import VertexState as VertexState
 from .gpu_core.report import BatchReport as BatchReport
-from .gpu_core.snapshot import CsrSnapshot as CsrSnapshot
 from .io.interchange.export import export_edges as export_edges
 from .io.interchange.frames import batch_of_frame as batch_of_frame
 from .io.interchange.frames import pairs_of_frame as pairs_of_frame

@@ -341,7 +341,7 @@ class Engine(Reader, Protocol):
         """Look up what a valid batch is about to change. ``lock`` is held."""
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
+        """Fill the empty engine with what `checkpoint.checkpoint_arrays` returned.
 
         Raises
         ------

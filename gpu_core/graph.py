@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .choices import one_of
+from .copies.checkpoint import kept_mean_degree
 from .engine import BatchFeed, Engine
 from .engines import make_engine
 from .epoch import Epoch
@@ -45,7 +46,6 @@ from .maintenance import Settles, leave_to, pinned
 from .maintenance import restore as restore_maintained
 from .names.user_ids import ids_of_kind
 from .properties.graph_values import GraphValues
-from .snapshot import kept_mean_degree
 from .times import INTEGERS, time_unit_named
 
 

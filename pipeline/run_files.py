@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
+from ..gpu_core.copies.state_hash import checkpoint_hash
 from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchSource, totals
-from ..gpu_core.snapshot import checkpoint_hash
 from ..io.state import results
 from ..io.state.checkpoint import Checkpoint, write_checkpoint
 from ..io.state.directory import StateDirectory

@@ -2,7 +2,7 @@
 
 import click
 
-from ...gpu_core.difference import difference
+from ...gpu_core.copies.difference import difference
 from ...gpu_core.graph import DynamicGraph
 from ...io.interchange.difference_table import check_ending, write_difference
 from ...io.state.directory import StateDirectory

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..copies.checkpoint import EDGE_PREFIX, VERTEX_PREFIX
 from ..errors import SettingsError
 from ..kind import ArenaSizes, GraphKind
 from ..properties.kinds import missing_column
-from ..snapshot import EDGE_PREFIX, VERTEX_PREFIX
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

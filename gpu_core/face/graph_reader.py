@@ -14,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..algorithms.registry import analytic_named
+from ..copies.checkpoint import checkpoint_arrays
+from ..copies.snapshot import CanonicalEdges, CsrSnapshot
+from ..copies.state_hash import state_hash
 from ..errors import SettingsError
 from ..kind import GraphKind
 from ..maintenance import arrays_of
@@ -21,7 +24,6 @@ from ..names.table import Mark
 from ..names.user_ids import UserIds
 from ..printable import counted
 from ..records import TIME_PROPERTIES
-from ..snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
 from .graph_centrality import GraphCentrality
 from .graph_components import GraphComponents
 from .graph_products import GraphProducts

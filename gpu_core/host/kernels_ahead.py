@@ -12,7 +12,7 @@ from typing import Any, Final
 import numba
 import numpy as np
 
-from .. import rows_in_order
+from ..copies import rows_in_order
 from ..image.fields import Shape
 from ..image.free_runs import take_runs
 from ..jit.arrays import readonly

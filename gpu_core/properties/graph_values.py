@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch.update_batch import UpdateBatch
+from ..copies.checkpoint import EDGE_PREFIX, VERTEX_PREFIX, checkpoint_arrays
 from ..effects import edges_of, ids_of, incident_edges
 from ..errors import BatchError, CorruptImageError, EngineError, SettingsError
 from ..image.fields import Field
 from ..jit.arrays import readonly
 from ..printable import batch_shown
-from ..snapshot import EDGE_PREFIX, VERTEX_PREFIX, checkpoint_arrays
 from .kinds import Column, Kinds, missing_column, missing_of
 from .table import ValueTable, pieces
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...gpu_core.difference import ChangedEdges, ChangedVertices, GraphDifference
+from ...gpu_core.copies.difference import ChangedEdges, ChangedVertices, GraphDifference
+from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.snapshot import CanonicalEdges
 from ..file_systems import new_file_at
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file

@@ -9,8 +9,8 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.records import TIME_PROPERTIES
-from ...gpu_core.snapshot import CanonicalEdges
 from ...gpu_core.times import time_unit_named
 
 

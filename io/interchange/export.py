@@ -30,8 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.snapshot import CanonicalEdges
 from ..arrow_types import is_text
 from ..file_systems import new_file_at
 from ..parquet.encodings import fast_encodings

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ...gpu_core.copies.state_hash import state_hash
 from ...gpu_core.errors import StateError
 from ...gpu_core.face.graph_copies import settings_of, with_given
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
-from ...gpu_core.snapshot import state_hash
 from ..durable import new_folder, set_aside_as
 from ..hashed_json import DamagedJsonError, read_json
 from ..state.graph_folder import MANIFEST, check_graph, read_graph, write_graph

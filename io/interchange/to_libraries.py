@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...gpu_core.choices import choice_shown, is_among
+from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.face.graph_reader import GraphReader
-from ...gpu_core.snapshot import CanonicalEdges
 from ...gpu_core.table import Table
 from .edge_table import edge_table, table_of
 

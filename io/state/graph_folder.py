@@ -43,9 +43,9 @@ import pyarrow.parquet as pq
 
 from ... import __version__
 from ...gpu_core.algorithms.registry import kept_arrays
+from ...gpu_core.copies.checkpoint import EDGE_PREFIX, VERTEX_PREFIX
 from ...gpu_core.errors import StateError
 from ...gpu_core.records import RECORDS
-from ...gpu_core.snapshot import EDGE_PREFIX, VERTEX_PREFIX
 from ..hashed_json import DamagedJsonError, json_text, read_json
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file

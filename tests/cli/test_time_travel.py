@@ -261,7 +261,7 @@ def test_readers_change_nothing(folder: Path) -> None:
 def test_bits_and_not_values_are_compared() -> None:
     """As the state hash does."""
     from graphtide import DynamicGraph
-    from graphtide.gpu_core.difference import difference
+    from graphtide.gpu_core.copies.difference import difference
 
     graphs = []
     for weights in ([0.5, 0.0], [0.5, -0.0]):

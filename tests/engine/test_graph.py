@@ -23,7 +23,7 @@ from graphtide import (
     VertexNotFoundError,
 )
 from graphtide.gpu_core import graph as graph_module
-from graphtide.gpu_core.snapshot import checkpoint_hash
+from graphtide.gpu_core.copies.state_hash import checkpoint_hash
 from strategies import LIMITS
 
 pytestmark = pytest.mark.usefixtures("engine")

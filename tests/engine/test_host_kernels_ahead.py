@@ -6,9 +6,9 @@ import pytest
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core import engines
+from graphtide.gpu_core.copies.state_hash import checkpoint_hash
 from graphtide.gpu_core.host.kernels_ahead import PARTS
 from graphtide.gpu_core.jit import shared_cache
-from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.workers.warm_up import warm_graph
 
 KINDS: list[dict[str, Any]] = [

@@ -20,7 +20,7 @@ from graphtide import (
     from_edge_list,
     from_networkx,
 )
-from graphtide.gpu_core.difference import difference
+from graphtide.gpu_core.copies.difference import difference
 from graphtide.io.interchange.difference_table import difference_table
 from graphtide.io.interchange.export import export_vertices
 from property_graphs import OF_VERTICES, OWN, PROPERTIES, same_values, small_graph

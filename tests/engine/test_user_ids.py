@@ -25,7 +25,7 @@ from graphtide import (
     UpdateBatch,
     VertexNotFoundError,
 )
-from graphtide.gpu_core.difference import difference
+from graphtide.gpu_core.copies.difference import difference
 
 #: Kind -> id of a number. Hashes of 3 bits collide all the time.
 KINDS: dict[str, Callable[[int], Any]] = {

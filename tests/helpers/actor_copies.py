@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.gpu_core.snapshot import checkpoint_hash
+from graphtide.gpu_core.copies.state_hash import checkpoint_hash
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.batch_results import (
     BatchResults,

@@ -12,7 +12,7 @@ import scipy.sparse
 
 import graphtide
 from graphtide import SettingsError
-from graphtide.gpu_core.snapshot import CanonicalEdges
+from graphtide.gpu_core.copies.snapshot import CanonicalEdges
 from graphtide.io.interchange.edge_lists import (
     export_edges,
     export_vertices,

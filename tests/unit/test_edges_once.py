@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.edges_once import edges_once
-from graphtide.gpu_core.snapshot import fold
+from graphtide.gpu_core.copies.edges_once import edges_once
+from graphtide.gpu_core.copies.snapshot import fold
 
 
 def rows_of_both_directions(count: int, edges: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from graphtide.gpu_core.copies.rows_in_order import order_of
 from graphtide.gpu_core.host.update.parallel_sort import (
     distinct_ids,
     order_runs,
@@ -10,7 +11,6 @@ from graphtide.gpu_core.host.update.parallel_sort import (
 )
 from graphtide.gpu_core.host.update.row_order import ordered_columns
 from graphtide.gpu_core.jit.parallel import for_ranges
-from graphtide.gpu_core.rows_in_order import order_of
 
 SIZES = [0, 1, 2, 1000, (1 << 16) - 1, 1 << 16, 300_000]
 

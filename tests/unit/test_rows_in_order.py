@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.rows_in_order import rows_in_order
+from graphtide.gpu_core.copies.rows_in_order import rows_in_order
 
 #: Of each way that a row is sorted, and of the borders between them.
 LENGTHS = (0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 1500)

@@ -19,7 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ....gpu_core.snapshot import CsrSnapshot, state_hash
+from ....gpu_core.copies.snapshot import CsrSnapshot
+from ....gpu_core.copies.state_hash import state_hash
 from ....io.log.columns.column_types import OP_BYTES
 from ...processes import run_in_processes
 

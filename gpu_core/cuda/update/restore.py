@@ -1,4 +1,4 @@
-"""Build an image from the arrays of a checkpoint, see `batch/checkpoint_pieces.py`.
+"""Build an image from the arrays of a checkpoint, see `copies/checkpoint_pieces.py`.
 
 Twin: ``host/update/restore.py``; both take the same runs.
 """
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ...batch.checkpoint_pieces import KeptVertices, apply_pieces
 from ...batch.update_batch import UpdateBatch
+from ...copies.checkpoint_pieces import KeptVertices, apply_pieces
 from ...errors import ArenaFullError
 from .apply import apply_mapped, forget_batch
 from .assisted.map_ids import look_up_ids

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...copies.rows_in_order import order_of
 from ...image.fields import NONE, Field, Table
 from ...image.image_graph import ImageGraph
 from ...image.memory import MemoryReport
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
-from ...rows_in_order import order_of
 from ..memory.arena import Arena
 from .queries import copy_neighbors, degrees_of, find_entries, indices_of, present_flags
 

@@ -1,4 +1,4 @@
-"""Build an image from the arrays of a checkpoint, see `batch/checkpoint_pieces.py`.
+"""Build an image from the arrays of a checkpoint, see `copies/checkpoint_pieces.py`.
 
 Twin: ``cuda/update/restore.py``; both take the same runs.
 """
@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ...batch.checkpoint_pieces import KeptVertices, apply_pieces
 from ...batch.update_batch import UpdateBatch
+from ...copies.checkpoint_pieces import KeptVertices, apply_pieces
 from ..queries.host_graph import HostGraph
 from .apply import apply_mapped
 from .deltas import deltas_of

@@ -13,7 +13,7 @@ import pytest
 
 from graphtide import ArenaFullError, BatchError, DynamicGraph
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
-from graphtide.gpu_core.batch import checkpoint_pieces
+from graphtide.gpu_core.copies import checkpoint_pieces
 from graphtide.gpu_core.image.fields import Field, Table
 from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.layouts import LAYOUTS

@@ -9,7 +9,7 @@ there are no gaps between them and the next edge. Rows that are pinned are compa
 Work is cut into *blocks of rows* of about equal cost (`blocks_of_rows`). The cut depends on the
 rows alone, never on the number of threads, so sums that are taken block by block keep their order.
 
-Not here: snapshots for users (`snapshot.py`), which renumber vertices by users' ids.
+Not here: snapshots for users (`copies/snapshot.py`), which renumber vertices by users' ids.
 """
 
 from typing import Any, NamedTuple

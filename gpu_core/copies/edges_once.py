@@ -7,9 +7,9 @@ by bisection, and copied. Kernels release the GIL, so batches are applied meanwh
 import numpy as np
 import numpy.typing as npt
 
-from .jit.arrays import readonly
-from .jit.compile import compiled
-from .jit.parallel import for_ranges
+from ..jit.arrays import readonly
+from ..jit.compile import compiled
+from ..jit.parallel import for_ranges
 
 Int64s = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .names.user_ids import UserIds
+from ..names.user_ids import UserIds
 from .snapshot import CsrSnapshot
 
 Int64s = npt.NDArray[np.int64]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..batch.update_batch import UpdateBatch
 from ..errors import ArenaFullError
 from ..kind import GraphKind
-from .update_batch import UpdateBatch
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

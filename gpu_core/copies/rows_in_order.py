@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .batch.serial_sort import SHORT_RUN, sort_by_radix, sort_keys
-from .jit.arrays import readonly
-from .jit.compile import compiled, inlined
-from .jit.parallel import for_ranges
-from .jit.prefetch import AHEAD, FAR_AHEAD, prefetch
+from ..batch.serial_sort import SHORT_RUN, sort_by_radix, sort_keys
+from ..jit.arrays import readonly
+from ..jit.compile import compiled, inlined
+from ..jit.parallel import for_ranges
+from ..jit.prefetch import AHEAD, FAR_AHEAD, prefetch
 
 Int64s = npt.NDArray[np.int64]
 
