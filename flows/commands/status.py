@@ -86,11 +86,12 @@ class Status:
     def __init__(self, state: StateDirectory) -> None:
         self.state = state
         self.settings = state.settings()
-        self.plan = state.read_plan()
         #: What is damaged or missing, and what else is to be known: a sentence each.
         self.damage: list[str] = []
         self.notes: list[str] = []
         self.checkpoint = newest_checkpoint(state, self.damage)
+        # After it: a run may extend the plan meanwhile, and write a checkpoint of that.
+        self.plan = state.read_plan()
         if self.checkpoint is not None:
             try:
                 self.checkpoint.check_plan(self.plan)

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_first
+from graphtide.flows.commands import status
 from graphtide.flows.commands.status import Status
+from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import result_facts
 from made_state import apply_log, random_rows, write_rows
@@ -237,3 +239,21 @@ def test_a_second_result_of_an_analytic_beside_the_first(folder: Path, run_again
     (folder / NEWEST / "fast.parquet").write_bytes(b"nothing")
     done = graphtide_here("status", "state", cwd=folder)
     assert "fast.parquet is damaged" in " ".join(done.stdout.split())
+
+
+def test_a_run_that_extends_the_plan_meanwhile_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It writes the plan first, then a checkpoint of it: a reader takes them the other way."""
+    log, state = tmp_path / "log", tmp_path / "state"
+    write_rows(log, "a.parquet", random_rows(1, 40))
+    apply_log(log, state, 1)
+
+    def found_late(*arguments: Any) -> Any:
+        write_rows(log, "b.parquet", random_rows(2, 40))
+        apply_log(log, state, 1)
+        return newest_checkpoint(*arguments)
+
+    monkeypatch.setattr(status, "newest_checkpoint", found_late)
+    found = Status(StateDirectory(state))
+    assert (found.damage, found.boundary) == ([], 2)
