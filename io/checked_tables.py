@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from .durable import new_file
 from .error_text import one_line
+from .parquet.arrow_paths import arrow_path
 from .parquet.file_writer import write_file
 from .parquet.footer_checks import DATA_KEY, FOOTER_KEY, FooterError, check_file
 
@@ -122,7 +123,7 @@ def read_facts(path: Path) -> dict[str, Any] | None:
     One short read, so the file is not checked.
     """
     try:
-        facts = json.loads((pq.read_metadata(path).metadata or {})[FACTS_KEY])
+        facts = json.loads((pq.read_metadata(arrow_path(path)).metadata or {})[FACTS_KEY])
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError):

@@ -21,6 +21,7 @@ from ...gpu_core.errors import SettingsError
 from ...gpu_core.id_kinds import are_names, form_of, is_whole
 from ..error_text import one_line
 from ..log.columns.column_types import cure_of_ids, id_type_of_text
+from ..parquet.arrow_paths import arrow_path
 
 
 class VertexValues(NamedTuple):
@@ -120,9 +121,9 @@ def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
     if ".csv" not in path.suffixes:
-        return pq.read_table(path, columns=list(types), partitioning=None)
+        return pq.read_table(arrow_path(path), columns=list(types), partitioning=None)
     options = csv.ConvertOptions(column_types=types, include_columns=list(types))
-    return csv.read_csv(path, convert_options=options)
+    return csv.read_csv(arrow_path(path), convert_options=options)
 
 
 def _check(vertices: npt.NDArray[Any], values: npt.NDArray[np.float64], shown: str) -> None:

@@ -47,6 +47,7 @@ from ...gpu_core.copies.checkpoint import EDGE_PREFIX, VERTEX_PREFIX
 from ...gpu_core.errors import StateError
 from ...gpu_core.records import RECORDS
 from ..hashed_json import DamagedJsonError, json_text, read_json
+from ..parquet.arrow_paths import arrow_path
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file
 
@@ -173,7 +174,7 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
         if name not in _FILES and not (path / name).exists():
             continue
         try:
-            table = pq.read_table(path / name, memory_map=True)
+            table = pq.read_table(arrow_path(path / name), memory_map=True)
         except MemoryError:
             raise
         except (pa.ArrowException, OSError) as error:
@@ -245,7 +246,7 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
         # Callers that write a graph need not count.
         if manifest.get(name, count) != count:
             return f"its {MANIFEST} tells of {manifest[name]} {name}, its files of {count}"
-    edges = pq.read_metadata(path / "edges.parquet").num_rows
+    edges = pq.read_metadata(arrow_path(path / "edges.parquet")).num_rows
     if counts["num_edges"] != edges:
         return f"its vertices have {counts['num_edges']} edges, edges.parquet has {edges}"
     return ""
@@ -253,7 +254,8 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
 
 def _counts(path: Path) -> dict[str, int]:
     """Numbers of vertices and edges, by the columns of the vertices."""
-    table = pq.read_table(path / "vertices.parquet", columns=["present", "out_degree"])
+    vertices = arrow_path(path / "vertices.parquet")
+    table = pq.read_table(vertices, columns=["present", "out_degree"])
     present, degrees = (pc.sum(table[name]).as_py() or 0 for name in ("present", "out_degree"))
     return {"num_vertices": int(present), "num_edges": int(degrees)}
 
@@ -288,7 +290,7 @@ def _write_names(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 def _read_names(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
     try:
-        table = pq.read_table(path, memory_map=True)
+        table = pq.read_table(arrow_path(path), memory_map=True)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:

@@ -30,6 +30,7 @@ from ..durable import new_file, sync
 from ..error_text import one_line
 from ..hashed_json import DamagedJsonError, read_json, write_json
 from ..log.bad_rows import LeftOut
+from ..parquet.arrow_paths import arrow_path
 from .directory import StateDirectory, padded_id
 
 
@@ -54,7 +55,7 @@ class Quarantine:
         """Keep rows of batches, in the place of what was kept of them."""
         for batch_id, each in left_out.items():
             with new_file(self._file(batch_id)) as temporary:
-                pq.write_table(each.table, temporary, write_page_checksum=True)
+                pq.write_table(each.table, arrow_path(temporary), write_page_checksum=True)
 
     def waiting(self) -> dict[int, Path]:
         """Batch -> its rows, of those that are not in the log again; ascending."""
@@ -63,7 +64,9 @@ class Quarantine:
     def read(self, path: Path) -> pa.Table:
         """Read rows of a batch, as they are or as they were corrected."""
         try:
-            return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+            return pq.read_table(
+                arrow_path(path), partitioning=None, page_checksum_verification=True
+            )
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:

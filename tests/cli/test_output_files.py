@@ -2,12 +2,15 @@
 
 import os
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from commands import fails, graphtide_here
+import graphtide
+from commands import fails, graphtide_here, run_here
 from made_state import apply_log
 
 ROWS = "src,dst\n1,2\n2,3\n"
@@ -145,3 +148,41 @@ def test_nothing_is_imported_into_a_state_or_twice_into_a_log(folder: Path) -> N
     done = graphtide_here("import", "log/1.csv", "log", cwd=folder)
     fails(done, 2, "log/1.csv would be a file of the log log as well; import into another folder")
     assert contents(folder) == before
+
+
+def test_a_relative_path_with_a_colon_is_a_path(tmp_path: Path, scheduler: str) -> None:
+    """All that is written and read there: given such a path, Arrow takes it for a URL."""
+    folder = tmp_path / "run-10:30"
+    folder.mkdir()
+    (folder / "edges.txt").write_text("ann bob\nbob eve\n")
+    here, state = folder.name, f"{folder.name}/state"
+
+    def run(*words: str) -> str:
+        done = graphtide_here(*words, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    assert "2 edges" in run("import", f"{here}/edges.txt", f"{here}/log", "--columns", "src,dst")
+    (folder / "log" / "more.csv").write_text("src,dst\neve,ann\neve\n")
+    (folder / "seeds.csv").write_text("vertex,value\nann,1\n")
+    done = run_here(
+        scheduler, f"{here}/log", "--state", state, "--ids", "string", "--bad-rows", "quarantine",
+        "--analytics-every", "1", "--set", f"pagerank.personalization={here}/seeds.csv",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "pagerank" in run("status", state)
+    assert run("query", state, "neighbors eve") == "vertex     eve, 1 neighbor\n           ann\n"
+    for ending in ("csv", "parquet"):
+        file = f"{here}/edges.{ending}"
+        assert file in run("export", state, "--edges", file)
+    assert pq.read_table(folder / "edges.parquet").num_rows == 3
+    run("diff", state, "--from", "0", "--to", "1", "--output", f"{here}/diff.parquet")
+    run("diff", state, "pagerank", "--from", "0", "--to", "1", "--output", f"{here}/ranks.parquet")
+    assert "proven     yes" in run("verify", state)
+    assert "forgotten" in run("requeue", state, "--forget", "batch 1")
+    with chdir(tmp_path):
+        graph = graphtide.open(state).graph
+        saved = graph.save(f"{here}/graph")
+        assert graphtide.DynamicGraph.load(saved).state_hash() == graph.state_hash()
+        assert len(graphtide.read_summary(state).to_arrow()) == 2
