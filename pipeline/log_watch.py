@@ -14,6 +14,8 @@ files, those that were taken together, each look asks how long they are. Files c
 the log, so those after one that is waited for wait, too. Files that are there when a run begins
 have been quiet if they were written that long ago (`opening.py`).
 
+A file that was taken and goes away, or becomes another one, ends the run (``taken_files.py``).
+
 A table that is rolled back ends the run, as the graph has rows of versions that were undone.
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
@@ -25,7 +27,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -33,11 +35,12 @@ from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.file_names import FileName, order_key
-from ..io.log.log_listing import LogListing, listing_of
+from ..io.log.log_listing import LogFile, LogListing, listing_of
 from ..io.log.log_paths import LogPath
 from ..io.log.update_log import UpdateLog
 from ..io.tables.table_files import TableFile
 from ..io.text.text_index import TextIndex
+from .taken_files import TakenFiles
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
 LOOK_SECONDS, _LOOKS = 0.05, 10
@@ -121,6 +124,8 @@ class LogWatch:
         Called with a listing of new files alone, in order.
     failed
         Called once with why the log cannot be followed any further.
+    planned
+        Files of the plan, which must stay as they are.
     quarantines
         Whether wrong lines of a file are left out when its rows are read, so that they do not keep
         it from being taken.
@@ -133,6 +138,7 @@ class LogWatch:
         found: Callable[[LogListing], None],
         failed: Callable[[UpdateLogError], None],
         *,
+        planned: Iterable[LogFile] = (),
         quarantines: bool = False,
     ) -> None:
         # What a table has forgotten by now, the names tell.
@@ -143,6 +149,7 @@ class LogWatch:
         #: As `listing_of` takes it: of one file alone, it is about its lines.
         self._needed = () if quarantines else None
         self._waited: dict[str, _Waited] = {}
+        self._taken = TakenFiles(planned, self._listed_now, QUIET_SECONDS)
         #: When the log was listed last.
         self._listed = time.monotonic()
         #: Text files that are watched for growth: the newest one, or those of the newest look.
@@ -192,7 +199,9 @@ class LogWatch:
         there = self._paths()
         if there is None:
             return None
-        self._refuse_undone({path.name for path in there})
+        by_name = {path.name: path for path in there}
+        self._refuse_undone(by_name.keys())
+        self._taken.check(by_name)
         new = [path for path in there if path.name not in self._names]
         whole: LogListing | None = None
         indexes: dict[str, TextIndex] = {}
@@ -210,6 +219,7 @@ class LogWatch:
                     self._seen(behind)
                 break
             self._names.add(path.name)
+            self._taken.add(one.files)
             whole = one if whole is None else whole.joined(one)
             if one.indexes:
                 indexes |= one.indexes
@@ -262,7 +272,7 @@ class LogWatch:
         if is_text(path) and waited < QUIET_SECONDS:
             return None
         try:
-            listing = listing_of(self._log, self._needed, [path])
+            listing = self._listed_now(path)
         except UnusableFileError:
             if waited < PATIENCE_SECONDS:
                 return None
@@ -274,6 +284,9 @@ class LogWatch:
             return None
         del self._waited[path.name]
         return listing
+
+    def _listed_now(self, path: LogPath) -> LogListing:
+        return listing_of(self._log, self._needed, [path])
 
     def _seen(self, path: LogPath) -> _Waited | None:
         """A file as it is now, and since when; None: it was there a moment ago."""

@@ -81,6 +81,7 @@ class RunLoop:
             files.log.names(),
             self._found,
             self._log_failed,
+            planned=files.log.listing.files,
             quarantines=files.log.quarantines,
         )
         #: What has ended. Filled by many threads.

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 from ...gpu_core.errors import SettingsError, StateError, UpdateLogError
 from .log_listing import LogFile
@@ -176,11 +176,7 @@ class BatchPlan:
         there = {file.name: file for file in files}
         for planned in self.files:
             if planned.name not in there:
-                msg = (
-                    f"{planned.name} is planned but gone from the log, which the graph is rebuilt "
-                    f"from; put it back, {_ANEW}"
-                )
-                raise UpdateLogError(msg)
+                refuse_gone(planned.name)
             found = there[planned.name]
             if planned.fingerprint == found.fingerprint and planned.rows != found.rows:
                 msg = (
@@ -189,11 +185,7 @@ class BatchPlan:
                 )
                 raise StateError(msg)
             if planned.fingerprint != found.fingerprint:
-                msg = (
-                    f"{planned.name} has changed since it was planned; put it back as it was and "
-                    f"add new rows as a new file, {_ANEW}"
-                )
-                raise UpdateLogError(msg)
+                refuse_changed(planned.name)
 
     def to_json(self, first_file: int = 0) -> list[dict[str, Any]]:
         """Plain values for JSON, of the files from ``first_file`` on."""
@@ -224,6 +216,24 @@ class BatchPlan:
         except (KeyError, TypeError, ValueError) as error:
             msg = f"{shown} is damaged ({error!r}); restore it, {_ANEW}"
             raise StateError(msg) from error
+
+
+def refuse_gone(name: str) -> NoReturn:
+    """Refuse a log from which a planned file has gone."""
+    msg = (
+        f"{name} is planned but gone from the log, which the graph is rebuilt from; put it back, "
+        f"{_ANEW}"
+    )
+    raise UpdateLogError(msg)
+
+
+def refuse_changed(name: str) -> NoReturn:
+    """Refuse a log of which a planned file is another one by now."""
+    msg = (
+        f"{name} has changed since it was planned; put it back as it was and add new rows as a new "
+        f"file, {_ANEW}"
+    )
+    raise UpdateLogError(msg)
 
 
 def _planned_file(value: Mapping[str, Any]) -> PlannedFile:

@@ -17,7 +17,7 @@ from graphtide.io.log.log_listing import LogListing, listing_of
 from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.pipeline import log_watch
+from graphtide.pipeline import log_watch, taken_files
 from graphtide.pipeline.log_watch import LogWatch
 from small_log import rows_of
 from waiting import wait_until
@@ -272,3 +272,46 @@ def test_a_store_that_does_not_answer_holds_up_no_end(
     answers.set()
     looking._thread.join(60)
     assert not looking._thread.is_alive(), "and it told of nothing: that would have raised"
+
+
+@pytest.mark.parametrize("name", ["1.parquet", "1.csv"])
+@pytest.mark.parametrize("is_of_this_run", [True, False])
+def test_a_file_that_was_taken_must_stay_as_it_was(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, *, is_of_this_run: bool
+) -> None:
+    """Else the rows of another one of its name would be missed, and the next run be refused."""
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(taken_files, "FILES_A_LOOK", 2)
+    rows = {".csv": b"op,src,dst\n1,1,2\n", ".parquet": write(folder / "0.parquet", 7)}
+    others = {".csv": b"op,src,dst\n1,1,3\n", ".parquet": write(folder / "_", 8)}
+    file = folder / name
+    looking = watch(folder)
+    file.write_bytes(rows[file.suffix])
+    if is_of_this_run:
+        assert names(looking.look()) == [name]
+    else:
+        listing = listing_of(UpdateLog(str(folder)))
+        known = {each.name for each in listing.files}
+        log = replace(UpdateLog(str(folder)), indexes=listing.indexes)
+        looking = LogWatch(log, known, lambda _: None, lambda _: None, planned=listing.files)
+    for number in range(2, 6):
+        write(folder / f"{number}.parquet", number)
+
+    def look(times: int = 6) -> None:
+        for _ in range(times):
+            looking.look()
+
+    look()
+    # The same once more, by a copy or from a backup.
+    os.utime(file, ns=(1, 1))
+    look()
+    file.unlink()
+    looking.look()
+    file.write_bytes(rows[file.suffix])
+    look()
+    file.write_bytes(others[file.suffix])
+    with pytest.raises(UpdateLogError, match=rf"{name} has changed since it was planned; put it b"):
+        look()
+    file.unlink()
+    with pytest.raises(UpdateLogError, match=rf"{name} is planned but gone from the log, which"):
+        look()
