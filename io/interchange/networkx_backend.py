@@ -312,6 +312,9 @@ def single_source_dijkstra_path_length(
 ) -> dict[Any, float]:
     """`networkx.single_source_dijkstra_path_length`, of weights that are an attribute of edges."""
     number = G.number_of(source)
+    if G.weight(weight) is not None and G.has_negative_weights:
+        # Other negative weights are refused below.
+        G.check_loops()
     with _errors_of_networkx():
         found = G.graph.sssp(number, weight=G.weight(weight)).distance
     is_reached = np.isfinite(found)

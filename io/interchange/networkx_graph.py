@@ -58,6 +58,8 @@ class NodesGraph:
         Whether networkx has a weight as an integer.
     are_weights_whole
         Whether it has all of them so.
+    has_negative_weights
+        Whether networkx has a negative weight, be it of an edge that this graph does not keep.
     """
 
     __networkx_backend__ = "graphtide"
@@ -71,6 +73,7 @@ class NodesGraph:
         has_loops: bool,
         has_whole_weights: bool,
         are_weights_whole: bool,
+        has_negative_weights: bool,
     ) -> None:
         self.graph = graph
         self.nodes = nodes
@@ -79,6 +82,7 @@ class NodesGraph:
         self.has_loops = has_loops
         self.has_whole_weights = has_whole_weights
         self.are_weights_whole = are_weights_whole
+        self.has_negative_weights = has_negative_weights
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
@@ -135,6 +139,8 @@ class _Read:
     #: Whether one of them is an integer, and whether all are.
     has_wholes: bool = True
     are_whole: bool = True
+    #: Whether one of them is negative.
+    has_negatives: bool = False
 
     @classmethod
     def of(cls, graph: nx.Graph, weight: _Weight) -> _Read:
@@ -146,7 +152,7 @@ class _Read:
             A weight is no number, not a finite one, or none that float64 has.
         """
         rows = [row for _, row in graph.adjacency()]
-        weights, has_wholes, are_whole = None, True, True
+        weights, has_wholes, are_whole, has_negatives = None, True, True, False
         if weight is not None:
             name, default = weight
             given = [[data.get(name, default) for data in row.values()] for row in rows]
@@ -155,11 +161,13 @@ class _Read:
             except (TypeError, ValueError, OverflowError) as error:
                 msg = f"a weight is no number: {error}"
                 raise NotImplementedError(msg) from error
-            _check_exact(_in_one(weights), given)
+            in_one = _in_one(weights)
+            _check_exact(in_one, given)
+            has_negatives = bool((in_one < 0).any())
             types = set(map(type, chain.from_iterable(given)))
             has_wholes, are_whole = not types.isdisjoint(_WHOLES), types <= _WHOLES
         nodes, neighbors = list(graph), [list(row) for row in rows]
-        return cls(nodes, neighbors, weights, has_wholes, are_whole)
+        return cls(nodes, neighbors, weights, has_wholes, are_whole, has_negatives)
 
     def row(self, number: int) -> dict[Any, float]:
         """Neighbors of a node, with their weights; 1 where there are none."""
@@ -260,6 +268,7 @@ class _Conversion:
             has_loops=bool(self._loops),
             has_whole_weights=read.has_wholes,
             are_weights_whole=read.are_whole,
+            has_negative_weights=read.has_negatives,
         )
 
     def follows(self, now: _Read) -> bool:
@@ -285,6 +294,7 @@ class _Conversion:
         graph.numbers.update((now.nodes[number], number) for number in new_numbers)
         graph.nodes, graph.has_loops, self._read = now.nodes, bool(self._loops), now
         graph.has_whole_weights, graph.are_weights_whole = now.has_wholes, now.are_whole
+        graph.has_negative_weights = now.has_negatives
         if new_numbers:
             graph.graph.insert_vertices(np.array(new_numbers))
         if gone:

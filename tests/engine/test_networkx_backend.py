@@ -331,6 +331,14 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
             assert call(graph, **arguments) == call(graph, backend="networkx", **arguments)
     with pytest.raises(NotImplementedError):
         nx.single_source_dijkstra_path_length(negative, 1, backend="graphtide")
+    # A loop that an undirected graph does not keep, and that networkx walks as well.
+    loop = nx.Graph([(1, 2), (2, 2, {"weight": 3})])
+    assert nx.single_source_dijkstra_path_length(loop, 1, backend="graphtide") == {1: 0, 2: 1}
+    loop.add_edge(2, 2, weight=-1)
+    with pytest.raises(NotImplementedError):
+        nx.single_source_dijkstra_path_length(loop, 1, backend="graphtide")
+    found = nx.single_source_dijkstra_path_length(loop, 1, weight=None, backend="graphtide")
+    assert found == {1: 0, 2: 1}
     with pytest.raises(nx.NodeNotFound):
         nx.single_source_shortest_path_length(looped, 7, backend="graphtide")
 
