@@ -245,7 +245,7 @@ def opened(filesystem: Any, path: str, shown: str, block_bytes: int) -> Iterator
                     f"{shown} is a symbolic link to {printable(os.readlink(path))}, which is not "
                     f"there; put that file there, or remove the link"
                 )
-                raise UpdateLogError(msg) from None
+                raise GoneFileError(msg) from None
             msg = f"{shown} is gone from the log; {RESTORE}"
             raise GoneFileError(msg) from None
         msg = f"{shown} cannot be read: {one_line(error)}"

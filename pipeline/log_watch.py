@@ -107,6 +107,7 @@ def was_written_now(path: LogPath) -> bool:
 class _Waited:
     """A file that is waited for, as it was at a look."""
 
+    #: -1: it cannot be asked for its size.
     size: int
     seconds: float
 
@@ -266,20 +267,16 @@ class LogWatch:
     def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""
         seen = self._seen(path)
-        if seen is None:
-            return None
         waited = time.monotonic() - seen.seconds
         if is_text(path) and waited < QUIET_SECONDS:
             return None
         try:
             listing = self._listed_now(path)
-        except UnusableFileError:
+        except (UnusableFileError, GoneFileError):
+            # One that has gone was given another name by its writer, or is a link to nowhere.
             if waited < PATIENCE_SECONDS:
                 return None
             raise
-        except GoneFileError:
-            # A writer has given it another name.
-            return None
         if is_text(path) and any(file.size != seen.size for file in listing.files):
             return None
         del self._waited[path.name]
@@ -288,13 +285,14 @@ class LogWatch:
     def _listed_now(self, path: LogPath) -> LogListing:
         return listing_of(self._log, self._needed, [path])
 
-    def _seen(self, path: LogPath) -> _Waited | None:
-        """A file as it is now, and since when; None: it was there a moment ago."""
+    def _seen(self, path: LogPath) -> _Waited:
+        """A file as it is now, and since when."""
         try:
             with as_storage_errors(path.filesystem):
                 size = int(path.filesystem.size(path.path))
         except OSError:
-            return None
+            # Opening it tells why.
+            size = -1
         seen = self._waited.get(path.name)
         if seen is None or seen.size != size:
             self._waited[path.name] = seen = _Waited(size, time.monotonic())

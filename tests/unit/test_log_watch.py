@@ -83,6 +83,25 @@ def test_a_file_that_stays_as_it_is_is_what_it_looks_like(
         looking.look()
 
 
+@pytest.mark.parametrize("name", ["1.parquet", "1.csv"])
+def test_a_link_to_nowhere_is_waited_for_and_then_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As a run refuses it that begins: the files behind it would never be taken."""
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 0.0)
+    (folder / name).symlink_to("_later")
+    write(folder / "2.parquet")
+    looking = watch(folder)
+    assert looking.look() is None
+    write(folder / "_later") if name == "1.parquet" else (folder / "_later").write_text("src,dst\n")
+    assert names(looking.look()) == [name, "2.parquet"]
+    (folder / f"3{name}").symlink_to("_nowhere")
+    assert looking.look() is None
+    monkeypatch.setattr(log_watch, "PATIENCE_SECONDS", 0.0)
+    with pytest.raises(UpdateLogError, match=rf"3{name} is a symbolic link to _nowhere, which is"):
+        looking.look()
+
+
 def test_a_file_that_grows_is_waited_for_however_long_it_takes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
