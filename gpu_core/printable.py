@@ -21,6 +21,15 @@ def printable(value: object) -> str:
     )
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text is one of Unicode: names of files that are no UTF-8 are none in Python."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def name_shown(name: object) -> str:
     """An id for people, in one line: a name may be long, and hold anything."""
     return _cut(printable(name))

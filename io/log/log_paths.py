@@ -25,7 +25,7 @@ from typing import Any
 from fsspec.utils import glob_translate
 
 from ...gpu_core.errors import UpdateLogError
-from ...gpu_core.printable import printable
+from ...gpu_core.printable import is_unicode, printable
 from ..error_text import one_line
 from ..file_systems import (
     CHECK_STORE,
@@ -330,11 +330,9 @@ def _list_files(location: Location, address: str) -> list[str]:
 def _refuse_names_beyond_unicode(names: Sequence[str], address: str) -> None:
     """Refuse names that the files of a state, which are UTF-8, cannot hold."""
     for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
+        if not is_unicode(name):
             msg = f"the name of a file of log {address} is no UTF-8: {printable(name)}; rename it"
-            raise UpdateLogError(msg) from error
+            raise UpdateLogError(msg)
 
 
 def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:

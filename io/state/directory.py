@@ -39,6 +39,7 @@ from typing import Any
 
 from ... import __version__
 from ...gpu_core.errors import StateError
+from ...gpu_core.printable import is_unicode, printable
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
 from ..log.addresses import Address, absolute_address
@@ -102,6 +103,9 @@ class StateDirectory:
         if not text:
             # A variable of a script that is not set; as a path it would be the working directory.
             msg = "the name of the state is empty; give a folder"
+            raise StateError(msg)
+        if not is_unicode(text):
+            msg = f"the path of the state, {printable(text)}, is no UTF-8; give another"
             raise StateError(msg)
         self.path = Path(text.removeprefix("file://"))
         #: The lock, while it is held.

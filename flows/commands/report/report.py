@@ -51,7 +51,8 @@ def write_report(state: str, output: str) -> None:
     matplotlib_for("a report")
     text = Report(Status(StateDirectory(state))).html()
     with new_file_at(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # A path need not be UTF-8.
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     click.echo(line("report", output, wrap=False))
 
 
