@@ -286,7 +286,13 @@ def _pairs(
         ids = _ids(edges.reshape(-1), kind)
         return np.ascontiguousarray(ids[::2]), np.ascontiguousarray(ids[1::2]), None
     try:
-        rows = [tuple(row) for row in edges]
+        given = list(edges)
+        for row in given:
+            if isinstance(row, str | bytes):
+                # Two characters are no two ids.
+                msg = f"{row!r} is a text"
+                raise TypeError(msg)
+        rows = [tuple(row) for row in given]
     except TypeError as error:
         msg = f"edges are no pairs of ids: {error}; give [(1, 2), …]"
         raise SettingsError(msg) from None

@@ -87,6 +87,9 @@ def test_duplicates_of_any_form_are_summed():
         (np.zeros((3, 4), int), {}, r"shape \(3, 4\)"),
         (np.zeros((3, 2)), {}, "no int64 id"),
         ([(1, 2, 3.0)], {}, "records='simple' keeps none"),
+        (["ab"], {"ids": "string"}, "'ab' is a text"),
+        ([b"ab"], {}, "b'ab' is a text"),
+        ("edges.csv", {"ids": "string"}, "'e' is a text"),
         ([(1, 2, 3.0)], {"weight": [1], "records": "weighted"}, "leave one of them out"),
     ],
 )
