@@ -229,7 +229,8 @@ class Status:
             lines.append(line("handover", handover_text(values["handover"])))
         if self.checkpoint:
             lines.append(line("checkpoint", str(self.checkpoint.path), wrap=False))
-            lines.append(line("", f"written {written(self.checkpoint)}"))
+            bytes_there = self.kept.get(self.checkpoint.batch_id, 0)
+            lines.append(line("", f"written {written(self.checkpoint, bytes_there)}"))
         if len(self.kept) > 1:
             lines.append(line("kept", kept_text(self.kept)))
         lines += [line("damage", each) for each in self.damage]
@@ -322,11 +323,10 @@ def _size_of(folder: Path) -> int:
     return 0
 
 
-def written(checkpoint: Checkpoint) -> str:
-    """When a checkpoint came into its place, in local time, and its size."""
-    size = amount(sum(entry["bytes"] for entry in checkpoint.manifest["files"].values()))
+def written(checkpoint: Checkpoint, size: int) -> str:
+    """When a checkpoint came into its place, in local time, and its size in bytes."""
     try:
         seconds = checkpoint.path.stat().st_mtime
     except FileNotFoundError:
-        return f"{size}, replaced by a newer one meanwhile"
-    return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M:%S}, {size}"
+        return f"{amount(size)}, replaced by a newer one meanwhile"
+    return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M:%S}, {amount(size)}"

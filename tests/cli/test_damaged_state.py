@@ -12,6 +12,7 @@ import pytest
 from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_first
 from graphtide.flows.commands import status
 from graphtide.flows.commands.status import Status
+from graphtide.flows.printing.text import amount
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import result_facts
@@ -188,7 +189,12 @@ def test_a_checkpoint_that_a_run_removes_beside_a_status_is_no_error(tmp_path: P
     write_rows(tmp_path / "log", "a.parquet", random_rows(1, 40))
     apply_log(tmp_path / "log", tmp_path / "state", 1, batch_rows=20)
     status = Status(StateDirectory(tmp_path / "state"))
-    shutil.rmtree(tmp_path / "state/checkpoints/batch=000000000001")
+    # The size of the newest one is as in the sum of all.
+    size = status.values()["checkpoints"][-1]["bytes"]
+    newest = tmp_path / "state/checkpoints/batch=000000000001"
+    assert size == sum(each.stat().st_size for each in newest.iterdir())
+    assert f", {amount(size)}" in "\n".join(status.lines())
+    shutil.rmtree(newest)
     shown = "\n".join(status.lines())
     assert "written" in shown
     assert "replaced by a newer one meanwhile" in shown
