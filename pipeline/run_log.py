@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from ..gpu_core.errors import UpdateLogError
+from ..gpu_core.printable import file_shown
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.file_names import order_key
 from ..io.log.log_listing import LogListing
@@ -226,7 +227,8 @@ def _order_note(plan: BatchPlan, listing: LogListing, *, is_checked: bool) -> li
     pair = plan.out_of_order(names)
     if pair is None:
         return [] if unknown is None else [unknown]
+    later, earlier = map(file_shown, pair)
     return [
-        f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted "
-        f"otherwise; for the order that they have now start over with another --state"
+        f"this state has {earlier} after {later}, as it was planned when names sorted otherwise; "
+        f"for the order that they have now start over with another --state"
     ]

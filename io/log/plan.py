@@ -26,6 +26,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from ...gpu_core.errors import SettingsError, StateError, UpdateLogError
+from ...gpu_core.printable import file_shown
 from .log_listing import LogFile
 
 _ANEW = "or start over with another --state"
@@ -146,9 +147,10 @@ class BatchPlan:
             after = bisect_right(planned, number)
             if file.name not in known and after < len(planned):
                 msg = (
-                    f"{file.name} is new in the log but comes before {files[planned[after]].name}, "
-                    f"which is planned already (runs of digits sort as numbers); give it a name "
-                    f"after {files[planned[-1]].name}, {_ANEW}"
+                    f"{file_shown(file.name)} is new in the log but comes before "
+                    f"{file_shown(files[planned[after]].name)}, which is planned already (runs of "
+                    f"digits sort as numbers); give it a name after "
+                    f"{file_shown(files[planned[-1]].name)}, {_ANEW}"
                 )
                 raise UpdateLogError(msg)
         added = (
@@ -221,8 +223,8 @@ class BatchPlan:
 def refuse_gone(name: str) -> NoReturn:
     """Refuse a log from which a planned file has gone."""
     msg = (
-        f"{name} is planned but gone from the log, which the graph is rebuilt from; put it back, "
-        f"{_ANEW}"
+        f"{file_shown(name)} is planned but gone from the log, which the graph is rebuilt from; "
+        f"put it back, {_ANEW}"
     )
     raise UpdateLogError(msg)
 
@@ -230,8 +232,8 @@ def refuse_gone(name: str) -> NoReturn:
 def refuse_changed(name: str) -> NoReturn:
     """Refuse a log of which a planned file is another one by now."""
     msg = (
-        f"{name} has changed since it was planned; put it back as it was and add new rows as a new "
-        f"file, {_ANEW}"
+        f"{file_shown(name)} has changed since it was planned; put it back as it was and add new "
+        f"rows as a new file, {_ANEW}"
     )
     raise UpdateLogError(msg)
 

@@ -86,6 +86,15 @@ def test_a_new_file_comes_after_the_planned_ones_as_numbers_do():
     assert plan.out_of_order([file.name for file in numbers]) is None
 
 
+def test_files_of_several_addresses_are_called_as_users_know_them():
+    plan = BatchPlan().extended([log_file("a", 1), log_file("2//z", 1)], 1)
+    words = r"b is new in the log but comes before z \(address 2\), .* a name after z \(address 2\)"
+    with pytest.raises(UpdateLogError, match=words):
+        plan.extended([log_file("a", 1), log_file("b", 1), log_file("2//z", 1)], 1)
+    with pytest.raises(UpdateLogError, match=r"^z \(address 2\) is planned but gone from the log"):
+        plan.extended([log_file("a", 1)], 1)
+
+
 def test_a_plan_in_the_order_of_text_goes_on_as_it_is():
     old = BatchPlan().extended(numbered(0, 1, 10, 2, 9), 2)
     found = numbered(0, 1, 2, 9, 10)
