@@ -244,6 +244,24 @@ def test_a_limit_of_address_space_is_named(tmp_path: Path, kilobytes: int, words
     fails(done, 1, words, "ulimit -v", "need 2 GB")
 
 
+def test_a_machine_without_locks_between_processes_is_told(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    user = [] if os.getuid() == 0 else ["--map-root-user"]
+    own_shm = "mount -t tmpfs -o ro none /dev/shm"
+
+    def with_own_shm(command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["unshare", "--mount", *user, "bash", "-c", f"{own_shm} && {command}"],
+            capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT,
+            cwd=tmp_path,
+        )  # fmt: skip
+
+    if with_own_shm("true").returncode:
+        pytest.skip("this machine lets nobody mount")
+    done = with_own_shm(f"exec {' '.join(PROGRAM)} run log --state s")
+    fails(done, 1, "have locks in /dev/shm, where none can be made (Read-only file system)")
+
+
 def test_a_closed_pipe_ends_quietly() -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)

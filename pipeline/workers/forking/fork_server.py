@@ -76,11 +76,12 @@ def start_fork_server() -> None:
     Raises
     ------
     ClusterError
-        ``ulimit -v`` leaves less than processes of a cluster need; or this process was forked from
-        one that had started the server.
+        ``ulimit -v`` leaves less than processes of a cluster need, or they cannot have locks; or
+        this process was forked from one that had started the server.
     """
     global _starter
     _check_address_space()
+    _check_locks()
     if _starter not in (None, os.getpid()):
         msg = (
             "this process was forked from one that had run graphtide, and Dask, whose threads are "
@@ -131,6 +132,19 @@ def _check_address_space() -> None:
             f"cluster need {_LEAST_ADDRESS_SPACE / 1e9:g} GB and more; raise the limit"
         )
         raise ClusterError(msg)
+
+
+def _check_locks() -> None:
+    """Refuse a machine without locks between processes, where Dask says that no worker starts."""
+    try:
+        # Of another method it would be made known to Python's tracker, which is not there yet.
+        multiprocessing.get_context("fork").Lock()
+    except OSError as error:
+        msg = (
+            f"processes of a cluster have locks in /dev/shm, where none can be made "
+            f"({error.strerror}); mount it, so that it can be written"
+        )
+        raise ClusterError(msg) from error
 
 
 def _do_in_lasting_thread(job: Callable[[], None]) -> None:
