@@ -13,7 +13,6 @@ from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
 from ...io.log.log_paths import holds
-from ...io.parquet.arrow_paths import arrow_path
 from ...io.state.directory import StateDirectory
 from ..printing.text import TIED, amount, line
 from .output_files import local_folder
@@ -52,7 +51,8 @@ def import_file(source: str, out: str, columns: str | None) -> None:
             with suppress(OSError):
                 folder.rmdir()
         raise
-    schema = pq.read_schema(arrow_path(target))
+    with target.open("rb") as file:
+        schema = pq.read_schema(file)
     found = schema.names
     what = counted(rows, "row" if "op" in found else "edge")
     click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import numpy as np
-import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
@@ -16,7 +15,7 @@ from ...gpu_core.table import Table, TableRows, largest
 from ...io.file_systems import new_file_at
 from ...io.interchange.difference_table import check_ending
 from ...io.interchange.edge_table import table_of
-from ...io.parquet.arrow_paths import arrow_path
+from ...io.parquet.file_writer import write_file
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import is_among
 from ...io.state.results import Result, ResultFacts
@@ -122,7 +121,7 @@ def show_rise_and_fall(
                 click.echo(text)
     if output is not None:
         with new_file_at(output, SettingsError) as temporary:
-            pq.write_table(table_of(table), arrow_path(temporary), compression="zstd")
+            write_file(temporary, table_of(table), compression="zstd")
         click.echo(line("output", output, wrap=False))
 
 
