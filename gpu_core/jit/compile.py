@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 import numba
 
+from .borrowed_arrays import only_borrow
 from .shared_cache import share_compiled
 from .trusted_folder import trusted_folder
 from .unpickled import keep_unpickled
@@ -123,12 +124,23 @@ def module_of_text(name: str, text: str) -> ModuleType:
 
 def compiled(function: Function) -> Function:
     """Compile with Numba on first call, without the GIL, cached on disk for later processes."""
-    return _decorated(function)
+    # What is not said here, Numba takes from the first function that calls this one.
+    return _decorated(function, _nrt=True)
 
 
 def inlined(function: Function) -> Function:
     """Compile a small function that is part of the inner loops of others."""
-    return _decorated(function, forceinline=True)
+    return _decorated(function, forceinline=True, _nrt=True)
+
+
+def borrowing(function: Function) -> Function:
+    """Compile as `inlined` does a function that makes and returns no array (`borrowed_arrays.py`).
+
+    A long kernel can be split into such functions without loss of speed.
+    """
+    compiled_function = _decorated(function, forceinline=True, _nrt=False, no_cpython_wrapper=True)
+    only_borrow(compiled_function)
+    return compiled_function
 
 
 def _decorated(function: Function, **options: bool) -> Function:
@@ -138,7 +150,10 @@ def _decorated(function: Function, **options: bool) -> Function:
         folder = _folder_of_analytics(folder)
     numba.config.CACHE_DIR = str(folder)
     try:
-        decorate = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+        # Nobody calls from C: without functions for that, it takes a tenth less time to compile.
+        decorate = numba.njit(
+            cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options
+        )
         compiled_function: Function = decorate(function)
         # On the way to a GPU the loops are of a dozen words.
         on_device = Path(function.__code__.co_filename).is_relative_to(_CORE / "cuda")

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..layouts import first_word, strides
-from .compile import inlined
+from .compile import borrowing
 
 #: How many rows ahead a kernel looks that merges rows, and one that only reads them.
 AHEAD = 12
@@ -44,7 +44,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
-@inlined
+@borrowing
 def prefetch_words(array, begin, count):
     """Ask for ``count`` words from ``begin``, for the first eight lines of them at most."""
     prefetch(array, begin)
@@ -55,7 +55,7 @@ def prefetch_words(array, begin, count):
             prefetch(array, word)
 
 
-@inlined
+@borrowing
 def prefetch_row(image, shape, vertex):
     """Ask for the neighbors of a vertex; reads its record. No effect beyond the table."""
     if vertex < shape.vertex_count:

@@ -22,15 +22,15 @@ and ``degrees_kept`` (how much room an adjacency has before and after a batch, a
 How pages are linked, and so where the next one is, stands in ``pages.py`` alone. The rules that
 every layout keeps: ``layout.py``.
 
-Functions that are called for each entry take numbers; those that are called once an adjacency or a
-segment may take arrays, which cost an atomic count of references that threads fight over.
+Functions that take the image only borrow it (`jit/borrowed_arrays.py`): others count at each call
+who holds it, and threads fight over the count.
 """
 
 import numpy as np
 
 from ..errors import CorruptImageError
 from ..image.fields import CLASS_MASK
-from ..jit.compile import inlined
+from ..jit.compile import borrowing, inlined
 from . import runs
 from .layout import Layout
 from .pages import (
@@ -127,7 +127,7 @@ def moves_to_grow(shape, degree):
     return degree == 0 or not is_paged(shape)
 
 
-@inlined
+@borrowing
 def write_room(image, shape, record, room):
     """Store the room in the state word of the vertex record at ``record``, if it is kept there."""
     if not is_paged(shape):
@@ -135,7 +135,7 @@ def write_room(image, shape, record, room):
         image[record] = state | (np.int64(room) << shape.class_shift)
 
 
-@inlined
+@borrowing
 def open_adjacency(image, shape, vertex):
     """First segment, degree, entries a segment, pages a segment of a vertex's adjacency.
 

@@ -9,7 +9,7 @@ Source: aimGraph/faimGraph (papers/000): edge blocks with the next block's index
 
 import numpy as np
 
-from ..jit.compile import inlined
+from ..jit.compile import borrowing, inlined
 from .layout import Layout
 
 LINK_WORDS = 1
@@ -28,13 +28,13 @@ def link_word(shape, parent, number):
     return shape.page_end - parent * shape.page_words - 1
 
 
-@inlined
+@borrowing
 def page_after(image, shape, first, page, number):
     """Page ``number`` of the adjacency that begins at page ``first``, from the one before it."""
     return np.int64(image[link_word(shape, page, number)])
 
 
-@inlined
+@borrowing
 def search_start(image, shape, first, pages, neighbor, page, number):
     """Page where a search begins, and its number: the given one, for later ones hang on it."""
     return np.int64(page), np.int64(number)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit.compile import inlined
+from ..jit.compile import borrowing, inlined
 from . import chain, runs, tree
 
 #: Modules of the layouts of pages.
@@ -38,7 +38,7 @@ def _by_layout(head: str, answer: str = "") -> Any:
     names["__name__"] = __name__
     # Compiled as text of this file, by which Numba finds what it has kept.
     exec(compile("\n".join(lines), __file__, "exec"), names)
-    return inlined(names[head.partition("(")[0]])
+    return borrowing(names[head.partition("(")[0]])
 
 
 @inlined

@@ -12,7 +12,7 @@ Source: GraphVine (papers/001): edge blocks as a complete binary tree, found by 
 
 import numpy as np
 
-from ..jit.compile import inlined
+from ..jit.compile import borrowing, inlined
 from .layout import Layout
 
 LINK_WORDS = 2
@@ -31,7 +31,7 @@ def link_word(shape, parent, number):
     return shape.page_end - parent * shape.page_words - 1 - (number & 1)
 
 
-@inlined
+@borrowing
 def page_after(image, shape, first, page, number):
     """Page ``number`` of the adjacency that begins at page ``first``, down from that one."""
     level = 0
@@ -44,7 +44,7 @@ def page_after(image, shape, first, page, number):
     return page
 
 
-@inlined
+@borrowing
 def search_start(image, shape, first, pages, neighbor, page, number):
     """Page where a search begins, and its number: the last one that begins up to ``neighbor``.
 

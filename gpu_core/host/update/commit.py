@@ -7,12 +7,11 @@ Keeps     rows sorted by neighbor; a row's room is that of the plan. Asks the ar
 
 Three steps. *Place*: each row gets the segment that it will begin in, and what it leaves is listed;
 this is all that differs between the layouts. *Rewrite*: short rows are merged in registers
-(`lanes.py`); of the others, the old entries, from the first segment that changes, go into a buffer,
-and old and new ones are merged into the segments in one forward pass.
+(`short_rows.py`); of the others, the old entries, from the first segment that changes, go into a
+buffer, and old and new ones are merged into the segments in one forward pass (`long_rows.py`).
 *Cut* (layouts of pages): pages after the last one needed are listed as free.
 
-Each row belongs to one range, and no two rows share a page: ranges run side by side. The loops
-stand in the kernels, since arrays that are passed to a function have a cost (see `layouts`).
+Each row belongs to one range, and no two rows share a page: ranges run side by side.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
 from ...image.demand import Taken
-from ...image.fields import KIND_PUT
 from ...jit.arrays import readonly
-from ...jit.compile import compiled, inlined
+from ...jit.compile import borrowing, compiled
 from ...jit.parallel import for_ranges, run_all
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
 from ...layouts import (
@@ -39,14 +37,14 @@ from ...layouts import (
     segment_base,
     segment_entries,
     segment_pages,
-    strides,
     write_room,
 )
 from ..queries.host_graph import HostGraph
-from .entries import Properties, write_properties
-from .lanes import FEW, load_few, load_many, store
-from .plan import Plan, PlannedRows, Tally, longest_short, merge_lanes
+from .entries import Properties
+from .long_rows import merge_long, read_entries, segments_kept
+from .plan import Plan, PlannedRows, Tally, longest_short
 from .settled import merge_settled
+from .short_rows import merge_short
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -187,7 +185,7 @@ def list_left_pages(low, high, image, shape, room_after, destination, freed_from
                 freed[begin + number - after] = page
 
 
-@inlined
+@borrowing
 def write_record(image, shape, vertex, room, degree, segment):
     """Store size class, degree and first segment of an adjacency in its vertex record."""
     record = shape.vertex_base + vertex * shape.vertex_words
@@ -196,129 +194,51 @@ def write_record(image, shape, vertex, room, degree, segment):
     write_room(image, shape, record, room)
 
 
+@borrowing
+def most_entries(low, high, plan):
+    """Entries of the longest of the planned rows ``low … high - 1``, before the batch."""
+    most = np.int64(0)
+    for item in range(low, high):
+        most = max(most, np.int64(plan.degree_before[item]))
+    return most
+
+
+@borrowing
+def prefetch_planned(image, shape, delta, plan, destination, item):
+    """Ask for the row of a planned item, and for where it will begin."""
+    prefetch_row(image, shape, np.int64(delta.rows[plan.which[item]]))
+    pages = segment_pages(shape, np.int64(plan.room_after[item]))
+    prefetch(image, segment_base(shape, np.int64(destination[item]), pages))
+
+
 @compiled
 def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
     """Merge old entries and the batch's into the segments from ``destination[item]`` on."""
-    rows, indptr, columns, kinds = delta.rows, delta.indptr, delta.columns, delta.kinds
-    clear, position, found = delta.clear, plan.position, plan.found
-    words = shape.entry_words
+    rows, indptr, clear = delta.rows, delta.indptr, delta.clear
     short = longest_short(shape)
-    buffer = np.empty(256 * words, np.uint32)
+    buffer = np.empty(most_entries(low, high, plan) * shape.entry_words, np.uint32)
     for item in range(low, high):
         if item + AHEAD < high:
-            prefetch_row(image, shape, np.int64(rows[plan.which[item + AHEAD]]))
-            pages = segment_pages(shape, np.int64(plan.room_after[item + AHEAD]))
-            prefetch(image, segment_base(shape, np.int64(destination[item + AHEAD]), pages))
+            prefetch_planned(image, shape, delta, plan, destination, item + AHEAD)
         row = plan.which[item]
         vertex = np.int64(rows[row])
-        begin = indptr[row]
-        end = indptr[row + 1]
+        batch = indptr[row], indptr[row + 1]
         after = np.int64(plan.degree_after[item])
         room = np.int64(plan.room_after[item])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
-        first_page = np.int64(destination[item])
-        target = first_page
-        to_entries = segment_entries(shape, room)
-        to_pages = segment_pages(shape, room)
-        if degree + end - begin <= short:
-            base = segment_base(shape, segment, pages)
-            kept = np.int64(0) if clear[row] else degree
-            to = segment_base(shape, target, to_pages)
-            if degree + end - begin <= FEW:
-                old = load_few(image, base, kept)
-                lanes, _, _, _, _, _ = merge_lanes(old, old, begin, end, columns, kinds)
-                store(image, to, after, lanes)
-            else:
-                long = load_many(image, base, kept)
-                merged, _, _, _, _, _ = merge_lanes(long, long, begin, end, columns, kinds)
-                store(image, to, after, merged)
-            write_record(image, shape, vertex, room, after, first_page)
-            continue
+        to_page, to_pages = np.int64(destination[item]), segment_pages(shape, room)
+        longest = degree + batch[1] - batch[0]
         if clear[row]:
             degree = np.int64(0)
-        # Whole segments before the first changed entry stay where they are. A row of several pages
-        # keeps its first one, so that both cursors start there.
-        start = np.int64(0)
-        number = np.int64(0)
-        while (
-            entries > 0
-            and begin < end
-            and start + entries <= np.int64(position[begin])
-            and target == segment
-        ):
-            start += entries
-            number += 1
-            if start < max(degree, after):
-                segment = page_after(image, shape, first_page, segment, number)
-            target = segment
-        to_number = number
-        # Old entries from here on, one after the other.
-        if buffer.size < (degree - start) * words:
-            buffer = np.empty(2 * (degree - start) * words, np.uint32)
-        step, field = strides(shape, entries)
-        to = 0
-        for done in range(start, degree, max(entries, 1)):
+        if longest <= short:
             base = segment_base(shape, segment, pages)
-            count = min(entries, degree - done)
-            if words == 1:
-                for i in range(count):
-                    buffer[to + i] = image[base + i]
-            else:
-                for word in range(words):
-                    for i in range(count):
-                        buffer[to + i * words + word] = image[base + i * step + word * field]
-            to += count * words
-            if done + entries < degree:
-                number += 1
-                segment = page_after(image, shape, first_page, segment, number)
-        # Merge: `read` counts old entries from `start`, `within` is within the target segment.
-        step, field = strides(shape, to_entries)
-        base = segment_base(shape, target, to_pages)
-        read = np.int64(0)
-        within = np.int64(0)
-        for entry in range(begin, end + 1):
-            stop = degree - start
-            if entry < end:
-                if kinds[entry] != KIND_PUT and not found[entry]:
-                    continue
-                stop = np.int64(position[entry]) - start
-            while read < stop:
-                if within == to_entries:
-                    to_number += 1
-                    target = page_after(image, shape, first_page, target, to_number)
-                    base = segment_base(shape, target, to_pages)
-                    within = np.int64(0)
-                count = min(stop - read, to_entries - within)
-                if words == 1:
-                    for i in range(count):
-                        image[base + within + i] = buffer[read + i]
-                else:
-                    for word in range(words):
-                        for i in range(count):
-                            image[base + (within + i) * step + word * field] = buffer[
-                                (read + i) * words + word
-                            ]
-                read += count
-                within += count
-            if entry == end:
-                break
-            if kinds[entry] == KIND_PUT:
-                if within == to_entries:
-                    to_number += 1
-                    target = page_after(image, shape, first_page, target, to_number)
-                    base = segment_base(shape, target, to_pages)
-                    within = np.int64(0)
-                slot = base + within * step
-                if words > 1:
-                    if found[entry]:
-                        for word in range(words):
-                            image[slot + word * field] = buffer[read * words + word]
-                    number = np.int64(delta.source[entry])
-                    write_properties(
-                        image, slot, field, words, number, not found[entry], properties
-                    )
-                image[slot] = columns[entry]
-                within += 1
-            if found[entry]:
-                read += 1
-        write_record(image, shape, vertex, room, after, first_page)
+            to = segment_base(shape, to_page, to_pages)
+            merge_short(image, base, degree, longest, delta, batch, to, after)
+        else:
+            source = segment, entries, pages
+            target = to_page, segment_entries(shape, room), to_pages
+            kept = segments_kept(image, shape, source, to_page, max(degree, after), plan, batch)
+            left = degree - kept[1] * entries
+            read_entries(image, shape, source, kept, left, buffer)
+            merge_long(image, shape, target, kept, delta, plan, batch, buffer, left, properties)
+        write_record(image, shape, vertex, room, after, to_page)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...jit.compile import inlined
+from ...jit.compile import borrowing, inlined
 from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, WIDE_WORDS
 
 
@@ -27,7 +27,7 @@ def has_wide_weight(words):
     return words in WIDE_WORDS
 
 
-@inlined
+@borrowing
 def write_time(image, at, field, value):
     """Store an int64 in two words of an entry, low word first."""
     bits = np.uint64(value)
@@ -35,7 +35,7 @@ def write_time(image, at, field, value):
     image[at + field] = np.uint32(bits >> np.uint64(32))
 
 
-@inlined
+@borrowing
 def write_properties(image, at, field, words, put, new, properties):
     """Store the properties of put number ``put`` in the entry at word ``at``."""
     if has_wide_weight(words):
@@ -50,7 +50,7 @@ def write_properties(image, at, field, words, put, new, properties):
         write_time(image, at + LAST_WORD * field, field, properties.last[put])
 
 
-@inlined
+@borrowing
 def read_time(image, at, field):
     """Return an int64 from two words of an entry, low word first."""
     low = np.uint64(image[at])

@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
 from ...image.scratch import Scratch
-from ...jit.compile import compiled, inlined
+from ...jit.compile import borrowing, compiled, inlined
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
 from ...layouts import (
@@ -204,7 +204,7 @@ def longest_short(shape):
     return min(np.int64(MANY), np.int64(segment_entries(shape, np.int64(LARGEST_ROOM))))
 
 
-@inlined
+@borrowing
 def merge_lanes(lanes, old, begin, end, columns, kinds):
     """Merge a row's entries ``begin … end - 1`` into its lanes.
 
