@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...image.view import ImageView
-from ...jit.compile import compiled, inlined
+from ...jit.compile import borrowing, compiled, inlined
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_words
 from ...layouts import page_after, state_class
@@ -95,7 +95,7 @@ def find_expired(arena: ImageView, rows: UInt32s, until: int, *, with_targets: b
     return Expired(until, rows, indptr, first, targets, oldest)
 
 
-@inlined
+@borrowing
 def open_row(image, shape, rooms, vertex):
     """As `open_adjacency`, of unsigned numbers, for a vertex that has a record.
 
@@ -122,13 +122,13 @@ def first_entry(shape, segment, pages):
     return np.uint64(shape.page_end) - (segment + pages) * np.uint64(shape.page_words)
 
 
-@inlined
+@borrowing
 def segment_after(image, shape, first_page, segment, number):
     """As `page_after`, of unsigned numbers."""
     return np.uint64(page_after(image, shape, np.int64(first_page), np.int64(segment), number))
 
 
-@inlined
+@borrowing
 def seek(image, shape, first_page, entries, position):
     """Segment of entry ``position`` of an adjacency, its number, and the position in it."""
     segment, number = first_page, np.int64(0)
@@ -140,7 +140,7 @@ def seek(image, shape, first_page, entries, position):
     return segment, number, position
 
 
-@inlined
+@borrowing
 def prefetch_times(image, shape, rooms, vertex):
     """Prefetch the last times of a vertex' first segment; reads its record."""
     segment, degree, entries, pages = open_row(image, shape, rooms, vertex)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit.compile import compiled
+from ...jit.compile import borrowing, compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch
 from ...layouts import is_paged, room_after, room_of, segment_pages, state_class
@@ -57,6 +57,76 @@ def take_out(engine: HostGraph, expired: Expired) -> Written:
     return Written(tally, lambda: arena.give_back_runs(begin, size_class))
 
 
+@borrowing
+def prefetch_coming(image, shape, rooms, rows, item, final):
+    """Ask for the record of a later row and, once that is there, for the row that it names."""
+    far = np.int64(rows[min(item + _AHEAD + _AHEAD, final)])
+    prefetch(image, shape.vertex_base + far * shape.vertex_words)
+    coming = rows[min(item + _AHEAD, final)]
+    segment, _, entries, pages = open_row(image, shape, rooms, coming)
+    start = np.int64(first_entry(shape, segment, pages))
+    for line in range(0, min(np.int64(np.uint64(shape.entry_words) * entries), _MOST), _LINE):
+        prefetch(image, start + line)
+
+
+@borrowing
+def copy_entry(image, at, to, field, words):
+    """Copy the entry at word ``at`` to word ``to``."""
+    for _ in range(_WORDS):
+        image[to] = image[at]
+        at += field
+        to += field
+    if words > np.uint64(_WORDS):
+        image[to] = image[at]
+
+
+@borrowing
+def close_row(image, shape, row, first, until):
+    """Close up a row, as `open_row` returns it, from entry ``first`` on; returns what it keeps."""
+    first_page, degree, entries, pages = row
+    words = np.uint64(shape.entry_words)
+    step, field = entry_strides(shape, entries)
+    # What stands in front of the first entry that goes stays where it is.
+    segment, number, position = seek(image, shape, first_page, entries, first)
+    at = first_entry(shape, segment, pages) + position * step
+    kept = np.uint64(first)
+    left = degree - kept
+    # Where the next one that stays is to be, and for how many there is space.
+    target, to_number, to, space = segment, number, at, entries - position
+    here = min(left, space)
+    while left > _ZERO:
+        for _ in range(here):
+            if read_time(image, at + _LAST * field, field) > until:
+                if space == _ZERO:
+                    to_number += 1
+                    target = segment_after(image, shape, first_page, target, to_number)
+                    to = first_entry(shape, target, pages)
+                    space = entries
+                copy_entry(image, at, to, field, words)
+                to += step
+                space -= _ONE
+                kept += _ONE
+            at += step
+        left -= here
+        here = min(left, entries)
+        if left > _ZERO:
+            number += 1
+            segment = segment_after(image, shape, first_page, segment, number)
+            at = first_entry(shape, segment, pages)
+    return kept
+
+
+@borrowing
+def move_words(image, shape, row, closer, kept):
+    """Have the ``kept`` entries of a run lie as in one of ``closer`` entries at the same word."""
+    first_page, _, entries, pages = row
+    _, field = entry_strides(shape, entries)
+    start = first_entry(shape, first_page, pages)
+    for word in range(np.uint64(shape.entry_words)):
+        for i in range(kept):
+            image[start + word * closer + i] = image[start + word * field + i]
+
+
 @compiled
 def close_rows(low, high, image, shape, rooms, expired, left_rooms):
     """Close up rows ``low … high - 1`` of those that have expired entries.
@@ -70,66 +140,21 @@ def close_rows(low, high, image, shape, rooms, expired, left_rooms):
     """
     rows, first, until = expired
     begin, room_before, room_now = left_rooms
-    words = np.uint64(shape.entry_words)
     paged = is_paged(shape)
     final = np.uint64(high) - _ONE
     for item in range(np.uint64(low), np.uint64(high)):
-        # The record first, and, once that is there, the row that it names.
-        far = np.int64(rows[min(item + _AHEAD + _AHEAD, final)])
-        prefetch(image, shape.vertex_base + far * shape.vertex_words)
-        coming = rows[min(item + _AHEAD, final)]
-        segment, _, entries, pages = open_row(image, shape, rooms, coming)
-        start = np.int64(first_entry(shape, segment, pages))
-        for line in range(0, min(np.int64(words * entries), _MOST), _LINE):
-            prefetch(image, start + line)
+        prefetch_coming(image, shape, rooms, rows, item, final)
         vertex = np.int64(rows[item])
         state = image[shape.vertex_base + vertex * shape.vertex_words]
-        first_page, degree, entries, pages = open_row(image, shape, rooms, vertex)
-        step, field = entry_strides(shape, entries)
-        # What stands in front of the first entry that goes stays where it is.
-        segment, number, position = seek(image, shape, first_page, entries, first[item])
-        at = first_entry(shape, segment, pages) + position * step
-        kept = np.uint64(first[item])
-        left = degree - kept
-        # Where the next one that stays is to be, and for how many there is space.
-        target, to_number, to, space = segment, number, at, entries - position
-        here = min(left, space)
-        while left > _ZERO:
-            for _ in range(here):
-                if read_time(image, at + _LAST * field, field) > until:
-                    if space == _ZERO:
-                        to_number += 1
-                        target = segment_after(image, shape, first_page, target, to_number)
-                        to = first_entry(shape, target, pages)
-                        space = entries
-                    word_from, word_to = at, to
-                    for _ in range(_WORDS):
-                        image[word_to] = image[word_from]
-                        word_from += field
-                        word_to += field
-                    if words > np.uint64(_WORDS):
-                        image[word_to] = image[word_from]
-                    to += step
-                    space -= _ONE
-                    kept += _ONE
-                at += step
-            left -= here
-            here = min(left, entries)
-            if left > _ZERO:
-                number += 1
-                segment = segment_after(image, shape, first_page, segment, number)
-                at = first_entry(shape, segment, pages)
+        row = open_row(image, shape, rooms, vertex)
+        first_page, degree, _, pages = row
+        kept = close_row(image, shape, row, first[item], until)
         before = room_of(shape, state, np.int64(degree))
         now = before
         if paged or np.int64(kept) < rooms.least[state_class(shape, state)]:
             now = room_after(shape, before, np.int64(kept))
             if shape.soa != 0 and not paged:
-                # A shorter run: it begins at the same word, and its words lie closer together.
-                closer = np.uint64(rooms.most[now])
-                start = first_entry(shape, first_page, pages)
-                for word in range(words):
-                    for i in range(kept):
-                        image[start + word * closer + i] = image[start + word * field + i]
+                move_words(image, shape, row, np.uint64(rooms.most[now]), kept)
         begin[item] = first_page
         room_before[item] = before
         room_now[item] = now
