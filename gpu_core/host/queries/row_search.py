@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...jit.compile import inlined
+from ...jit.compile import borrowing
 
 
-@inlined
+@borrowing
 def first_in_row(columns, start, step, low, high, target):
     """First of the entries ``low … high - 1`` of a row that is not below ``target``.
 
@@ -20,13 +20,13 @@ def first_in_row(columns, start, step, low, high, target):
     return low
 
 
-@inlined
+@borrowing
 def first_not_below(items, low, high, bound):
     """First position of increasing ``items[low:high]`` that is not below ``bound``."""
     return first_in_row(items, np.int64(0), np.int64(1), low, high, bound)
 
 
-@inlined
+@borrowing
 def gallop(columns, start, length, step, at, target):
     """First entry of a row from ``at`` on that is not below ``target``, which is probably near."""
     stride = np.int64(1)

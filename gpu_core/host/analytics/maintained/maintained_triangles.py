@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.maintained.maintained_triangles import Kept
-from ....jit.compile import compiled, inlined
+from ....jit.compile import borrowing, compiled, inlined
 from ....jit.parallel import for_ranges, ranges_of, run_all
 from ....rows import Adjacencies, Rows
 from ...queries.row_search import first_not_below, gallop
@@ -214,7 +214,7 @@ def ends_of(key):
     return np.uint32(key >> np.uint64(32)), np.uint32(key & np.uint64(0xFFFFFFFF))
 
 
-@inlined
+@borrowing
 def length_of(out, into, vertex):
     """Entries of the row of a vertex, of both directions where there are two."""
     length = np.int64(out[1][vertex])
@@ -223,7 +223,7 @@ def length_of(out, into, vertex):
     return length
 
 
-@inlined
+@borrowing
 def find_entry(walked, vertex, at, target):
     """Position of an entry in the row of a vertex, from ``at`` on; and 1 if it is there."""
     begin, degree, columns, step = walked
@@ -267,7 +267,7 @@ def edge_key(one, other):
     return np.uint64(min(one, other)) << np.uint64(32) | np.uint64(max(one, other))
 
 
-@inlined
+@borrowing
 def changed_edges(mirrored, changed, low, high, vertex, other):
     """Number of changed edges of a pair; those of ``vertex`` are ``mirrored[low:high]``."""
     entry = np.uint64(vertex) << np.uint64(32) | np.uint64(other)
@@ -279,7 +279,7 @@ def changed_edges(mirrored, changed, low, high, vertex, other):
     return np.int64(changed[at])
 
 
-@inlined
+@borrowing
 def changed_row(mirrored, vertex):
     """Begin and end of the changed edges of a vertex in ``mirrored``."""
     low = first_not_below(mirrored, 0, mirrored.size, np.uint64(vertex) << np.uint64(32))
@@ -287,7 +287,7 @@ def changed_row(mirrored, vertex):
     return low, high
 
 
-@inlined
+@borrowing
 def mark_row(walked, vertex, marks):
     """Count the entries of a row, in one direction, in the marks of the neighbors."""
     begin, degree, columns, step = walked
@@ -295,7 +295,7 @@ def mark_row(walked, vertex, marks):
         marks[columns[begin[vertex] + i * step]] += np.uint8(1)
 
 
-@inlined
+@borrowing
 def clear_row(walked, vertex, marks):
     """Take the marks of the neighbors in a row back."""
     begin, degree, columns, step = walked
@@ -303,7 +303,7 @@ def clear_row(walked, vertex, marks):
         marks[columns[begin[vertex] + i * step]] = np.uint8(0)
 
 
-@inlined
+@borrowing
 def mark_changed(mirrored, changed, low, high, marks):
     """Add four to the marks of those neighbors for each edge that changes."""
     for i in range(low, high):
