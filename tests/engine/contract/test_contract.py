@@ -165,6 +165,19 @@ def test_a_checkpoint_is_put_in_a_piece_at_a_time(
 
 
 @meanings
+def test_a_checkpoint_may_have_records_and_no_vertex(layout: str, meaning: dict[str, Any]) -> None:
+    graph = grown(layout, meaning, 2)
+    graph.delete_vertices(graph.vertices())
+    arrays = graph.checkpoint_arrays()
+    restored = DynamicGraph.from_checkpoint_arrays(arrays, **meaning, layout=layout)
+    restored.verify("full")
+    for each in (graph, restored):
+        each.insert_vertices([4_000, 3_000, 5_000])
+    for name, array in graph.checkpoint_arrays().items():
+        np.testing.assert_array_equal(restored.checkpoint_arrays()[name], array, err_msg=name)
+
+
+@meanings
 def test_the_first_batch_decides_on_the_size_of_pages(layout: str, meaning: dict[str, Any]) -> None:
     """By the mean of its rows, as they are stored, and for good: also after a restart."""
     settings = {**meaning, "layout": layout, "mean_degree": FIRST_BATCH}

@@ -29,10 +29,11 @@ def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
     after = mapped.vertex_count
     _clear_records(graph, after)
     dense = bool(arena[Field.DENSE_IDS])
-    if mapped.created.size:
+    # Of a checkpoint there may be records without a vertex.
+    if mapped.created.size or after > arena[Field.VERTEX_COUNT]:
         ids = None if dense else arena.table(Table.VERTEX_IDS).view(np.int64)
         device.launch(
-            "vertices.cu", "enter_vertices", _blocks(mapped.created.size), _THREADS,
+            "vertices.cu", "enter_vertices", _blocks(max(mapped.created.size, 1)), _THREADS,
             *about, mapped.created, mapped.created_ids, np.int64(mapped.created.size),
             np.int64(after), np.int64(mapped.recycled), ids,
         )  # fmt: skip
