@@ -17,7 +17,7 @@ from ..io.log.log_paths import LogPath
 from ..io.log.plan import refuse_changed, refuse_gone
 from ..io.text.text_scan import stamp_of
 
-#: Files of which a look asks whether they are as they were: 0.2 ms.
+#: Files of which a look asks whether they are as they were: 0.4 ms, measured beside other work.
 FILES_A_LOOK = 100
 
 
