@@ -191,8 +191,9 @@ class OpenState:
         """Summary as plain values, fit for JSON.
 
         ``batch``, its number; ``source``, its rows of the log; ``rows``, all rows up to its end;
-        counts of what became of these, such as ``inserted``; ``num_vertices``, ``num_edges``;
-        ``results``: name -> parameters and the numbers that ``graphtide status --json`` shows.
+        counts of what became of these, such as ``inserted``; ``expired``, edges that left a window;
+        ``num_vertices``, ``num_edges``; ``results``: name -> parameters and the numbers that
+        ``graphtide status --json`` shows.
         """
         last = self.reports[-1] if self._has_report else self.graph
         return {
@@ -200,6 +201,7 @@ class OpenState:
             "source": self.source._asdict(),
             "rows": self.position.rows,
             **{name: sum(getattr(each, name) for each in self.reports) for name, _ in FATES},
+            "expired": sum(each.expired for each in self.reports),
             "num_vertices": last.num_vertices,
             "num_edges": last.num_edges,
             "results": dict(self._result_summaries()),
