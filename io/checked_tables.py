@@ -87,8 +87,11 @@ def read_table(path: Path) -> pa.Table:
         It cannot be read, or is not as it was written.
     """
     try:
-        content = path.read_bytes()
-        check_file(memoryview(content))
+        # Arrow's memory: its threads release what they have read a moment after the call, and where
+        # that were Python's, which is about to end, they would abort the process.
+        with pa.OSFile(str(path)) as whole:
+            content = whole.read_buffer()
+        check_file(memoryview(content).cast("B"))
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             table, metadata = file.read(), file.metadata.metadata or {}
         is_whole = metadata.keys() in (_KEYS, {_ARROW_KEY})

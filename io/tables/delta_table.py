@@ -261,7 +261,8 @@ def _checkpoint(filesystem: Any, root: str, version: int) -> _Commit:
     kinds = ["protocol", "metaData", "add"]
     try:
         file = pq.ParquetFile(pa.BufferReader(filesystem.cat_file(path)))
-        table = file.read(columns=[*kinds, "sidecar"])
+        # Beside no thread that holds the bytes of Python for a moment longer (`checked_tables.py`).
+        table = file.read(columns=[*kinds, "sidecar"], use_threads=False)
     except (pa.ArrowException, ValueError) as error:
         msg = f"{path} is no checkpoint of a Delta table ({one_line(error)}); copy it again"
         raise UpdateLogError(msg) from error
