@@ -87,8 +87,8 @@ def read_table(path: Path) -> pa.Table:
         It cannot be read, or is not as it was written.
     """
     try:
-        # Arrow's memory: its threads release what they have read a moment after the call, and where
-        # that were Python's, which is about to end, they would abort the process.
+        # Into memory of Arrow's own: its threads release it a moment after the call. If it were
+        # Python's, and Python was ending, that would abort the process.
         with pa.OSFile(str(path)) as whole:
             content = whole.read_buffer()
         check_file(memoryview(content).cast("B"))

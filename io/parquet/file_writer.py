@@ -1,9 +1,9 @@
 """Writing a Parquet file in several threads, with checksums of every byte.
 
-pyarrow encodes a file in one thread. Here each row group is encoded as a file in memory, several at
-once; in the file itself their pages follow each other in order. Its footer is that of a file
-without rows, into which what the footers of the groups say is put, with the positions that their
-pages have now. So the bytes do not depend on the number of threads.
+pyarrow encodes a file in one thread. Here each row group is encoded as a file of its own in memory,
+several at once, and their pages are written one group after the other. The footer begins as that of
+a file without rows; it gets the entry of each row group, with the positions of its pages moved to
+where they are now. So the bytes do not depend on the number of threads.
 
 Source of the fields: the Parquet format's ``parquet.thrift``.
 """
