@@ -107,7 +107,7 @@ class BatchField(IntEnum):
 
     #: What became of the batch so far: a `BatchStatus`.
     STATUS = 40
-    #: Entries of one delta by what became of them (`host/update/plan.py: Tally`).
+    #: Entries of one delta by what became of them (`host/update/tally.py: Tally`).
     ADDED = 41
     FOUND_PUTS = 42
     FOUND_DELETES = 43
@@ -120,7 +120,7 @@ class BatchField(IntEnum):
     #: Rows too long for one group of lanes, and the tiles that they are cut into.
     LONG_ROWS = 53
     LONG_TILES = 54
-    #: Rows of all deltas by what became of them (`host/update/plan.py: Tally`).
+    #: Rows of all deltas by what became of them (`host/update/tally.py: Tally`).
     MOVED_ROWS = 55
     APPENDED_ROWS = 56
     MERGED_ROWS = 57

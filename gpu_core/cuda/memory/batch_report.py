@@ -19,7 +19,7 @@ class Report:
         #: Where kernels write it.
         self.address = address(self.words)
         #: Of it, the header but for the fields of the batch, and the numbers of free runs; and of
-        #: these fields, those of `Tally` (`host/update/plan.py`) about entries and about rows.
+        #: these fields, those of `Tally` (`host/update/tally.py`) about entries and about rows.
         self.header = self.words[: BatchField.STATUS]
         self.counts = self.words[HEADER_FIELDS:]
         self.tally = self.words[BatchField.ADDED : BatchField.REPLACED + 1]

@@ -4,6 +4,9 @@ import numpy as np
 
 from ...jit.compile import borrowing
 
+#: Entries that are looked at one by one, before a search by bisection.
+NEAR = 16
+
 
 @borrowing
 def first_in_row(columns, start, step, low, high, target):
@@ -18,6 +21,15 @@ def first_in_row(columns, start, step, low, high, target):
         else:
             high = middle
     return low
+
+
+@borrowing
+def nearest_in_row(columns, start, step, low, high, target):
+    """As `first_in_row`, of an entry that is probably among the first ones."""
+    near = min(high, low + NEAR)
+    while low < near and columns[start + low * step] < target:
+        low += 1
+    return first_in_row(columns, start, step, low, high, target) if low == near else low
 
 
 @borrowing

@@ -30,7 +30,8 @@ from .deltas import Delta
 from .expiring_batch import ExpiringBatch
 from .expiry import take_out
 from .map_ids import Mapped
-from .plan import Plan, Tally, make_plan, plan_bytes
+from .plan import Plan, make_plan, plan_bytes
+from .tally import Tally
 from .vertices import create_vertices, remove_vertices
 
 UInt32s = npt.NDArray[np.uint32]

@@ -42,9 +42,10 @@ from ...layouts import (
 from ..queries.host_graph import HostGraph
 from .entries import Properties
 from .long_rows import merge_long, read_entries, segments_kept
-from .plan import Plan, PlannedRows, Tally, longest_short
+from .plan import Plan, PlannedRows
 from .settled import merge_settled
-from .short_rows import merge_short
+from .short_rows import longest_short, merge_short
+from .tally import Tally
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -233,7 +234,7 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
         if longest <= short:
             base = segment_base(shape, segment, pages)
             to = segment_base(shape, to_page, to_pages)
-            merge_short(image, base, degree, longest, delta, batch, to, after)
+            merge_short(image, base, degree, longest, delta, batch, to)
         else:
             source = segment, entries, pages
             target = to_page, segment_entries(shape, room), to_pages

@@ -23,7 +23,7 @@ from ..queries.expired import Expired, entry_strides, first_entry, open_row, see
 from ..queries.host_graph import HostGraph
 from .commit import Written, list_left_pages, write_record
 from .entries import read_time
-from .plan import Tally
+from .tally import Tally
 
 #: Words of the smallest record with times: the last of them are its last time.
 _WORDS = LAST_WORD + 2

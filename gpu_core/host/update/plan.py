@@ -14,44 +14,37 @@ them, and would not shrink if all of them were deletes that hit. Its record alon
 Settled rows ask the arena for nothing; they are rewritten in one pass (`settled.py`) and not
 planned. Most rows of most batches are.
 
-A row is *short* if it lies in one segment, with one-word entries, and fits lanes whatever its
-entries meet. Short rows are merged in registers, both here, where only the counts are kept, and
-where they are written.
-
-The kinds of an entry are applied in their order (`image.fields.KIND_DANGLING` and so
-on). ``clear[row]`` says that the row's own vertex is deleted: all old entries go.
+Short rows are merged in registers (`short_rows.py`), both here, where only the counts are kept, and
+where they are written. The entries of others are searched for (`planned_entries.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
+from ...image.fields import KIND_DANGLING, KIND_PUT
 from ...image.scratch import Scratch
-from ...jit.compile import borrowing, compiled, inlined
+from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
 from ...layouts import (
     moves_to_grow,
     open_adjacency,
-    page_after,
     room_after,
     room_of,
-    segment_base,
-    segment_entries,
     state_class,
-    strides,
 )
-from ..memory.rooms import LARGEST_ROOM, Rooms, rooms_of
+from ..memory.rooms import Rooms, rooms_of
 from ..queries.host_graph import HostGraph
-from ..queries.row_search import first_in_row
 from .deltas import Delta
-from .lanes import FEW, MANY, holds, load_few, load_many, with_key, without_key
+from .lanes import MANY
+from .planned_entries import plan_entries
+from .short_rows import longest_short, plan_short
+from .tally import NO_ENTRIES, Tally, add_entries
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -59,37 +52,6 @@ Int64s = npt.NDArray[np.int64]
 #: A settled row that does not fit lanes is rewritten entry by entry; where more than this many
 #: entries meet one longer than lanes, one merging pass moves less.
 FEW_ENTRIES = 4
-
-#: Entries of a row that are looked at one by one, before a search by bisection.
-NEAR = 16
-
-
-class Tally(NamedTuple):
-    """Entries of a delta by what became of them, then its rows, as `plan_rows` counts them."""
-
-    added: int = 0
-    found_puts: int = 0
-    found_deletes: int = 0
-    removed: int = 0
-    replaced: int = 0
-    moved_rows: int = 0
-    appended_rows: int = 0
-    merged_rows: int = 0
-
-    @classmethod
-    def sum(cls, tallies: Iterable[Iterable[int]]) -> Tally:
-        """All of them together, such as what the ranges of a kernel returned."""
-        return cls(*(sum(numbers) for numbers in zip(cls(), *tallies, strict=True)))
-
-    @property
-    def entries(self) -> Int64s:
-        """int64[5]: the numbers of entries."""
-        return np.array(self[:5])
-
-    @property
-    def rows(self) -> Int64s:
-        """int64[3]: the numbers of rows."""
-        return np.array(self[5:])
 
 
 class PlannedRows(NamedTuple):
@@ -196,51 +158,6 @@ def list_settled(low, high, image, shape, delta, rooms, puts, deletes, out):
     return low, np.int64(front), high
 
 
-@inlined
-def longest_short(shape):
-    """Most old and new entries, together, of a short row; -1 where no row is one."""
-    if shape.entry_words > 1:
-        return np.int64(-1)
-    return min(np.int64(MANY), np.int64(segment_entries(shape, np.int64(LARGEST_ROOM))))
-
-
-@borrowing
-def merge_lanes(lanes, old, begin, end, columns, kinds):
-    """Merge a row's entries ``begin … end - 1`` into its lanes.
-
-    ``old`` are the lanes as they were before the batch; ``lanes`` hold nothing if they are lost
-    with the row's vertex.
-
-    Returns
-    -------
-    lanes
-        All that is there afterwards, sorted.
-    added, found_puts, found_deletes, removed, replaced : int
-        As `plan_rows` returns them; ``removed`` counts entries of the batch only.
-    """
-    added = 0
-    found_puts = 0
-    found_deletes = 0
-    removed = 0
-    replaced = 0
-    for entry in range(np.uint64(begin), np.uint64(end)):
-        key = columns[entry]
-        kind = kinds[entry]
-        there = holds(lanes, key)
-        if kind == KIND_PUT:
-            if there:
-                found_puts += 1
-            else:
-                lanes = with_key(lanes, key)
-                added += 1
-                replaced += holds(old, key)
-        elif there:
-            lanes = without_key(lanes, key)
-            removed += 1
-            found_deletes += kind == KIND_DELETE
-    return lanes, added, found_puts, found_deletes, removed, replaced
-
-
 @compiled
 def plan_rows(low, high, image, shape, delta, plan):
     """Plan rows ``plan.which[low:high]``.
@@ -254,14 +171,8 @@ def plan_rows(low, high, image, shape, delta, plan):
         Rows whose degree changes: those that get a larger run; of the others, those whose first
         entry of the batch comes after all that was there; the rest.
     """
-    rows, indptr, columns = delta.rows, delta.indptr, delta.columns
-    kinds, clear = delta.kinds, delta.clear
-    position, found = plan.position, plan.found
-    added = 0
-    found_puts = 0
-    found_deletes = 0
-    removed = 0
-    replaced = 0
+    rows, indptr, clear = delta.rows, delta.indptr, delta.clear
+    counts = NO_ENTRIES
     moved = 0
     appended = 0
     merged = 0
@@ -273,96 +184,25 @@ def plan_rows(low, high, image, shape, delta, plan):
             prefetch_row(image, shape, np.int64(rows[plan.which[item + AHEAD]]))
         row = plan.which[item]
         vertex = np.int64(rows[row])
-        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
-        plan.degree_before[item] = degree
+        adjacency = open_adjacency(image, shape, vertex)
+        degree = adjacency[1]
         room = np.int64(0)
         if vertex < shape.vertex_count:
             room = room_of(shape, image[shape.vertex_base + vertex * shape.vertex_words], degree)
-        begin = indptr[row]
-        end = indptr[row + 1]
-        row_added = 0
-        row_removed = 0
-        if clear[row]:
-            row_removed = degree
-        base = segment_base(shape, first_page, pages)
-        appends = begin < end and not clear[row]
-        if degree + end - begin <= short:
-            kept = np.int64(0) if clear[row] else degree
-            if appends:  # else there may be no entry to read
-                appends = degree == 0 or image[base + degree - 1] < columns[begin]
-            if degree + end - begin <= FEW:
-                _, row_added, puts, deletes, gone, again = merge_lanes(
-                    load_few(image, base, kept), load_few(image, base, degree),
-                    begin, end, columns, kinds,
-                )  # fmt: skip
-            else:
-                _, row_added, puts, deletes, gone, again = merge_lanes(
-                    load_many(image, base, kept), load_many(image, base, degree),
-                    begin, end, columns, kinds,
-                )  # fmt: skip
-            row_removed += gone
-            found_puts += puts
-            found_deletes += deletes
-            replaced += again
-            begin = end
-        first = begin
-        step, _ = strides(shape, entries)
-        segment, number = first_page, 0
-        # Position of the cursor in the adjacency, and of its segment's first entry.
-        here = 0
-        start = 0
-        dangled = np.int64(-1)
-        for entry in range(begin, end):
-            column = columns[entry]
-            while True:
-                # First position in this segment whose neighbor is not below the column.
-                at = here - start
-                top = min(degree - start, entries)
-                near = min(top, at + NEAR)
-                while at < near and image[base + at * step] < column:
-                    at += 1
-                if at == near:
-                    at = first_in_row(image, base, step, at, top, column)
-                here = start + at
-                if here < start + entries or here >= degree:
-                    break
-                number += 1
-                segment = page_after(image, shape, first_page, segment, number)
-                base = segment_base(shape, segment, pages)
-                start += entries
-            there = here < degree and image[base + (here - start) * step] == column
-            position[entry] = here
-            found[entry] = there
-            kind = kinds[entry]
-            if clear[row] or dangled == np.int64(column):
-                # Removed already, with its row or as a dangling reference; a put follows the gap.
-                if there and kind == KIND_PUT:
-                    replaced += 1
-                there = False
-                found[entry] = False
-                position[entry] = 0 if clear[row] else here + 1
-            if kind == KIND_PUT:
-                if there:
-                    found_puts += 1
-                else:
-                    row_added += 1
-            elif there:
-                row_removed += 1
-                if kind == KIND_DELETE:
-                    found_deletes += 1
-                else:
-                    dangled = np.int64(column)
-        if first < end:
-            appends &= np.int64(position[first]) == degree
-        after = degree + row_added - row_removed
+        batch = indptr[row], indptr[row + 1]
+        if degree + batch[1] - batch[0] <= short:
+            more, appends = plan_short(image, shape, adjacency, clear[row], delta, batch)
+        else:
+            more, appends = plan_entries(image, shape, adjacency, clear[row], delta, batch, plan)
+        after = degree + more[0] - more[3]
+        plan.degree_before[item] = degree
         plan.degree_after[item] = after
         plan.room_before[item] = room
         plan.room_after[item] = room_after(shape, room, after)
-        added += row_added
-        removed += row_removed
-        if row_added != row_removed:
+        counts = add_entries(counts, more)
+        if after != degree:
             moves = room < plan.room_after[item] and moves_to_grow(shape, degree)
             moved += moves
             appended += appends and not moves
             merged += not appends and not moves
-    return added, found_puts, found_deletes, removed, replaced, moved, appended, merged
+    return (*counts, moved, appended, merged)

@@ -156,7 +156,7 @@ __device__ __forceinline__ void commit_row(
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = (clear ? 0 : degree) + change;
 }
 
-// What becomes of rows, in the order of the header (`host/update/plan.py: Tally`).
+// What becomes of rows, in the order of the header (`host/update/tally.py: Tally`).
 constexpr int MOVED = 0;
 constexpr int APPENDED = 1;
 constexpr int MERGED = 2;

@@ -1,10 +1,10 @@
 // tallies.cuh -- counts of inserted, updated, deleted and missing entries of a batch.
 //
-// Host twin   gpu_core/host/update/plan.py: Tally
+// Host twin   gpu_core/host/update/tally.py: Tally
 #pragma once
 #include "rows.cuh"
 
-// What became of the entries that a thread has seen (`host/update/plan.py: Tally`): five numbers of
+// What became of the entries that a thread has seen (`host/update/tally.py: Tally`): five numbers of
 // TALLY_BITS each, in the order of the header. Of short and medium rows a thread sees fewer entries.
 typedef u64 Tally;
 constexpr int TALLY_BITS = 12;
