@@ -24,13 +24,16 @@ from update_twins import apply_to_both, pair
 PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
 SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
 
-#: What waits for the launch before.
-_WAITS = r"(follow_previous_launch|follow_and_lead|await_previous_launch)\(\);"
+#: What waits for the launch before, or for the one before that.
+_WAITS = (
+    r"(follow_previous_launch|follow_and_lead|run_beside_previous_launch|await_previous_launch)"
+    r"\(\);"
+)
 #: What begins with the status of the batch.
 _READS_STATUS = "BATCH_FIELD_STATUS|plan_tile"
 _MAPPING = ("map_vertices", "finish_batch")
 #: Kernels that may run beside the launch before them.
-_BESIDE = {"plan_rows", "commit_long", "commit_rows"}
+_BESIDE = {"plan_rows", "commit_long", "commit_rows", "commit_settled"}
 
 Rows = tuple[int, np.ndarray, np.ndarray]
 
@@ -253,7 +256,7 @@ def test_kernels_of_a_list_follow_one_another() -> None:
         assert ("run_beside_previous_launch();" in body) == (name in _BESIDE)
 
 
-@pytest.mark.parametrize("name", ["search_long", "commit_long", "enter_lists"])
+@pytest.mark.parametrize("name", ["search_long", "commit_long", "enter_lists", "write_entries"])
 def test_a_kernel_that_the_next_one_runs_beside_lets_it_begin_late(name: str) -> None:
     """The next one waits for nobody at first: what came before must have ended when it begins."""
     kernels = facts.DIRECTED_KERNELS + facts.PLAIN_KERNELS

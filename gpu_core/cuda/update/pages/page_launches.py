@@ -154,6 +154,8 @@ def write_planning(launches, facts, plans, queued, queue_words):
 def write_committing(launches, facts, plans, pages, ring):
     """Write the launches that write rows, records and links, and queue the pages that rows leave.
 
+    The last of them writes the report, where one is due.
+
     Parameters
     ----------
     pages
@@ -167,12 +169,6 @@ def write_committing(launches, facts, plans, pages, ring):
         plan, delta = plans[number], facts.deltas.each[number]
         kernels, old = facts.kernels.directed[delta[0]], plan[_OLD_ROOM]
         last = int(number == call.deltas - 1)
-
-        blocks = -(-delta[_MAX_ROWS] // BLOCK)
-        position = begin_launch(launches, kernels[COMMIT_SETTLED], blocks, BLOCK)
-        position = _put_delta(launches, position, facts, number, call.after)
-        position = put_words(launches, position, (number,))
-        end_launch(launches, put_array(launches, position, facts.batch.properties))
 
         position = begin_launch(launches, kernels[PLACE_ROWS], plan[_ROW_TILES], BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
@@ -189,6 +185,14 @@ def write_committing(launches, facts, plans, pages, ring):
         position = _put_delta(launches, position, facts, number, call.after)
         position = put_array(launches, put_array(launches, position, plan), facts.batch.properties)
         end_launch(launches, put_words(launches, position, pages))
+
+        # Few rows are listed, and those that are not lie elsewhere: they are written meanwhile.
+        blocks = -(-delta[_MAX_ROWS] // BLOCK)
+        position = begin_launch(launches, kernels[COMMIT_SETTLED], blocks, BLOCK)
+        position = _put_delta(launches, position, facts, number, call.after)
+        position = put_array(launches, put_array(launches, position, plan), facts.batch.properties)
+        report = call.report if last else 0
+        end_launch(launches, put_words(launches, position, (image.entries_per_edge, report)))
 
 
 @inlined
@@ -229,6 +233,6 @@ def write_pages(launches, facts, header, steps, end):
             write_entering(launches, facts)
         if steps & COMMIT:
             write_committing(launches, facts, plans, pages, ring)
-    if steps & COMMIT and call.report != 0:
+    elif steps & COMMIT and call.report != 0:
         write_finishing(launches, facts)
     return end

@@ -5,7 +5,8 @@
 // Reads       one delta of a batch, its plan (segmented_plan.cu), the pages allocated for it
 // Writes      rows and vertex records of the delta, links between pages, the page queue; what became of
 //             rows and entries in the header
-// Order       commit_settled (segmented_settled.cu) -> place_rows -> stage_entries -> write_entries
+// Order       place_rows -> stage_entries -> write_entries, and beside it commit_settled
+//             (segmented_settled.cu)
 // Keeps       rows sorted by neighbor. No word of a row is written before all old entries that are
 //             needed of it have been read
 #include "put_words.cuh"
@@ -151,7 +152,7 @@ __device__ __forceinline__ u32* entry_of_row(
 // Writes    all entries of listed rows that move, that are new, or whose properties change
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) write_entries(
         u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties, TakenPages taken) {
-    follow_previous_launch();
+    follow_and_lead();
     if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const ListedTotals& totals = plan.totals[delta.number];
     const u32 entries = static_cast<u32>(page_entries(shape));

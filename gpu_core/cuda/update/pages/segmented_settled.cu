@@ -3,9 +3,10 @@
 // Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/pages/page_launches.py
 // Host twin   gpu_core/host/update/settled.py
-// Reads       one delta of a batch, the vertex records
+// Reads       one delta of a batch, its listed rows (segmented_plan.cu), the vertex records
 // Writes      settled rows (segmented.cuh) and their records; what became of rows and entries in the header
 // Keeps       rows sorted by neighbor
+#include "closing.cuh"
 #include "kept_rows.cuh"
 #include "merge_rows.cuh"
 #include "segmented.cuh"
@@ -67,32 +68,22 @@ __device__ __forceinline__ void commit_staged(
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = degree + change;
 }
 
-// Launch    one block for each BLOCK rows; before the records of other rows are written
-// Writes    settled rows and their records
-// Cost      row, indptr and record of each row; entries of the batch; the row read once, and written
-//           from the first change on
-extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) commit_settled(
-        u32* image, Shape shape, Delta delta, Properties properties) {
+// Write the settled rows of a block; `row` is the thread's own, where there is one.
+__device__ __forceinline__ void commit_block(
+        u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan,
+        const Properties& properties, u32 number, u32 row_count, Row row) {
     __shared__ SettledRows rows;
     __shared__ u32 stage[STAGE_WORDS];
     __shared__ u32 fates[2];
     i64* header = header_of(image);
     const u32 at = threadIdx.x;
-    const u32 number = blockIdx.x * BLOCK + at;
-    // Loaded before the number of rows is known: no launch before writes the delta.
-    Row row{};
-    if (number < delta.max_rows) row = row_of_delta(delta, number);
-    const u32 row_count = *delta.row_count;
-    follow_previous_launch();
+    const u32 warp = warp_of_thread();
+    const u32 lane = lane_of_thread();
     if (at < 3) rows.listed_count[at] = 0;
     if (at < 2) fates[at] = 0;
     __syncthreads();
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    bool settled = false;
-    if (number < row_count) {
-        read_record(image, shape, delta, row);
-        settled = keeps_page(shape, delta, row);
-    }
+    const bool settled = number < row_count && (plan.is_listed[number / WARP] >> lane & 1) == 0;
+    if (settled) read_record(image, shape, delta, row);
     const u32 before = row.degree;
     int list = -1;
     if (settled) {
@@ -110,8 +101,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) co
     append(rows.listed[SHORT_ROWS], rows.listed_count[SHORT_ROWS], at, list == SHORT_ROWS);
     append(rows.listed[MEDIUM_ROWS], rows.listed_count[MEDIUM_ROWS], at, list == MEDIUM_ROWS);
     Tally tally = 0;
-    const u32 warp = warp_of_thread();
-    const u32 lane = lane_of_thread();
     if (ENTRY_WORDS == 1) {
         u8* listed = rows.listed[KEPT_ROWS] + warp * WARP;
         const u32 count = list_in_warp(listed, at, list == KEPT_ROWS, row.count);
@@ -153,4 +142,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) co
         atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_APPENDED_ROWS + at), u64(fates[at]));
     }
     if (delta.number == 0) add_tally(header, tally);
+}
+
+// Launch    one block for each BLOCK rows, beside `write_entries`. `report`: this is the last launch of
+//           the batch, and closes it; null: it is not
+// Writes    settled rows and their records
+// Cost      row, indptr and record of each row; entries of the batch; the row read once, and
+//           written from the first change on
+extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) commit_settled(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties,
+        i64 entries_per_edge, i64* report) {
+    i64* header = header_of(image);
+    u32* ticket = ticket_of(header) + TICKET_COMMIT;
+    const u32 number = blockIdx.x * BLOCK + threadIdx.x;
+    // Loaded before the number of rows is known: no launch before writes the delta.
+    Row row{};
+    if (number < delta.max_rows) row = row_of_delta(delta, number);
+    const u32 row_count = *delta.row_count;
+    run_beside_previous_launch();
+    if (header[BATCH_FIELD_STATUS] == BATCH_STATUS_OK) {
+        commit_block(image, shape, delta, plan, properties, number, row_count, row);
+    }
+    if (report == nullptr) await_previous_launch();
+    end_batch(header, ticket, free_run_counts(header), entries_per_edge, report);
 }

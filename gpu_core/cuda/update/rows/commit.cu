@@ -18,24 +18,6 @@ constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 3;
 constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 4;
 #endif
 
-// Numbers of free runs by class: the begin of their table.
-__device__ __forceinline__ const i64* free_run_counts(const i64* header) {
-    const i64* table = header + FIELD_TABLES + 2 * TABLE_FREE_TREE;
-    const i64 pages = table[0] + (i64(1) << table[1]);
-    const u32* image = reinterpret_cast<const u32*>(header);
-    return reinterpret_cast<const i64*>(
-        image + header[FIELD_PAGE_END] - pages * header[FIELD_PAGE_WORDS]);
-}
-
-// The last block of the last launch closes the batch, if this is that launch, once the launch has
-// ended that it may have run beside.
-__device__ __forceinline__ void end_batch(
-        i64* header, u32* ticket, const i64* counts, i64 entries_per_edge, i64* report) {
-    if (report == nullptr || !is_last_block(ticket)) return;
-    await_previous_launch();
-    close_batch(header, counts, entries_per_edge, 0, report);
-}
-
 // Launch    one block, after all else of a batch
 extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
         u32* image, i64 entries_per_edge, i64 more_vertices, i64* report) {
