@@ -151,13 +151,19 @@ def _next_cron_time(text: str, since: float) -> float:
     try:
         if len(text.split()) != 5:
             # With six it takes the first one for seconds.
-            raise CronSimError
+            msg = "not five fields"
+            raise CronSimError(msg)
         times = CronSim(text, datetime.fromtimestamp(since, LOCAL_ZONE))
         # In an hour that is there twice, it may give times of the first one.
         later = dropwhile(lambda each: each <= since, (each.timestamp() for each in times))
         return next(later)
-    except (CronSimError, StopIteration):
-        msg = f'--cron "{text}" is no cron expression; write five fields, such as "*/10 * * * *"'
+    except (CronSimError, StopIteration) as error:
+        # Also of a day that no month in question has.
+        reason = str(error).lower() or "no such time"
+        msg = (
+            f'--cron "{text}" is no cron expression ({reason}); write five fields, such as '
+            '"*/10 * * * *"'
+        )
         raise SettingsError(msg) from None
 
 

@@ -123,7 +123,8 @@ def test_a_clock_that_is_set_counts_for_times_and_not_for_spans(
         ({"every": "10m", "follow": True}, "exclude each other"),
         ({"every": "often"}, "--every often is not allowed"),
         ({"every": "-5s"}, "--every -5s is not allowed"),
-        ({"cron": "61 * * * *"}, "is no cron expression"),
+        ({"cron": "61 * * * *"}, r"is no cron expression \(bad minute\)"),
+        ({"cron": "0 0 31 2 *"}, r"is no cron expression \(bad day-of-month\)"),
         ({"cron": "daily"}, "is no cron expression"),
         # Others have seconds before the minutes, or years after the days.
         ({"cron": "0 3 * * * *"}, "write five fields"),
