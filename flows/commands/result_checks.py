@@ -26,7 +26,8 @@ from ...io.state.results import (
 )
 from ..printing.text import amount
 
-#: Of results that are read to see whether they are whole, the newest first.
+#: Of results, and of checkpoints before the newest, that are read to see whether they are whole;
+#: the newest first.
 CHECKED_BYTES = 1 << 30
 
 

@@ -22,7 +22,7 @@ from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
 from ...io.log.addresses import address_text
-from ...io.state.checkpoint import Checkpoint, newest_checkpoint
+from ...io.state.checkpoint import Checkpoint, check_checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
@@ -44,7 +44,7 @@ from ..printing.summary import (
     wait_lines,
 )
 from ..printing.text import TIED, amount, command, duration, line, rate
-from .result_checks import ResultChecks
+from .result_checks import CHECKED_BYTES, ResultChecks
 
 #: Seconds between two looks of ``--watch``; a run publishes its progress as often (`RunningFile`).
 _WATCH_SECONDS = 2.0
@@ -113,8 +113,9 @@ class Status:
         #: Newest results that are whole, and the summary of each.
         self._results = {name: path for name, path in files.items() if path not in checks.damaged}
         self._summaries = result_summaries(list(self._results.values()), self.damage)
-        #: Batch -> bytes of its checkpoint, of those that are there; only the newest is read.
+        #: Batch -> bytes of its checkpoint, of those that are there.
         self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
+        self._look_at_older_checkpoints()
         self._holder = state.holder()
         #: What is left out and not in the log again.
         quarantine = Quarantine(state)
@@ -138,6 +139,23 @@ class Status:
                 f"batch {missing[0]} to {missing[-1]}: what became of their rows is unknown; "
                 f"the graph has them all"
             )
+
+    def _look_at_older_checkpoints(self) -> None:
+        """Find those that are broken among the ones before the newest whole one."""
+        left = CHECKED_BYTES
+        for batch_id in sorted(self.kept, reverse=True):
+            if batch_id >= self.boundary - 1:
+                continue
+            left -= self.kept[batch_id]
+            if left < 0:
+                self.notes.append(
+                    f"the checkpoint of batch {batch_id} and earlier ones were not checked: only "
+                    f"the newest, and {amount(CHECKED_BYTES)} before it, are"
+                )
+                break
+            _, fault = check_checkpoint(self.state, batch_id)
+            if fault:
+                self.damage.append(f"{fault}; remove it, it is not needed to go on")
 
     @property
     def boundary(self) -> int:

@@ -153,17 +153,28 @@ def whole_checkpoints(
         ]
         if not ids:
             return
-        path = state.checkpoint(ids[-1])
-        manifest, fault = check_graph(
-            path, {"watermark": ids[-1]}, must_have_hash=state.must_have_hashes
-        )
-        if not fault:
+        checkpoint, fault = check_checkpoint(state, ids[-1])
+        if checkpoint is not None:
             at_most = ids[-1] - 1
-            yield Checkpoint(ids[-1], path, manifest)
+            yield checkpoint
             continue
         skipped.add(ids[-1])
-        if path.exists() and notes is not None:
-            notes.append(f"checkpoint {path} is broken ({fault}) and was skipped")
+        if fault and notes is not None:
+            notes.append(f"{fault} and was skipped")
+
+
+def check_checkpoint(state: StateDirectory, batch_id: int) -> tuple[Checkpoint | None, str]:
+    """Read a checkpoint whole; returns it, or None and what is wrong with it.
+
+    That is a part of a sentence, which names it; empty where it was removed meanwhile.
+    """
+    path = state.checkpoint(batch_id)
+    manifest, fault = check_graph(
+        path, {"watermark": batch_id}, must_have_hash=state.must_have_hashes
+    )
+    if not fault:
+        return Checkpoint(batch_id, path, manifest), ""
+    return None, f"checkpoint {path} is broken ({fault})" if path.exists() else ""
 
 
 def _remove_older(state: StateDirectory, newest: int, keep: int | None) -> None:

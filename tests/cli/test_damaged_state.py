@@ -97,6 +97,28 @@ def test_a_changed_manifest_is_not_believed(
     assert exported(folder) == replayed(list(FIRST.values()), directed=False)
 
 
+@pytest.mark.parametrize("damage", [change_rows, Path.unlink])
+def test_an_older_checkpoint_that_is_damaged_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None]
+) -> None:
+    """A run does not need it; `export --at` and the run after a damage of the newest would."""
+    for name in ("a.parquet", "b.parquet"):
+        write_rows(tmp_path / "log", name, random_rows(1, 40))
+        apply_log(tmp_path / "log", tmp_path / "state", 1)
+    state = StateDirectory(tmp_path / "state")
+    assert (Status(state).damage, [*Status(state).kept]) == ([], [0, 1])
+    damage(state.checkpoint(0) / "edges.parquet")
+    found = Status(state)
+    assert found.boundary == 2
+    [told] = found.damage
+    assert f"checkpoint {state.checkpoint(0)} is broken (edges.parquet is " in told
+    monkeypatch.setattr(status, "CHECKED_BYTES", 100)
+    found = Status(state)
+    assert found.damage == []
+    [told] = found.notes
+    assert "the checkpoint of batch 0 and earlier ones were not checked" in told
+
+
 def test_a_state_hash_of_an_old_checkpoint_is_compared_with_its_graph(
     folder: Path, run_again: Run
 ) -> None:
