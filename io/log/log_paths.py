@@ -98,6 +98,7 @@ def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[Lo
         There is nothing at an address, or no file of a log, or a file is in the log twice; or a
         table cannot be read rightly.
     """
+    _refuse_single_files_of_tables(addresses)
     found: list[LogPath] = []
     first_of: dict[tuple[str, str], LogPath] = {}
     for number in range(len(addresses)):
@@ -346,6 +347,20 @@ def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
             f"files are in it and in which order; give the table itself: {top}"
         )
         raise UpdateLogError(msg)
+
+
+def _refuse_single_files_of_tables(addresses: Sequence[str]) -> None:
+    """Refuse files of a local table that are named one by one.
+
+    So a shell gives those of a pattern without quotes.
+    """
+    seen = set()
+    for address in addresses:
+        location = location_of(address)
+        folder = location.root.rpartition("/")[0]
+        if is_local(location.filesystem) and folder not in seen and os.path.isfile(location.root):
+            seen.add(folder)
+            _refuse_table_around(location.filesystem, folder, address)
 
 
 def _address_of(filesystem: Any, path: str) -> str:

@@ -4,19 +4,29 @@ The format of a folder is known by what it keeps there: ``_delta_log`` of Delta,
 files ``*.metadata.json`` of Iceberg, ``.hoodie`` of Hudi, which is refused.
 """
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from ...gpu_core.errors import UpdateLogError
+from ..file_systems import is_local
 from .delta_table import COMMITS, delta_files
 from .table_files import TableFile
 
 DELTA, ICEBERG, HUDI = "Delta", "Iceberg", "Hudi"
 
+#: What a table has in its folder, where Iceberg's is looked into.
+_HOODIE, _METADATA = ".hoodie", "metadata"
+
 
 def format_of(filesystem: Any, folder: str) -> str | None:
     """Format of the table that a folder is; None: it is none, or there is no such folder."""
+    if is_local(filesystem):
+        # Not listed: there may be very many files.
+        marks = (f"{folder.rstrip('/')}/{mark}" for mark in (COMMITS, _HOODIE, _METADATA))
+        found = [filesystem.info(mark) for mark in marks if os.path.exists(mark)]
+        return format_of_entries(filesystem, found)
     if not filesystem.isdir(folder):
         return None
     return format_of_entries(filesystem, filesystem.ls(folder, detail=True))
@@ -27,9 +37,9 @@ def format_of_entries(filesystem: Any, entries: Sequence[Mapping[str, Any]]) -> 
     names = {str(entry["name"]).rstrip("/").rsplit("/", 1)[-1]: entry for entry in entries}
     if COMMITS in names:
         return DELTA
-    if ".hoodie" in names:
+    if _HOODIE in names:
         return HUDI
-    metadata = names.get("metadata")
+    metadata = names.get(_METADATA)
     if metadata is not None and metadata["type"] == "directory":
         within = filesystem.ls(metadata["name"], detail=True)
         if any(entry["name"].endswith(".metadata.json") for entry in within):

@@ -285,6 +285,10 @@ def test_files_of_a_table_are_never_read_as_those_of_a_folder(tmp_path: Path) ->
     for address in ("lake/edges/*/*.parquet", "lake/edges/src=1", "lake/edges/_change_data"):
         with pytest.raises(UpdateLogError, match="edges, a table of Delta"):
             list_log([str(tmp_path / address)])
+    # As a shell gives those of a pattern without quotes.
+    for files in (table.glob("src=*/*.parquet"), table.glob("_change_data/*/*.parquet")):
+        with pytest.raises(UpdateLogError, match="edges, a table of Delta"):
+            list_log(sorted(map(str, files)))
     with pytest.raises(UpdateLogError, match=r"edges is a table of Delta.* address of its own"):
         list_log([str(tmp_path / "lake")])
     (tmp_path / "other" / ".hoodie").mkdir(parents=True)
