@@ -104,7 +104,13 @@ class PartitionedFile:
             else found.table[name]
             for name in names
         }
-        return replace(found, table=pa.table(columns))
+        texts = {
+            name: value.cast(pa.string()).as_py()
+            for name, value in self._values.items()
+            if found.wrong and name in names
+        }
+        wrong = tuple(replace(each, fields={**each.fields, **texts}) for each in found.wrong)
+        return replace(found, table=pa.table(columns), wrong=wrong)
 
     def _plain_column(self) -> list[str]:
         """The first column of the file that can be read by its name, if there is one."""

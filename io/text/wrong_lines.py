@@ -24,7 +24,7 @@ class WrongLine:
     #: What is wrong, as the end of a sentence that begins with the number.
     reason: str
     text: str
-    #: Column -> its text; empty where the line cannot be taken apart.
+    #: Column -> its text; without those of the line where it cannot be taken apart.
     fields: Mapping[str, str | None]
 
     def message(self, shown: str) -> str:

@@ -250,6 +250,34 @@ def test_lines_that_are_no_rows_are_left_out_one_by_one_and_can_be_corrected(
     assert verify_state(directory).is_whole
 
 
+def test_wrong_lines_have_the_columns_of_their_folders(places: tuple[Path, Path]) -> None:
+    """A null would be refused where a type has none, and taken for an amount that is not known."""
+    log, state = places
+    at = "2026-01-03T10:00:00Z"
+    for op, lines in (("insert", ["1,2", "3,x", "5,6", "7,8"]), ("delete", ["1,2", "5", "9,9"])):
+        folder = log / f"day={len(op)}{op[0]}" / f"op={op}" / "amount=9.5" / f"ts={at}"
+        folder.mkdir(parents=True)
+        (folder / "a.csv").write_text("\n".join(["src,dst", *lines]))
+    kind = {"properties": {"amount": "float64"}, "records": "semantic"}
+    apply_log(log, state, 1, bad_rows="quarantine", **kind)
+    directory = StateDirectory(state)
+    for batch_id, (op, dst) in enumerate([("delete", 6), ("insert", "4")]):
+        kept = pq.read_table(Quarantine(directory).waiting()[batch_id], partitioning=None)
+        assert (kept["op"].to_pylist(), kept["amount"].to_pylist()) == ([op], [9.5])
+        assert [str(each) for each in kept["ts"].to_pylist()] == ["2026-01-03 10:00:00+00:00"]
+        mended(state, batch_id, lambda rows, dst=dst: rows.assign(src=rows.src.fillna(5), dst=dst))
+    assert [each.fault for each in requeue(directory)] == ["", ""]
+    apply_log(log, state, 1, **kind)
+    graph = PastGraphs(directory).after_newest()
+    assert [graph.has_edge(*edge) for edge in [(1, 2), (3, 4), (5, 6), (7, 8)]] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert graph.edge_values(3, 4) == {"amount": 9.5}
+
+
 def test_a_batch_has_wrong_lines_and_bad_rows_in_their_order(places: tuple[Path, Path]) -> None:
     log, state = places
     log.mkdir()
