@@ -88,10 +88,10 @@ class RunFiles:
         return sum(file.stat().st_size for folder in folders for file in folder.iterdir())
 
     def about(self) -> dict[str, Any]:
-        """Description of the run in plain values: ``log``, ``state``."""
+        """Description of the run in plain values: ``log``, ``state``, with absolute paths."""
         address = self.log.update_log.address
         log = [address] if isinstance(address, str) else list(address)
-        return {"log": log, "state": str(self.state)}
+        return {"log": log, "state": str(self.state.absolute())}
 
     def most_edges(self) -> int:
         """Edges that the graph can come to hold: the newest checkpoint's, and one a row to come."""

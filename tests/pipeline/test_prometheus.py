@@ -63,9 +63,11 @@ def value(metrics: dict[str, Metric], name: str, **labels: str) -> float:
 
 
 def test_scheduler_and_graph_worker_tell_how_a_run_stands(
-    log: Path, tmp_path: Path, cluster: LocalCluster
+    log: Path, tmp_path: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By the whole path of the state: runs of one scheduler are started in several folders."""
     state = str(tmp_path / "state")
+    monkeypatch.chdir(tmp_path)
     of_graph: list[dict[str, Metric]] = []
     scheduler, *workers = ports_of(cluster)
 
@@ -79,7 +81,7 @@ def test_scheduler_and_graph_worker_tell_how_a_run_stands(
             of_graph.extend(found)
 
     wanted = {"scheduler": cluster.scheduler_address, "batch_rows": BATCH_ROWS}
-    summary = run(str(log), state, load_settings(wanted), look)
+    summary = run(str(log), "state", load_settings(wanted), look)
     told = scraped(scheduler)
     # The graph is gone, and so is what was told of it.
     wait_until(lambda: not any(worker_metrics()))
