@@ -70,7 +70,10 @@ class RunReport(RunSummary):
 
 
 class LogPosition(NamedTuple):
-    """End of a batch in the log."""
+    """End of a batch in the log.
+
+    If rows are ordered by a column (``order_by``), as if the ordered rows stood in the files.
+    """
 
     #: Name of the file that has its last row.
     file: str
