@@ -5,6 +5,7 @@ finds the graph that was there before, or the new one. Where the earlier one was
 aside when the machine went down, it is loaded from there.
 """
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ...gpu_core.face.graph_copies import settings_of, with_given
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ..durable import new_folder, set_aside_as
+from ..file_systems import is_local_address
 from ..hashed_json import DamagedJsonError, read_json
 from ..state.graph_folder import MANIFEST, check_graph, read_graph, write_graph
 
@@ -35,9 +37,10 @@ def save_graph(graph: GraphReader, path: str | Path) -> Path:
     Raises
     ------
     StateError
-        The path has something that is no saved graph, or the disk cannot be written.
+        The path has something that is no saved graph, or is no path of this machine; or the disk
+        cannot be written.
     """
-    folder = Path(path)
+    folder = _local(path)
     if folder.exists() and not _is_saved_graph(folder):
         msg = f"{folder} is there and is no saved graph; give a new path"
         raise StateError(msg)
@@ -74,7 +77,7 @@ def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
     SettingsError
         Another argument is given.
     """
-    folder = Path(path)
+    folder = _local(path)
     if not folder.exists() and set_aside_as(folder).exists():
         folder = set_aside_as(folder)
     if not (folder / MANIFEST).exists():
@@ -97,6 +100,15 @@ def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
         msg = f"the graph in {folder} does not have the state hash of its {MANIFEST}; save it again"
         raise StateError(msg)
     return graph
+
+
+def _local(path: str | Path) -> Path:
+    """The path of a folder; refuses one in a store, which would be made here by its name."""
+    text = os.fspath(path)
+    if not is_local_address(text):
+        msg = f"a saved graph is on a local disk, not at {text}; give a path, and copy the folder"
+        raise StateError(msg)
+    return Path(text.removeprefix("file://"))
 
 
 def _is_saved_graph(folder: Path) -> bool:

@@ -282,6 +282,11 @@ def test_saving_and_loading_refuse_what_is_no_saved_graph(tmp_path):
     assert (tmp_path / "mine" / "thesis.txt").exists()
     with pytest.raises(StateError, match="there is no saved graph"):
         DynamicGraph.load(tmp_path / "nowhere")
+    # A folder `s3:` was made here.
+    for refused in (graph.save, DynamicGraph.load):
+        with pytest.raises(StateError, match="is on a local disk, not at s3://bucket/graph"):
+            refused("s3://bucket/graph")
+    assert graph.save(f"file://{tmp_path}/by url") == tmp_path / "by url"
     graph.save(tmp_path / "g")
     edges = tmp_path / "g" / "edges.parquet"
     content = bytearray(edges.read_bytes())
