@@ -72,11 +72,11 @@ class DynamicGraph(ChangingGraph):
     ids
         ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0,
         which is faster and smaller; the vertex table reaches to the largest id seen. ``"string"``,
-        ``"uuid"``, ``"uint64"``: such ids, in arguments and results. Each name takes about 50 bytes
-        and its length in host memory (`memory`), also after its vertex is deleted.
+        ``"uuid"``, ``"uint64"``: such ids, in arguments and results. Each name takes 30 to 40
+        bytes and its length in host memory (`memory`), also after its vertex is deleted.
     reverse
         Whether a directed graph also stores in-neighbors. That takes twice the memory, makes
-        PageRank and vertex deletes fast, and is needed for ``predecessors``.
+        PageRank and vertex deletes fast, and is needed for ``predecessors``, ``degree`` and others.
     self_loops
         ``"drop"`` (the row is ignored), ``"keep"`` (only directed graphs) or ``"reject"``.
     create_vertices
