@@ -93,7 +93,7 @@ def test_the_page_stands_alone_and_tells_what_the_state_holds(folder: Path) -> N
     assert "<i>" not in text
     assert re.search(r"pagerank\s*PageRank: Rank of every vertex", page.text)
     assert "No row and no file." in page.text
-    assert "None. The newest checkpoint" in page.text
+    assert "None. Checkpoints, the reports" in page.text
     drawn = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     titles = {ElementTree.fromstring(each).get("aria-label") for each in drawn}
     assert titles == {

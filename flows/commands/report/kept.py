@@ -63,7 +63,7 @@ def checkpoints_section(status: Status) -> Section:
 def damage_section(status: Status, values: dict[str, Any]) -> Section:
     """What is damaged, missing or cannot be checked."""
     texts = [] if status.damage else [
-        "None. The newest checkpoint, the reports of all batches and the results were compared "
+        "None. Checkpoints, the reports of all batches and the results were compared "
         "with the checksums that they were written with."
     ]  # fmt: skip
     if unchecked := values["files_without_page_checksums"]:
