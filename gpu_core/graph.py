@@ -83,9 +83,9 @@ class DynamicGraph(ChangingGraph):
         Whether inserting an edge creates its end points; otherwise that is an error.
     on_repeat
         Weight of an edge that is inserted again: that of the ``"last"`` or ``"first"`` insert, the
-        ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, which ignores weights.
-        Deleting the edge, or one of its end points, starts over. All but ``"last"`` need records
-        with a weight.
+        ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, for which no weights are
+        given, and those of frames are not read. Deleting the edge, or one of its end points, starts
+        over. All but ``"last"`` need records with a weight.
     properties, vertex_properties
         User-defined columns of edges and of vertices: ``{"amount": "float64", "channel": "int16"}``
         (bool, int8 to int64, uint8 to uint64, float32, float64). They are arguments of inserts,
