@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
-from ..jit.compile import compiled, inlined
+from ..jit.compile import borrowing, compiled, inlined
 from .hashing import ALL_BITS, keys_of, other_keys, write_keys
 from .strings import Strings
 from .words import padded_word, put_word
@@ -301,60 +301,97 @@ def number_buckets(bucket_bits, starts, counts, partitioned, scratch, out):
         if size == 0:
             continue
         part = partitioned[starts[bucket] : starts[bucket + 1]]
-        slots = np.uint64(2 * size)
         table[: 3 * size + 1] = _FREE
-        position, last = 0, 0
-        for i in range(size):
-            positions[i] = position
-            key = np.int64(part[position])
-            rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(bucket_bits)
-            tag = rest & ~_POSITION
-            # A key's home is its position among all keys of the bucket.
-            slot = np.int64(((rest >> np.uint64(32)) * slots) >> np.uint64(32))
-            # Also ends at a free slot, the largest word.
-            while table[slot] < tag:
-                slot += 1
-            there = table[slot]
-            while _has_tag(there, tag) and np.int64(part[np.int64(there & _POSITION)]) < key:
-                slot += 1
-                there = table[slot]
-            first = np.int64(there & _POSITION)
-            if _has_tag(there, tag) and np.int64(part[first]) == key:
-                if not _same_name(part, position, first):
-                    if found < others.size:
-                        others[found] = _entry(part, position)
-                    found += 1
-            else:
-                first = position
-                carried = tag | np.uint64(position)
-                while there != _FREE:
-                    table[slot] = carried
-                    carried = there
-                    slot += 1
-                    there = table[slot]
-                table[slot] = carried
-                last = max(last, slot)
-            firsts[i] = first
-            position += _WORDS + ((_length(part, position) + 7) >> 3)
-        kept = 0
-        for slot in range(last + 1):
-            # Written in any case and kept by the count: a branch would be guessed wrong.
-            table[kept] = table[slot]
-            kept += table[slot] != _FREE
-        for slot in range(kept):
-            first = np.int64(table[slot] & _POSITION)
-            distinct[count] = np.int64(part[first])
-            # In place of its key, for the entries of this name.
-            part[first] = np.uint64(count)
-            start, length = name_starts[count], _length(part, first)
-            # What is written after a name is overwritten by the next one.
-            for at in range((length + 7) >> 3):
-                put_word(names, start + 8 * at, part[first + _WORDS + at])
-            count += 1
-            name_starts[count] = start + length
+        end, found = fill_table(bucket_bits, part, size, table, positions, firsts, others, found)
+        count = write_distinct(part, table, end, distinct, name_starts, names, count)
         for i in range(size):
             numbers[_entry(part, positions[i])] = part[firsts[i]]
     return count, found
+
+
+@borrowing
+def fill_table(bucket_bits, part, size, table, positions, firsts, others, found):
+    """Put the first name of each key of a bucket into its table.
+
+    Parameters
+    ----------
+    part
+        The ``size`` names of the bucket.
+    positions, firsts
+        Filled: where each entry's name lies, and the first one of its key.
+    found
+        Entries so far that have another name than the first one of their key.
+
+    Returns
+    -------
+    end, found : int
+        End of the slots that are taken; the entries.
+    """
+    slots = np.uint64(2 * size)
+    position, end = 0, 0
+    for i in range(size):
+        positions[i] = position
+        key = np.int64(part[position])
+        rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(bucket_bits)
+        tag = rest & ~_POSITION
+        # A key's home is its position among all keys of the bucket.
+        slot = np.int64(((rest >> np.uint64(32)) * slots) >> np.uint64(32))
+        # Also ends at a free slot, the largest word.
+        while table[slot] < tag:
+            slot += 1
+        there = table[slot]
+        while _has_tag(there, tag) and np.int64(part[np.int64(there & _POSITION)]) < key:
+            slot += 1
+            there = table[slot]
+        first = np.int64(there & _POSITION)
+        if _has_tag(there, tag) and np.int64(part[first]) == key:
+            if not _same_name(part, position, first):
+                if found < others.size:
+                    others[found] = _entry(part, position)
+                found += 1
+        else:
+            first = position
+            end = max(end, shift_in(table, slot, tag | np.uint64(position)))
+        firsts[i] = first
+        position += _WORDS + ((_length(part, position) + 7) >> 3)
+    return end, found
+
+
+@borrowing
+def shift_in(table, slot, word):
+    """Write a word to a slot, and what is there to the ones after; returns where that ends."""
+    there = table[slot]
+    while there != _FREE:
+        table[slot] = word
+        word = there
+        slot += 1
+        there = table[slot]
+    table[slot] = word
+    return slot + 1
+
+
+@borrowing
+def write_distinct(part, table, end, distinct, name_starts, names, count):
+    """Write keys and names of a table, in its order, after ``count`` others; returns how many.
+
+    A key of ``part`` gives way to its number, for the entries of its name.
+    """
+    kept = 0
+    for slot in range(end):
+        # Written in any case and kept by the count: a branch would be guessed wrong.
+        table[kept] = table[slot]
+        kept += table[slot] != _FREE
+    for slot in range(kept):
+        first = np.int64(table[slot] & _POSITION)
+        distinct[count] = np.int64(part[first])
+        part[first] = np.uint64(count)
+        start, length = name_starts[count], _length(part, first)
+        # What is written after a name is overwritten by the next one.
+        for at in range((length + 7) >> 3):
+            put_word(names, start + 8 * at, part[first + _WORDS + at])
+        count += 1
+        name_starts[count] = start + length
+    return count
 
 
 @inlined
