@@ -31,8 +31,8 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
     items = {
         "type": "string",
         "pattern": f"^([a-z][a-z0-9_]*=)?({names})(:[1-9][0-9]{{0,8}})?$",
-        "description": f"{', '.join(ANALYTICS)}, or one of them under another name: NAME=ANALYTIC; "
-        f"with :N after it: every N batches",
+        "description": f"{', '.join(ANALYTICS)}, or one of them under another name, in small "
+        f"letters: NAME=ANALYTIC; with :N after it: every N batches",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
     properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow()}}

@@ -98,7 +98,8 @@ def show_rise_and_fall(
     rose, fell = (int(np.count_nonzero(sign * table["change"] > 0)) for sign in (1, -1))
     came, went = (int(np.isnan(table[each]).sum()) for each in ("before", "after"))
     moved = f"{rose:,} rose, {fell:,} fell, {came:,} came, {went:,} went"
-    click.echo(line(name, f"{column} after batch {last:,} beside batch {first:,}: {moved}"))
+    compared = f"after batch {last:,} beside batch {first:,}: {moved}"
+    click.echo(line(name, compared if column == name else f"{column} {compared}"))
     if left_out:
         click.echo(line("left out", f"{left_out_text(left_out)} after one of the batches"))
     if not was.is_like(now):
