@@ -415,3 +415,30 @@ def test_networkx_takes_a_graph_with_times() -> None:
     copy = graphtide.to_networkx(graph)
     assert isinstance(copy, nx.DiGraph)
     assert graphtide.from_networkx(copy).num_edges == 1
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "timestamp[us, tz=Europe/Rome]"])
+@pytest.mark.parametrize("ending", [".csv", ".graphml"])
+def test_exported_text_has_the_years_of_times_that_were_read_in_a_wrong_unit(
+    tmp_path: Path, unit: str, ending: str
+) -> None:
+    """Microseconds taken for milliseconds are of the year 55,000."""
+    times = {"s": 2**55, "ms": 1_700_000_000_000_000}.get(unit, 2**62)
+    graph = semantic(time_unit=unit)
+    graph.insert_edges([1, 2], [2, 3], ts=[times, -times])
+    graph.export_edges(tmp_path / f"e{ending}")
+    text = (tmp_path / f"e{ending}").read_text()
+    mark = "Z" if "tz" in unit else ""
+    for each in last_times(graph):
+        assert f"{each}{mark}" in text
+
+
+def test_exported_text_of_many_times_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphtide.io.interchange.export._PIECE_ROWS", 3)
+    graph = semantic(time_unit="us")
+    graph.insert_edges(range(10), range(1, 11), ts=range(0, 10_000_000, 1_000_000))
+    graph.export_edges(tmp_path / "e.csv")
+    lines = (tmp_path / "e.csv").read_text().splitlines()[1:]
+    assert [line.split(",")[-1] for line in lines] == last_times(graph)
