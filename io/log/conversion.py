@@ -28,7 +28,7 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.id_kinds import are_names, form_of
 from ...gpu_core.kind import RowMeaning
-from ...gpu_core.times import TimeUnit, convert, shown, time_unit_named
+from ...gpu_core.times import NAT, TimeUnit, convert, shown, time_unit_named
 from ..arrow_types import is_text, valid_mask
 from .columns.column_types import OP_BYTES, cure_of_ids, is_id, time_unit_of
 from .columns.id_bounds import bounds_of
@@ -197,7 +197,12 @@ class _Columns:
             self._refuse_first(
                 given, f"{name} is set on a vertex row (dst is null); vertices carry no values"
             )
-        return _values(column)
+        values = _values(column)
+        if pa.types.is_timestamp(column.type) and (values == NAT).any():
+            none = (values == NAT) & inserts_edge(values.size, op, dst_valid)
+            what = f"{name} is {NAT}, which counts as no time; correct the row, or leave it out"
+            self._refuse_first(none if valid is None else none & valid, what)
+        return values
 
     def times(
         self,

@@ -155,6 +155,15 @@ def test_columns_that_the_records_do_not_keep_are_not_looked_at() -> None:
     assert batch.put_weight is None
 
 
+def test_what_counts_as_no_time_is_one_among_integers_and_does_not_matter_elsewhere() -> None:
+    none = -(2**63)
+    columns = {"op": [1, -1], "src": [1, 2], "dst": [3, 4], "ts": pa.array([none, none])}
+    assert convert(columns, records="semantic").put_last.tolist() == [none]
+    for times in ([5, none], [5, None]):
+        columns["ts"] = pa.array(times, pa.timestamp("us"))
+        assert convert(columns, records="semantic").put_last.tolist() == [5]
+
+
 def test_the_time_of_a_vertex_row_is_no_value() -> None:
     columns = {"src": [1, 2], "dst": pa.array([None, 3], pa.int64()), "ts": [5, 6]}
     assert convert(columns, records="semantic").put_vertices.tolist() == [1]
@@ -196,6 +205,7 @@ REFUSED = [
     ({"weight": [1.0, None]}, "row 1001: weight is null on a row that inserts an edge; fill it in"),
     ({"type": [None, 1]}, "row 1000: type is null on a row that inserts an edge"),
     ({"ts": [1, None]}, "row 1001: ts is null on a row that inserts an edge"),
+    ({"ts": pa.array([5, -(2**63)], pa.timestamp("us"))}, f"row 1001: ts is {-(2**63)}, which"),
     ({"dst": VERTEX}, "row 1001: weight is set on a vertex row"),
     ({"dst": VERTEX, "weight": [1.0, None]}, "row 1001: type is set on a vertex row"),
     ({"weight": ["a", "b"]}, "weight is of type string; give numbers"),
