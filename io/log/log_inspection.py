@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...gpu_core.times import is_zone
 from ..arrow_types import is_text
 from ..tables.table_files import TableFile
 from ..text.text_types import SAMPLE_LINES
@@ -156,8 +157,11 @@ def _is_time(kind: pa.DataType) -> bool:
 
 
 def _end(times: list[pa.Scalar], pick: str) -> str | None:
-    """The earliest or the latest of some times, as text."""
+    """The earliest or the latest of some times, as text; in UTC if their zone is unknown."""
     if not times:
         return None
-    values = pa.array(times, times[0].type)
-    return str(pc.min_max(values)[pick].cast(pa.string()))
+    kind = times[0].type
+    found = pc.min_max(pa.array(times, kind))[pick]
+    if pa.types.is_timestamp(kind) and kind.tz is not None and not is_zone(kind.tz):
+        found = found.cast(pa.timestamp(kind.unit, "UTC"))
+    return str(found.cast(pa.string()))

@@ -222,3 +222,14 @@ def test_a_file_beside_its_packed_copy_is_told(tmp_path: Path) -> None:
     (tmp_path / "log/a.csv").write_text("src,dst\n1,2\n")
     done = graphtide_here("inspect", "log", cwd=tmp_path)
     assert "note a.csv and a.parquet differ by their endings" in " ".join(done.stdout.split())
+
+
+def test_times_in_a_zone_that_is_unknown_are_shown_and_refused_by_file(tmp_path: Path) -> None:
+    times = pa.array([1_700_000_000], pa.timestamp("ms", "Mars/Base"))
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2], "ts": times}})
+    (facts,) = inspect_log(UpdateLog(str(tmp_path / "log")))
+    assert facts.last_time == "1970-01-20 16:13:20.000Z"
+    for command in ("inspect", "replay"):
+        last = [] if command == "inspect" else ["--to", 0]
+        done = graphtide_here(command, "log", "--records", "semantic", *last, cwd=tmp_path)
+        fails(done, 1, "a.parquet: column ts is of type timestamp[ms, tz=Mars/Base]; its time zone")

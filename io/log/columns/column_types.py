@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ....gpu_core.id_kinds import are_names, form_of
-from ....gpu_core.times import INTEGERS, TimeUnit
+from ....gpu_core.times import INTEGERS, TimeUnit, is_zone
 from ...arrow_types import (
     floats_of_decimals,
     is_bytes,
@@ -64,6 +64,8 @@ def check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: st
         cure = _CURES.get(canonical, "properties are numbers or booleans")
         if canonical in ("src", "dst"):
             cure = cure_of_ids(kind, form)
+        elif canonical == "ts" and pa.types.is_timestamp(kind):
+            cure = "its time zone is unknown; write times in one as UTC or Europe/Rome"
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
         raise UnusableFileError(msg)
@@ -83,7 +85,8 @@ def _is_right(canonical: str, kind: pa.DataType, form: str) -> bool:
     elif canonical == "type":
         good = integer
     elif canonical in ("ts", "first", "last"):
-        good = integer or types.is_timestamp(kind) or types.is_date(kind)
+        is_stamp = types.is_timestamp(kind) and (kind.tz is None or is_zone(kind.tz))
+        good = integer or is_stamp or types.is_date(kind)
     else:
         good = number or types.is_boolean(kind) or types.is_null(kind)
     return bool(good)
