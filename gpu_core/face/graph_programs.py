@@ -133,7 +133,7 @@ class GraphPrograms(GraphCalls):
         with self._reader.lock:
             return make_frontier(self._origin(), direction, self._indices_of(vertices))
 
-    def vertex_state(self, **values: Any) -> VertexState:
+    def vertex_state(self, /, **values: Any) -> VertexState:
         """Return named arrays with a value for each vertex, for functions over frontiers.
 
         Parameters

@@ -272,6 +272,9 @@ def _kinds(
     kinds = {}
     for name, value in (numbers or {}).items():
         is_whole = isinstance(value, int | np.integer | np.bool_)
+        if not isinstance(name, str):
+            msg = f"numbers has {name!r}, which is no name; give each number one, as in {{'k': 3}}"
+            raise SettingsError(msg)
         if not is_whole and not isinstance(value, float | np.floating):
             msg = f"numbers has {name}={value!r}, which is no number"
             raise SettingsError(msg)

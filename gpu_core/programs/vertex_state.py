@@ -25,6 +25,12 @@ from .operators import DTYPES, OF_EDGES, Inbox, Operator
 if TYPE_CHECKING:
     from ..engine import Reader
 
+#: Names that no array can have, and why.
+_NAMES_TAKEN: Final = {
+    **dict.fromkeys(OF_EDGES, "functions take already"),
+    "vertex": "the table of a state has already",
+}
+
 _KINDS: Final = {"b": FLAG, "i": WHOLE, "u": WHOLE, "f": REAL}
 
 
@@ -158,8 +164,8 @@ class VertexState:
 
 def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
     """Values of an array of the state: one, or one a vertex."""
-    if name in OF_EDGES or not name.isidentifier():
-        why = "functions take already" if name in OF_EDGES else "is no name of Python's"
+    why = _NAMES_TAKEN.get(name) or (None if name.isidentifier() else "is no name of Python's")
+    if why is not None:
         msg = f"an array cannot be called {name!r}, which {why}; take another name"
         raise SettingsError(msg)
     refuse_masked(name, given)

@@ -407,6 +407,7 @@ def test_wrong_arguments_are_refused() -> None:
         "into='flag' is an array of bool": along(into="flag"),
         "into: state has no array 'm'; it has n, x, flag": along(into="m"),
         "numbers has k='a', which is no number": along(numbers={"k": "a"}),
+        "numbers has 3, which is no name": along(numbers={3: 1}),
         "numbers has source_n, which functions take already": along(numbers={"source_n": 1}),
         "numbers has degree, which functions take already": along(numbers={"degree": 1}),
         f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
@@ -416,6 +417,7 @@ def test_wrong_arguments_are_refused() -> None:
         "numbers=[1] is not a mapping": along(numbers=[1]),
         "each once": over(("n", "n")),
         "an array cannot be called 'degree'": lambda: graph.vertex_state(degree=1),
+        "'vertex', which the table of a state has already": lambda: graph.vertex_state(vertex=1),
         "which is no name of Python's": lambda: graph.vertex_state(**{"a b": 1}),
         "a state has at least one array": graph.vertex_state,
         "x has shape (3,) but there are 2 vertices": lambda: graph.vertex_state(x=[1, 2, 3]),
@@ -430,6 +432,7 @@ def test_wrong_arguments_are_refused() -> None:
     for message, call in refused.items():
         with pytest.raises(SettingsError, match=re.escape(message)):
             call()
+    assert graph.vertex_state(self=1)["self"].tolist() == [1, 1]
 
 
 def test_the_frontiers_of_the_docs_run_as_they_stand(
