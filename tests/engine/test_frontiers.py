@@ -435,6 +435,18 @@ def test_wrong_arguments_are_refused() -> None:
     assert graph.vertex_state(self=1)["self"].tolist() == [1, 1]
 
 
+def test_sums_of_whole_numbers_wrap_around(engine: str) -> None:
+    """Of two of the smallest nothing is left, which a sum that never wraps around cannot give."""
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 1, 2, 3], [4, 4, 5, 5, 5])
+    state = graph.vertex_state(n=[1, 2, 3, 4, 5])
+    changed = graph.frontier().for_edges(
+        lambda: -9223372036854775807 - 1, state, combine="sum", into="n"
+    )
+    assert changed.vertices.tolist() == [5]
+    assert state["n"].tolist() == [1, 2, 3, 4, 5 - 2**63]
+
+
 def test_the_frontiers_of_the_docs_run_as_they_stand(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

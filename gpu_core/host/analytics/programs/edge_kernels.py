@@ -29,6 +29,10 @@ def _message_of(arguments, source, target, weight, degree):
 def _improves(one, other):
     return other < one or (other != other and one == one)
 
+@inlined
+def _sum_of(one, other):
+    return one + other
+
 # -- its kernels --
 # fmt: on
 
@@ -45,7 +49,7 @@ def combine_into(combined, target, sent):
     """Combine a message with those that a vertex was sent, beside other threads."""
     old = combined[target]
     if _IS_SUM:
-        while not compare_and_swap(combined, target, old, old + sent):
+        while not compare_and_swap(combined, target, old, _sum_of(old, sent)):
             old = combined[target]
         return
     while _improves(old, sent):
@@ -130,7 +134,7 @@ def take_messages(low, high, receivers, into, combined, has):
         if _IS_SUM:
             if message == 0:
                 continue
-            into[target] += message
+            into[target] = _sum_of(into[target], message)
         else:
             into[target] = message
         receivers[low + found] = target

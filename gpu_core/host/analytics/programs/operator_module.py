@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Final
 
-from ....programs.operations import REAL
+from ....programs.operations import REAL, WHOLE
 from ....programs.operators import Operator
 from .program_module import function_text, imports_of, module_of
 
@@ -70,7 +70,7 @@ def _stored(value: str, kind: str) -> str:
 
 
 def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
-    neutral = operator.neutral.item()
+    ((_, kind),), neutral = operator.into, operator.neutral.item()
     shown = f"np.int64({neutral})" if isinstance(neutral, int) else f"float({str(neutral)!r})"
     yield f"_WEIGHTED = {operator.looks_at_weights}"
     yield f"_IS_SUM = {operator.combine == 'sum'}"
@@ -78,11 +78,15 @@ def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
     yield ""
     yield "@inlined"
     yield "def _message_of(arguments, source, target, weight, degree):"
-    yield f"    return {_stored(call, operator.into[0][1])}"
+    yield f"    return {_stored(call, kind)}"
     yield ""
     yield "@inlined"
     yield "def _improves(one, other):"
     yield f"    return {_IMPROVES[str(operator.combine)]}"
+    yield ""
+    yield "@inlined"
+    yield "def _sum_of(one, other):"
+    yield "    return add_whole(one, other)" if kind == WHOLE else "    return one + other"
     yield ""
 
 
