@@ -3,6 +3,8 @@
 import math
 import re
 import runpy
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import SHAPES, from_networkx_graph, random_graphs
 from graphtide import DynamicGraph, Program, SettingsError, VertexNotFoundError
+from graphtide.gpu_core.cuda.analytics.programs import programs as programs_of_device
+from graphtide.gpu_core.host.analytics.programs import programs as programs_of_host
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.programs.library import (
     components_program,
@@ -164,6 +168,36 @@ def test_what_is_sent_and_taken_superstep_by_superstep(engine: str) -> None:
     found = graph.run_program(COUNTS, 1, active=[], direction="push")
     assert (found.value.tolist(), found.supersteps) == ([1, 1, 1, 1], 0)
     assert repr(found) == "<ProgramResult 4 vertices, 0 supersteps>"
+
+
+def endless(old, message):
+    return message, True
+
+
+def test_a_program_that_never_ends_can_be_interrupted(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only Python sees a signal; compiled supersteps return to it now and then."""
+    monkeypatch.setattr(programs_of_host, "PUSH_BUDGET", 1 << 6)
+    monkeypatch.setattr(programs_of_device, "SMALL_SUPERSTEPS", 1 << 6)
+
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 3], [2, 3, 1])
+    walking = Program(sent, "max", endless, value="int64")
+    for direction in DIRECTIONS:
+        keywords = {"default": 0, "active": 1, "direction": direction}
+        graph.run_program(walking, {1: 5}, **keywords, max_supersteps=1)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                graph.run_program(walking, {1: 5}, **keywords)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        found = graph.run_program(walking, {1: 5}, **keywords, max_supersteps=300)
+        assert (found.supersteps, found.num_active) == (300, 1)
+        # It has gone around the triangle a hundred times, from push to push.
+        assert found.value.tolist() == [5, 5, 5]
 
 
 def lengthened(source_value, weight):

@@ -144,10 +144,13 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(
 // Push one superstep after the other, while each has few edges.
 //
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
-// Parameters  most  edges that are sent along in a superstep that is run here
+// Parameters  most   edges that are sent along in a superstep that is run here
+//             until  superstep that is left to others: the host cannot end a launch that never does
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_small_supersteps(
-        const Run run, const MessageRows along, const MessageRows second, const u64 most) {
-    meet_rounds([&] { return run.mode() == PUSHED && __ldcg(&run.state->entries) <= most; },
+        const Run run, const MessageRows along, const MessageRows second, const u64 most,
+        const i64 until) {
+    meet_rounds([&] { return run.mode() == PUSHED && __ldcg(&run.state->entries) <= most &&
+                             __ldcg(&run.state->superstep) < until; },
                 [&] {
                     push_all<SMALL_THREADS>(run, along, second);
                     meet();

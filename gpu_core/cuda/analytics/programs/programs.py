@@ -46,6 +46,9 @@ _LARGE_SUPERSTEPS: Final = 4
 #: Groups of launches that are started at first, and at most, before the host looks.
 _FIRST_GROUPS: Final = 2
 _MOST_GROUPS: Final = 16
+#: Small supersteps before the host looks, some tenths of a second: only then it sees Ctrl-C, and a
+#: program may be one that never ends.
+SMALL_SUPERSTEPS = 1 << 16
 #: Blocks a multiprocessor of a launch that walks a queue.
 _BLOCKS: Final = 8
 _WARP: Final = 32
@@ -172,7 +175,10 @@ class _Run:
                 else:
                     self._mark_active(*map(int, state["tails"]))
             groups = min(2 * groups, _MOST_GROUPS) or _FIRST_GROUPS
-            (self._push if mode == _PUSHED else self._pull)(groups)
+            if mode == _PUSHED:
+                self._push(groups, np.int64(state["superstep"]) + SMALL_SUPERSTEPS)
+            else:
+                self._pull(groups)
             before = mode
 
     def _queue_active(self) -> None:
@@ -184,13 +190,13 @@ class _Run:
         for direction, items in enumerate(tails):
             self._launch("mark_active", items, np.uint64(direction), np.uint64(items))
 
-    def _push(self, groups: int) -> None:
+    def _push(self, groups: int, until: np.int64) -> None:
         device = self._device
         few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
-        most, arguments = small_level(device), (self._run, *self._pushed)
+        small, arguments = (small_level(device), until), (self._run, *self._pushed)
         for _ in range(groups):
             device.launch(
-                self._source, "push_small_supersteps", few, SMALL_THREADS, *arguments, most
+                self._source, "push_small_supersteps", few, SMALL_THREADS, *arguments, *small
             )
             for _ in range(_LARGE_SUPERSTEPS):
                 device.launch(self._source, "push_messages", many, THREADS, *arguments)

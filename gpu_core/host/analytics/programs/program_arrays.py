@@ -40,3 +40,6 @@ class PushLimits(NamedTuple):
     #: ``share``; share 0: none is.
     entries: int
     share: int
+    #: Edges along which messages are sent, at most, and those of one more superstep: only Python
+    #: sees Ctrl-C, and a program may be one that never ends.
+    budget: int

@@ -149,7 +149,7 @@ def push(rows, queues, size, vertices, inbox, now, limits):
     queue, received = queues
     values, active, degrees = vertices
     combined, has = inbox
-    entries = np.int64(0)
+    entries, walked = np.int64(0), np.int64(0)
     while True:
         found = push_along(along, queue, size, vertices, inbox, received, 0, now)
         if directions > 1:
@@ -166,7 +166,8 @@ def push(rows, queues, size, vertices, inbox, now, limits):
                 size += 1
                 entries += degrees[target]
         now = Now(now.superstep + 1, now.num_vertices, now.total)
-        is_last = now.superstep == limits.most
+        walked += entries
+        is_last = now.superstep == limits.most or walked > limits.budget
         if size == 0 or is_last or entries * limits.share > limits.entries:
             return now.superstep, size, entries
 

@@ -33,6 +33,9 @@ EASY_PULL_SHARE = 14
 PULL_THREADS = 2
 
 
+#: Edges that are pushed along before Python is back: some tenths of a second.
+PUSH_BUDGET = 1 << 24
+
 #: Blocks below which a thread's start costs more than it saves.
 _SERIAL_BLOCKS = 4
 
@@ -118,7 +121,7 @@ class _Run:
         )
         self._superstep, size, entries = self._kernels.push(
             (first, second, len(self._row_pairs)), queues, begun.size, self._vertices, self._inbox,
-            self._now(), PushLimits(most, self._entries, share),
+            self._now(), PushLimits(most, self._entries, share, PUSH_BUDGET),
         )  # fmt: skip
         return size, entries
 
