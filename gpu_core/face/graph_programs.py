@@ -16,8 +16,10 @@ from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
 from ..programs.program import Program
 from ..programs.vertex_state import Origin, VertexState
 from ..properties.kinds import array_of
+from ..table import Table
 from .arguments import Id, Ids, count_of, yes_or_no
 from .graph_calls import GraphCalls
+from .named_values import named_values
 
 
 class GraphPrograms(GraphCalls):
@@ -45,7 +47,8 @@ class GraphPrograms(GraphCalls):
             The functions.
         values
             Initial values: one number for all vertices; one for each, in the order of `vertices`;
-            or a mapping of ids, a pandas Series by its index, or ``(ids, values)``.
+            or a mapping of ids, a pandas Series by its index, ``(ids, values)``, or a result of one
+            value a vertex.
         default
             Initial value of vertices that such ``values`` leave out.
         active
@@ -79,6 +82,8 @@ class GraphPrograms(GraphCalls):
         """
         if max_supersteps is not None:
             max_supersteps = count_of("max_supersteps", max_supersteps)
+        if isinstance(values, Table):
+            values = named_values("values", values)
         with self._computing():
             return self._of_users(
                 _programs.run_program(

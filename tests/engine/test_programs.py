@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from emulated_device import EmulatedDevice
 from graphs import SHAPES, from_networkx_graph, random_graphs
-from graphtide import DynamicGraph, Program, SettingsError, VertexNotFoundError
+from graphtide import BatchError, DynamicGraph, Program, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.cuda.analytics.programs import programs as programs_of_device
 from graphtide.gpu_core.host.analytics.programs import programs as programs_of_host
 from graphtide.gpu_core.layouts import LAYOUTS
@@ -327,6 +327,19 @@ def test_live_graphs_epochs_and_names(engine: str) -> None:
         assert told(epoch) == before
     with pytest.raises(VertexNotFoundError, match="active names vertex nobody"):
         graph.run_program(hops, -1, active=["nobody"])
+
+
+@pytest.mark.runs
+def test_a_program_begins_with_the_values_of_a_result(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 7], [2, 3, 8])
+    found = graph.weakly_connected_components()
+    graph.insert_edges([9], [9])
+    values = dict(zip(found.vertices.tolist(), found.component.tolist(), strict=True))
+    given = graph.run_program(COUNTS, found, default=0)
+    assert given.value.tolist() == graph.run_program(COUNTS, values, default=0).value.tolist()
+    with pytest.raises(BatchError, match="give vertex and value"):
+        graph.run_program(COUNTS, graph.clustering())
 
 
 @pytest.mark.runs
