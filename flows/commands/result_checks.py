@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from ...gpu_core.printable import counted
-from ...io.checked_tables import fault_of
 from ...io.state.batch_summary import missing_summaries, read_summary
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import changes_file, changes_files, read_changes
@@ -25,6 +24,7 @@ from ...io.state.results import (
     written_results,
 )
 from ..printing.text import amount
+from .file_checks import FileChecks
 
 #: Of results, and of checkpoints before the newest, that are read to see whether they are whole;
 #: the newest first.
@@ -57,10 +57,15 @@ class ResultChecks:
         First batch that is not in the newest checkpoint.
     planned
         Number of batches of the plan.
+    files
+        What reads the files.
     """
 
-    def __init__(self, state: StateDirectory, boundary: int, planned: int) -> None:
+    def __init__(
+        self, state: StateDirectory, boundary: int, planned: int, files: FileChecks
+    ) -> None:
         self._state, self._boundary, self._planned = state, boundary, planned
+        self._files = files
         #: Batches after which there are whole columns.
         self.ids = [batch_id for batch_id in state.result_ids() if batch_id < boundary]
         #: What is damaged or missing, and what else is to be known: a sentence each.
@@ -101,7 +106,7 @@ class ResultChecks:
                 continue
             for path in changes_files(self._state, batch_id).values():
                 left -= path.stat().st_size
-                if left >= 0 and (fault := fault_of(path, read_changes)):
+                if left >= 0 and (fault := self._files.fault_of(path, read_changes)):
                     self.damage.append(
                         f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
                         f"{self._cure(batch_id)}"
@@ -121,7 +126,7 @@ class ResultChecks:
                 )
                 break
             for path in files:
-                fault = fault_of(path, read_result)
+                fault = self._files.fault_of(path, read_result)
                 if fault:
                     self.damaged.add(path)
                     cure = f"remove it, and {self._cure(batch_id)}"

@@ -22,7 +22,7 @@ from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
 from ...io.log.addresses import address_text
-from ...io.state.checkpoint import Checkpoint, check_checkpoint, newest_checkpoint
+from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
@@ -44,6 +44,7 @@ from ..printing.summary import (
     wait_lines,
 )
 from ..printing.text import TIED, amount, command, duration, line, rate
+from .file_checks import FileChecks
 from .result_checks import CHECKED_BYTES, ResultChecks
 
 #: Seconds between two looks of ``--watch``; a run publishes its progress as often (`RunningFile`).
@@ -63,8 +64,9 @@ def show_status(state: str, *, as_json: bool, watch: bool) -> None:
     there, and for programs an object a line.
     """
     is_screen = watch and not as_json and sys.stdout.isatty()
+    checks = FileChecks()
     while True:
-        status = Status(StateDirectory(state))
+        status = Status(StateDirectory(state), checks)
         if as_json:
             text = json.dumps(status.values(), indent=None if watch else 1)
         else:
@@ -81,15 +83,24 @@ def show_status(state: str, *, as_json: bool, watch: bool) -> None:
 
 
 class Status:
-    """A state directory at one moment."""
+    """A state directory at one moment.
 
-    def __init__(self, state: StateDirectory) -> None:
+    Parameters
+    ----------
+    state
+        The state.
+    checks
+        What reads its files; that of an earlier look reads only what is new.
+    """
+
+    def __init__(self, state: StateDirectory, checks: FileChecks | None = None) -> None:
         self.state = state
+        self._files = checks or FileChecks()
         self.settings = state.settings()
         #: What is damaged or missing, and what else is to be known: a sentence each.
         self.damage: list[str] = []
         self.notes: list[str] = []
-        self.checkpoint = newest_checkpoint(state, self.damage)
+        self.checkpoint = newest_checkpoint(state, self.damage, check=self._files.checkpoint)
         # After it: a run may extend the plan meanwhile, and write a checkpoint of that.
         self.plan = state.read_plan()
         if self.checkpoint is not None:
@@ -102,17 +113,18 @@ class Status:
         self.reports = [report for report in reports if report.batch_id < self.boundary]
         self.totals = totals(self.reports)
         self._look_for_missing_reports()
-        checks = ResultChecks(state, self.boundary, len(self.plan.batches))
-        self.damage += checks.damage
-        self.notes += checks.notes
+        results = ResultChecks(state, self.boundary, len(self.plan.batches), self._files)
+        self.damage += results.damage
+        self.notes += results.notes
         #: Batches up to the newest checkpoint after which there are results.
-        self.result_ids = checks.ids
+        self.result_ids = results.ids
         #: Name of a result -> how often it failed, where it was not computed later.
         self.failures = failures_by_name(failed_results(state, self.boundary))
-        files = result_files(state, checks.ids[-1]) if checks.ids else {}
+        files = result_files(state, results.ids[-1]) if results.ids else {}
         #: Newest results that are whole, and the summary of each.
-        self._results = {name: path for name, path in files.items() if path not in checks.damaged}
-        self._summaries = result_summaries(list(self._results.values()), self.damage)
+        self._results = {name: path for name, path in files.items() if path not in results.damaged}
+        paths = list(self._results.values())
+        self._summaries = result_summaries(paths, self.damage, self._files.summary)
         #: Batch -> bytes of its checkpoint, of those that are there.
         self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
         self._look_at_older_checkpoints()
@@ -153,7 +165,7 @@ class Status:
                     f"the newest, and {amount(CHECKED_BYTES)} before it, are"
                 )
                 break
-            _, fault = check_checkpoint(self.state, batch_id)
+            _, fault = self._files.checkpoint(self.state, batch_id)
             if fault:
                 self.damage.append(f"{fault}; remove it, it is not needed to go on")
 

@@ -1,6 +1,6 @@
 """Summary at the end of a run: a few lines that can be read at a glance and copied from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,25 +215,40 @@ def _result_line(name: str, summary: Summary) -> str:
     return line(name, f"{analytic.label or analytic.name} {text}")
 
 
-def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summary]:
-    """Name of a result -> the few values that sum up its file; files are read whole.
+def file_summary(path: Path) -> tuple[Summary | None, str]:
+    """The few values that sum up the file of a result, which is read whole.
 
-    Among them are its ``analytic``, its ``parameters`` and its figures. ``notes`` gets a sentence
-    for each damaged file, which is left out.
+    Among them are its ``analytic``, its ``parameters`` and its figures. None where it is of an
+    analytic that is not known, and where it is damaged; then with a sentence about that.
+    """
+    kind = result_facts(path).kind
+    if kind not in ANALYTICS:
+        return None, ""
+    try:
+        return result_summary(read_result(path)), ""
+    except DamagedTableError as error:
+        return None, (
+            f"{path} is damaged ({error}); remove it, or have a run with --analytics "
+            f"{path.stem if kind == path.stem else f'{path.stem}={kind}'} recompute it"
+        )
+
+
+def result_summaries(
+    paths: Sequence[Path],
+    notes: list[str],
+    look: Callable[[Path], tuple[Summary | None, str]] = file_summary,
+) -> dict[str, Summary]:
+    """Name of a result -> what ``look`` finds in its file, as `file_summary`.
+
+    ``notes`` gets a sentence for each damaged file, which is left out.
     """
     summaries: dict[str, Summary] = {}
     for path in paths:
-        kind = result_facts(path).kind
-        if kind in ANALYTICS:
-            try:
-                found = read_result(path)
-            except DamagedTableError as error:
-                notes.append(
-                    f"{path} is damaged ({error}); remove it, or have a run with --analytics "
-                    f"{path.stem if kind == path.stem else f'{path.stem}={kind}'} recompute it"
-                )
-                continue
-            summaries[path.stem] = result_summary(found)
+        summary, fault = look(path)
+        if summary is not None:
+            summaries[path.stem] = summary
+        if fault:
+            notes.append(fault)
     return summaries
 
 

@@ -119,8 +119,30 @@ def check_state_hash(found: str, expected: str, batch_id: int) -> None:
         raise StateError(msg)
 
 
+#: As `check_checkpoint`.
+CheckpointCheck = Callable[[StateDirectory, int], tuple[Checkpoint | None, str]]
+
+
+def check_checkpoint(state: StateDirectory, batch_id: int) -> tuple[Checkpoint | None, str]:
+    """Read a checkpoint whole; returns it, or None and what is wrong with it.
+
+    That is a part of a sentence, which names it; empty where it was removed meanwhile.
+    """
+    path = state.checkpoint(batch_id)
+    manifest, fault = check_graph(
+        path, {"watermark": batch_id}, must_have_hash=state.must_have_hashes
+    )
+    if not fault:
+        return Checkpoint(batch_id, path, manifest), ""
+    return None, f"checkpoint {path} is broken ({fault})" if path.exists() else ""
+
+
 def newest_checkpoint(
-    state: StateDirectory, notes: list[str] | None = None, *, at_most: int | None = None
+    state: StateDirectory,
+    notes: list[str] | None = None,
+    *,
+    at_most: int | None = None,
+    check: CheckpointCheck = check_checkpoint,
 ) -> Checkpoint | None:
     """Find the newest whole checkpoint; None where there is none.
 
@@ -132,12 +154,18 @@ def newest_checkpoint(
         Gets one sentence for each broken checkpoint that was skipped.
     at_most
         The newest one after this batch or an earlier one; None: of all.
+    check
+        What looks at each.
     """
-    return next(whole_checkpoints(state, notes, at_most=at_most), None)
+    return next(whole_checkpoints(state, notes, at_most=at_most, check=check), None)
 
 
 def whole_checkpoints(
-    state: StateDirectory, notes: list[str] | None = None, *, at_most: int | None = None
+    state: StateDirectory,
+    notes: list[str] | None = None,
+    *,
+    at_most: int | None = None,
+    check: CheckpointCheck = check_checkpoint,
 ) -> Iterator[Checkpoint]:
     """Find all whole checkpoints, the newest first; arguments as of `newest_checkpoint`.
 
@@ -153,7 +181,7 @@ def whole_checkpoints(
         ]
         if not ids:
             return
-        checkpoint, fault = check_checkpoint(state, ids[-1])
+        checkpoint, fault = check(state, ids[-1])
         if checkpoint is not None:
             at_most = ids[-1] - 1
             yield checkpoint
@@ -161,20 +189,6 @@ def whole_checkpoints(
         skipped.add(ids[-1])
         if fault and notes is not None:
             notes.append(f"{fault} and was skipped")
-
-
-def check_checkpoint(state: StateDirectory, batch_id: int) -> tuple[Checkpoint | None, str]:
-    """Read a checkpoint whole; returns it, or None and what is wrong with it.
-
-    That is a part of a sentence, which names it; empty where it was removed meanwhile.
-    """
-    path = state.checkpoint(batch_id)
-    manifest, fault = check_graph(
-        path, {"watermark": batch_id}, must_have_hash=state.must_have_hashes
-    )
-    if not fault:
-        return Checkpoint(batch_id, path, manifest), ""
-    return None, f"checkpoint {path} is broken ({fault})" if path.exists() else ""
 
 
 def _remove_older(state: StateDirectory, newest: int, keep: int | None) -> None:

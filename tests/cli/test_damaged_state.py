@@ -1,6 +1,7 @@
 """Damaged states as their users meet them: a sentence that names the file, no wrong graph."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 
 from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_first
 from graphtide.flows.commands import status
+from graphtide.flows.commands.file_checks import FileChecks
 from graphtide.flows.commands.status import Status
 from graphtide.flows.printing.text import amount
 from graphtide.io.state.checkpoint import newest_checkpoint
@@ -117,6 +119,30 @@ def test_an_older_checkpoint_that_is_damaged_is_told(
     assert found.damage == []
     [told] = found.notes
     assert "the checkpoint of batch 0 and earlier ones were not checked" in told
+
+
+@pytest.mark.parametrize("pattern", ["results/batch=*/*.parquet", "checkpoints/*/edges.parquet"])
+def test_status_that_looks_again_reads_what_was_written_since(folder: Path, pattern: str) -> None:
+    """`--watch` would read up to gigabytes every two seconds of a state where nothing happens."""
+    state, checks = StateDirectory(folder / "state"), FileChecks()
+    assert Status(state, checks).damage == []
+    times = {path: path.stat().st_mtime_ns for path in state.path.glob(pattern)}
+    whole = {path: path.read_bytes() for path in times}
+    assert whole
+    for path, time in times.items():
+        # In a page of rows; footers are read each time.
+        path.write_bytes(whole[path][:40] + bytes([whole[path][40] ^ 1]) + whole[path][41:])
+        os.utime(path, ns=(time, time))
+    assert Status(state, checks).damage == [], "it has read them again"
+    damage = Status(state).damage
+    assert damage
+    for path, time in times.items():
+        os.utime(path, ns=(time, time + 1))
+    assert Status(state, checks).damage == damage
+    for path, time in times.items():
+        path.write_bytes(whole[path])
+        os.utime(path, ns=(time, time + 2))
+    assert Status(state, checks).damage == []
 
 
 def test_a_state_hash_of_an_old_checkpoint_is_compared_with_its_graph(
@@ -277,7 +303,7 @@ def test_a_run_that_extends_the_plan_meanwhile_is_no_damage(
     write_rows(log, "a.parquet", random_rows(1, 40))
     apply_log(log, state, 1)
 
-    def found_late(*arguments: Any) -> Any:
+    def found_late(*arguments: Any, **options: Any) -> Any:
         write_rows(log, "b.parquet", random_rows(2, 40))
         apply_log(log, state, 1)
         return newest_checkpoint(*arguments)
