@@ -43,7 +43,8 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
             # What is computed and not measured is dashed.
             axis.plot(*points, label=name, linestyle="--" if "kept" in name else "-")
         axis.set(title=title, xlabel=x, ylabel=y)
-        if logarithmic:
+        # A workload may be too small for any batch; matplotlib has no such axis without a value.
+        if logarithmic and any(len(each) for each, _ in lines.values()):
             axis.set(xscale="log", yscale="log")
         axis.legend(fontsize="small")
     figure.savefig(file)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph, UpdateBatch
 from graphtide.flows.study import generation, memory, remapping
+from graphtide.flows.study.plots import draw
 from graphtide.flows.study.published import PUBLISHED, beside
 from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
 from graphtide.flows.study.stress import Stress, StressedGraph, run_stress
@@ -115,6 +116,15 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     # Markdown takes a line right behind a table as a row of it.
     lines = done.stdout.splitlines()
     assert all(row[:1] != "|" or line[:1] in ("", "|") for row, line in pairwise(lines))
+
+
+def test_a_workload_that_is_too_small_for_any_point_is_drawn_all_the_same(tmp_path: Path) -> None:
+    """What was measured of the others would be lost."""
+    pytest.importorskip("matplotlib", reason="an extra of its own")
+    file = tmp_path / "updates.svg"
+    panels = {"G1": {"runs": ([], [])}, "G3": {"runs": ([1_000, 10_000], [2.0, 3.0])}}
+    draw(str(file), panels, "entries", "M inserts/s", logarithmic=True)
+    assert file.read_text().endswith("</svg>\n")
 
 
 #: Of both warps together.
