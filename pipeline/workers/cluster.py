@@ -28,6 +28,7 @@ from .roles import Roles, choose_roles
 from .scheduler_probe import CONNECT_SECONDS, check_scheduler
 from .steady_clock import use_steady_clock
 from .stopped_workers import watch_heartbeats
+from .task_slot import slot_left_to_others
 from .this_process import silent_client
 from .worker_versions import check_scheduler_version, check_versions
 
@@ -275,6 +276,7 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
                 address=local.scheduler_address,
             )
         else:
+            stack.enter_context(slot_left_to_others())
             client = stack.enter_context(_client(settings.scheduler, CONNECT_SECONDS))
             again_seconds = _OF_OTHERS_AGAIN * timeout_seconds
             cluster = Cluster(

@@ -9,11 +9,14 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client
 
 import graphtide
+from dask_processes import cluster_of_others
 from graphtide import ClusterError, SettingsError, StateError
 from graphtide.io.state.results import read_result
 from small_log import BATCH_ROWS, rows_of, write_file
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -173,3 +176,17 @@ def test_a_task_of_a_worker_that_may_start_no_process_is_told_what_to_do(tmp_pat
     assert "this one may not: it is a daemon" in told
     assert "distributed.worker.daemon: false" in told
     assert not (tmp_path / "state").exists()
+
+
+def test_a_task_runs_a_log_on_the_cluster_whose_only_thread_it_has(log, tmp_path):
+    """The tasks of the run would wait for the task's end, and the task for them."""
+    with (
+        cluster_of_others(tmp_path, {"only": None}) as (address, _),
+        Client(address, set_as_default=False) as client,
+    ):
+        given = {"scheduler": address, "batch_rows": BATCH_ROWS, "start_timeout": "40s"}
+        task = client.submit(graphtide.run, log, tmp_path / "state", **given, engine="host")
+        assert task.result(timeout=PATIENCE).batches_applied > 3
+        # The thread takes tasks again.
+        assert client.submit(int, "7").result(timeout=PATIENCE) == 7
+    assert graphtide.open(tmp_path / "state").graph.num_edges > 0
