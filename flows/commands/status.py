@@ -44,8 +44,7 @@ from ..printing.summary import (
     wait_lines,
 )
 from ..printing.text import TIED, amount, command, duration, line, rate
-from .file_checks import FileChecks
-from .result_checks import CHECKED_BYTES, ResultChecks
+from .file_checks import CHECKED_BYTES, FileChecks, ResultChecks
 
 #: Seconds between two looks of ``--watch``; a run publishes its progress as often (`RunningFile`).
 _WATCH_SECONDS = 2.0

@@ -20,10 +20,10 @@ from .memory.rooms import Rooms
 from .queries.export import ExportedRows, copy_rows
 from .update.commit import rewrite_rows
 from .update.deltas import Delta
-from .update.entries import Properties
 from .update.parallel_sort import merge_range
 from .update.plan import PlannedRows, plan_rows
-from .update.settled import merge_settled
+from .update.rows.entries import Properties
+from .update.rows.settled import merge_settled
 
 _NUMBER: Final = numba.int64
 _INT64: Final = numba.int64[::1]

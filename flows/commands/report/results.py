@@ -9,7 +9,7 @@ from ....gpu_core.algorithms.analytic import parameters_text
 from ....gpu_core.algorithms.registry import ANALYTICS
 from ....io.state.results import result_files
 from ...printing.summary import failure_texts, result_summaries
-from ..result_checks import CHECKED_BYTES
+from ..file_checks import CHECKED_BYTES
 from ..status import Status
 from .page import Section, Table
 from .plots import Plot, svg_of

@@ -21,7 +21,7 @@ from ...layouts import page_after, state_class
 from ...records import LAST_WORD
 from ..analytics.parts.compact_rows import indptr_of
 from ..memory.rooms import rooms_of
-from ..update.entries import read_time
+from ..update.rows.entries import read_time
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]

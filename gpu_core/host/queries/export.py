@@ -13,8 +13,8 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch, prefetch_row
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
-from ..update.entries import has_wide_weight, read_time
 from ..update.parallel_sort import sort_alone
+from ..update.rows.entries import has_wide_weight, read_time
 from .host_graph import HostGraph
 
 #: Bits of a key below the rank, for the position in the row.

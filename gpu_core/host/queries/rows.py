@@ -17,7 +17,7 @@ from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import WEIGHT_WORD, weights_of_entry
 from ...rows import EntryTimes, Rows
 from ..analytics.parts.compact_rows import ROW_COST, blocks_of_rows, indptr_of
-from ..update.entries import has_wide_weight
+from ..update.rows.entries import has_wide_weight
 
 _PRESENT = np.uint32(PRESENT_BIT)
 

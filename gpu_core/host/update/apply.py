@@ -7,8 +7,8 @@
     plan       what happens to each row whose room may change, exactly           (reads)
     arena      prepare: buddies merged, image compacted or grown, or the batch refused
                take: runs and pages allocated, tables moved to larger runs
-    commit     settled rows (`settled.py`), then planned rows; or, where edges expire, the rows that
-               have some (`expiry.py`); pages and indices given back
+    commit     settled rows (`rows/settled.py`), then planned rows; or, where edges expire, the rows
+               that have some (`expiry.py`); pages and indices given back
 
 All before *take* leaves the graph as it is, and from there on nothing is refused, so a batch is
 applied whole or not at all. What can still cut it off then is Ctrl-C or a machine out of memory;

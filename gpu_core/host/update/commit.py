@@ -1,4 +1,4 @@
-"""Write one delta of a batch: settled rows (`settled.py`), then the planned ones.
+"""Write one delta of a batch: settled rows (`rows/settled.py`), then the planned ones.
 
 Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
 Reads     one delta of a batch and its plan (`plan.py`), and the pages handed out for it
@@ -7,8 +7,9 @@ Keeps     rows sorted by neighbor; a row's room is that of the plan. Asks the ar
 
 Three steps. *Place*: each row gets the segment that it will begin in, and what it leaves is listed;
 this is all that differs between the layouts. *Rewrite*: short rows are merged in registers
-(`short_rows.py`); of the others, the old entries, from the first segment that changes, go into a
-buffer, and old and new ones are merged into the segments in one forward pass (`long_rows.py`).
+(`rows/short_rows.py`); of the others, the old entries, from the first segment that changes, go into
+a buffer, and old and new ones are merged into the segments in one forward pass
+(`rows/long_rows.py`).
 *Cut* (layouts of pages): pages after the last one needed are listed as free.
 
 Each row belongs to one range, and no two rows share a page: ranges run side by side.
@@ -40,11 +41,11 @@ from ...layouts import (
     write_room,
 )
 from ..queries.host_graph import HostGraph
-from .entries import Properties
-from .long_rows import merge_long, read_entries, segments_kept
 from .plan import Plan, PlannedRows
-from .settled import merge_settled
-from .short_rows import longest_short, merge_short
+from .rows.entries import Properties
+from .rows.long_rows import merge_long, read_entries, segments_kept
+from .rows.settled import merge_settled
+from .rows.short_rows import longest_short, merge_short
 from .tally import Tally
 
 UInt32s = npt.NDArray[np.uint32]

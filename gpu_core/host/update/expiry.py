@@ -22,7 +22,7 @@ from ..memory.rooms import rooms_of
 from ..queries.expired import Expired, entry_strides, first_entry, open_row, seek, segment_after
 from ..queries.host_graph import HostGraph
 from .commit import Written, list_left_pages, write_record
-from .entries import read_time
+from .rows.entries import read_time
 from .tally import Tally
 
 #: Words of the smallest record with times: the last of them are its last time.

@@ -4,18 +4,19 @@ Part of   the apply path: deltas -> **plan** -> arena.prepare, arena.take -> com
 Reads     the image, and one *delta* of a batch: its entries for one direction, grouped by row and
           sorted by (column, kind) within a row
 Writes    the lists of settled rows and of the others; for each of the others the degree and the
-          room before and after, and, where the row is not merged in registers (`lanes.py`), for
-          each of its entries the position in the old adjacency and whether it was there
+          room before and after, and, where the row is not short, for each of its entries the
+          position in the old adjacency and whether it was there
 Keeps     the demand of a batch is exact before the first word of the graph changes, so a batch that
           does not fit is refused whole
 
 A row is *settled* if its room stays as it is whatever its entries meet: it has room for all of
 them, and would not shrink if all of them were deletes that hit. Its record alone decides that.
-Settled rows ask the arena for nothing; they are rewritten in one pass (`settled.py`) and not
+Settled rows ask the arena for nothing; they are rewritten in one pass (`rows/settled.py`) and not
 planned. Most rows of most batches are.
 
-Short rows are merged in registers (`short_rows.py`), both here, where only the counts are kept, and
-where they are written. The entries of others are searched for (`planned_entries.py`).
+Short rows are merged in registers (`rows/short_rows.py`), both here, where only the counts are
+kept, and where they are written. The entries of others are searched for
+(`rows/planned_entries.py`).
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from ...layouts import (
 from ..memory.rooms import Rooms, rooms_of
 from ..queries.host_graph import HostGraph
 from .deltas import Delta
-from .lanes import MANY
-from .planned_entries import plan_entries
-from .short_rows import longest_short, plan_short
+from .rows.lanes import MANY
+from .rows.planned_entries import plan_entries
+from .rows.short_rows import longest_short, plan_short
 from .tally import NO_ENTRIES, Tally, add_entries
 
 UInt32s = npt.NDArray[np.uint32]

@@ -2,7 +2,7 @@
 //
 // Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/pages/page_launches.py
-// Host twin   gpu_core/host/update/settled.py
+// Host twin   gpu_core/host/update/rows/settled.py
 // Reads       one delta of a batch, its listed rows (segmented_plan.cu), the vertex records
 // Writes      settled rows (segmented.cuh) and their records; what became of rows and entries in the header
 // Keeps       rows sorted by neighbor

@@ -1,7 +1,7 @@
 // commit.cu -- write one delta: rows, vertex records, and the runs that rows leave.
 //
 // Part of     the apply path: map ids -> deltas -> plan -> allocate -> **commit**
-// Caller      gpu_core/cuda/update/rows/row_launches.py    Host twin   gpu_core/host/update/commit.py, entries.py
+// Caller      gpu_core/cuda/update/rows/row_launches.py    Host twin   gpu_core/host/update/commit.py
 // Reads       one delta of a batch, its plan (plan.cu), the runs allocated for it (free_runs.cu)
 // Writes      rows and vertex records of the delta, bits and counts of freed runs; what became of
 //             the entries of the first delta in the header (ADDED … REPLACED), and by the last block

@@ -1,6 +1,6 @@
 // put_words.cuh -- which words of an entry a batch writes, and their values.
 //
-// Host twin   gpu_core/host/update/entries.py: write_properties
+// Host twin   gpu_core/host/update/rows/entries.py: write_properties
 #pragma once
 #include "rows.cuh"
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...jit.compile import borrowing, inlined
-from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, WIDE_WORDS
+from ....jit.compile import borrowing, inlined
+from ....records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, WIDE_WORDS
 
 
 class Properties(NamedTuple):

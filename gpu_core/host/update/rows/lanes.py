@@ -22,7 +22,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from ...image.fields import NONE
+from ....image.fields import NONE
 
 #: Widths of lanes: most rows of a sparse graph fit `FEW`, one register where registers are wide.
 FEW = 16

@@ -11,14 +11,14 @@ properties, entries are moved in one by one, as insertion sort does.
 
 import numpy as np
 
-from ...image.fields import KIND_DELETE, KIND_PUT
-from ...jit.compile import borrowing, compiled
-from ...jit.prefetch import AHEAD, prefetch, prefetch_words
-from ...layouts import segment_entries, state_class, strides
-from ..queries.row_search import nearest_in_row
+from ....image.fields import KIND_DELETE, KIND_PUT
+from ....jit.compile import borrowing, compiled
+from ....jit.prefetch import AHEAD, prefetch, prefetch_words
+from ....layouts import segment_entries, state_class, strides
+from ...queries.row_search import nearest_in_row
+from ..tally import NO_ENTRIES, add_entries
 from .entries import write_properties
 from .short_rows import longest_short, merge_short
-from .tally import NO_ENTRIES, add_entries
 
 _AHEAD = np.uint64(AHEAD)
 

@@ -14,9 +14,9 @@ delta.
 
 import numpy as np
 
-from ...image.fields import KIND_PUT
-from ...jit.compile import borrowing
-from ...layouts import page_after, segment_base, strides
+from ....image.fields import KIND_PUT
+from ....jit.compile import borrowing
+from ....layouts import page_after, segment_base, strides
 from .entries import write_properties
 
 

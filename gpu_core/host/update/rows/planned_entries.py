@@ -9,10 +9,10 @@ The kinds of an entry are applied in their order (`image.fields.KIND_DANGLING` a
 
 import numpy as np
 
-from ...image.fields import KIND_DELETE, KIND_PUT
-from ...jit.compile import borrowing
-from ...layouts import page_after, segment_base, strides
-from ..queries.row_search import nearest_in_row
+from ....image.fields import KIND_DELETE, KIND_PUT
+from ....jit.compile import borrowing
+from ....layouts import page_after, segment_base, strides
+from ...queries.row_search import nearest_in_row
 
 
 @borrowing

@@ -12,10 +12,10 @@ on).
 
 import numpy as np
 
-from ...image.fields import KIND_DELETE, KIND_PUT
-from ...jit.compile import borrowing, inlined
-from ...layouts import segment_base, segment_entries
-from ..memory.rooms import LARGEST_ROOM
+from ....image.fields import KIND_DELETE, KIND_PUT
+from ....jit.compile import borrowing, inlined
+from ....layouts import segment_base, segment_entries
+from ...memory.rooms import LARGEST_ROOM
 from .lanes import FEW, MANY, holds, load_few, load_many, store, with_key, without_key
 
 

@@ -1,0 +1,1 @@
+"""Rows as an update plans and writes them, one at a time."""
