@@ -337,6 +337,19 @@ def test_a_file_that_was_taken_must_stay_as_it_was(
         look()
 
 
+def test_a_file_that_is_just_written_again_is_not_judged_yet(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 600.0)
+    looking = watch(folder)
+    whole = write(folder / "1.parquet", 7)
+    assert names(looking.look()) == ["1.parquet"]
+    for written in (b"", whole[:20], whole):
+        (folder / "1.parquet").write_bytes(written)
+        for _ in range(3):
+            assert looking.look() is None
+
+
 def test_waiting_for_a_log_neither_spins_nor_outlasts_the_stop() -> None:
     follow = Follow()
     begin = time.monotonic()
