@@ -45,6 +45,10 @@ WORKER_ENVIRONMENT: Final = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 
+#: What Dask's Nannies set by default, and leave in the environment of their process. If a program
+#: had a cluster of Dask's before, nobody has chosen that.
+_LEFT_BY_NANNIES: Final = {"MALLOC_TRIM_THRESHOLD_": "65536"}
+
 #: Set for a server that is started by a thread that lasts. Where the server died, Dask starts
 #: another one, by threads that do not.
 LASTING_PARENT: Final = "GRAPHTIDE_LASTING_PARENT"
@@ -89,7 +93,11 @@ def start_fork_server() -> None:
             "'forkserver' of multiprocessing, or before the first run"
         )
         raise ClusterError(msg)
-    defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
+    defaults = {
+        name: value
+        for name, value in WORKER_ENVIRONMENT.items()
+        if os.environ.get(name) in (None, _LEFT_BY_NANNIES.get(name))
+    }
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
     changes = {**defaults, **safe_path, LASTING_PARENT: "1"}
     with _starting, interrupts_stay_here(), variables_afterwards_as_before(changes):
