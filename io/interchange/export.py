@@ -88,7 +88,7 @@ def export_edges(graph: _Graph, path: str) -> int:
     SettingsError
         The ending is unknown, or the format cannot hold the graph.
     """
-    ending = _ending(path, EDGE_ENDINGS)
+    ending = ending_of(path, EDGE_ENDINGS)
     with graph.lock:  # all as of one moment
         edges = graph.edges()
         vertices = _vertex_columns(graph) if ending == ".graphml" else {}
@@ -109,7 +109,7 @@ def export_vertices(graph: _Graph, path: str) -> int:
 
     As for edges, but no matrix.
     """
-    _ending(path, VERTEX_ENDINGS)
+    ending_of(path, VERTEX_ENDINGS)
     return export_columns(_vertex_columns(graph), path)
 
 
@@ -123,13 +123,14 @@ def _vertex_columns(graph: _Graph) -> Mapping[str, npt.NDArray[Any]]:
 
 def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:
     """Write columns, such as those of a result, as files of vertices are; gives their rows."""
-    ending = _ending(path, VERTEX_ENDINGS)
+    ending = ending_of(path, VERTEX_ENDINGS)
     with new_file_at(path, SettingsError) as temporary:
         _write_table(temporary, table_of(columns), ending)
     return next(iter(columns.values())).size
 
 
-def _ending(path: str, known: tuple[str, ...]) -> str:
+def ending_of(path: str, known: tuple[str, ...]) -> str:
+    """The ending of a file's name, in lower case; refused if it is none of the known ones."""
     ending = Path(path).suffix.lower()
     if ending not in known:
         msg = f"the form of {path} is unknown; end its name in {', '.join(known)}"
