@@ -323,10 +323,10 @@ def check_empty(name: str) -> Path:
     """The folder ``name``, which need not be there; refused when there is something in it."""
     folder = local_folder(name)
     if folder.is_dir() and any(folder.iterdir()):
-        msg = f"{name} is not empty; name a new folder, or remove what is in it"
+        msg = f"{folder} is not empty; name a new folder, or remove what is in it"
         raise SettingsError(msg)
     if folder.exists() and not folder.is_dir():
-        msg = f"{name} is a file; name a new folder"
+        msg = f"{folder} is a file; name a new folder"
         raise SettingsError(msg)
     check_new_file(folder / _file_name(0), SettingsError)
     return folder

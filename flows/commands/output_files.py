@@ -8,6 +8,7 @@ Not here: how a file comes into its place (``io/file_systems.py``), and ``grapht
 does write into the log.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ...gpu_core.errors import SettingsError
@@ -21,7 +22,7 @@ def check_outputs_of_state(state: str, *files: str | None) -> None:
     """Refuse files that lie in a state, and what `check_outputs_of_log` does of its log."""
     directory = StateDirectory(state)
     folder = directory.path.resolve()
-    for file in filter(None, files):
+    for file in _given(files):
         if is_local_address(file) and any(each.is_relative_to(folder) for each in _places(file)):
             msg = f"{file} is in the state {state}, where runs alone write; write it elsewhere"
             raise SettingsError(msg)
@@ -32,7 +33,7 @@ def check_outputs_of_log(log: Address, *files: str | None) -> None:
     """Refuse files that a log has, or would read, or that cannot be written; None: no file."""
     addresses = absolute_address(log)
     for address in [addresses] if isinstance(addresses, str) else addresses:
-        for file in filter(None, files):
+        for file in _given(files):
             if reads(address, file):
                 msg = (
                     f"{file} is in the log {address}, which reads what is there; write it elsewhere"
@@ -41,8 +42,12 @@ def check_outputs_of_log(log: Address, *files: str | None) -> None:
             if holds(address, file):
                 msg = f"{file} is a file of the log {address}, by another name; write it elsewhere"
                 raise SettingsError(msg)
-    for file in filter(None, files):
+    for file in _given(files):
         check_new_file_at(file, SettingsError)
+
+
+def _given(files: Iterable[str | None]) -> list[str]:
+    return [file for file in files if file is not None]
 
 
 def local_folder(name: str) -> Path:

@@ -110,6 +110,8 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_computed(
         done = graphtide_here(*command(words, f"taken/{place}"), cwd=folder)
         fails(done, 2, f"cannot be written ({reason})")
         assert not done.stdout
+    if words.startswith("report"):
+        fails(graphtide_here(*command(words, ""), cwd=folder), 2, "(Is a directory)")
     done = graphtide_here(*command(words, "/proc/" + name), cwd=folder)
     fails(done, 2, f"/proc/{name} cannot be written")
     assert contents(folder) == before
