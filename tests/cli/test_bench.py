@@ -369,6 +369,10 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
 def test_a_pipeline_of_unknown_flags_is_told() -> None:
     fails(graphtide_here("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
     fails(graphtide_here("bench", "pipeline", "--passes", 0), 2, "--passes")
+    done = graphtide_here("bench", "pipeline", "--folder", "no/where")
+    fails(done, 2, "--folder no/where is no folder; make it, or name another")
+    done = graphtide_here("bench", "pipeline", "--folder", "/proc")
+    fails(done, 2, "/proc/log cannot be written")
     fails(graphtide_here("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
     fails(graphtide_here("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
     fails(
