@@ -7,9 +7,8 @@ the state meanwhile.
 
 import difflib
 import multiprocessing
-import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,12 +17,13 @@ from typing import Any, NamedTuple
 
 from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.algorithms.registry import ANALYTICS
-from ..gpu_core.choices import is_integer
+from ..gpu_core.choices import choice_shown, is_integer
 from ..gpu_core.errors import ClusterError, FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
+from ..io.given_paths import path_text
 from ..io.state import batch_summary
 from ..io.state.directory import StateDirectory
 from ..io.state.result_changes import (
@@ -150,6 +150,7 @@ class OpenState:
         StateError
             There is no such result after the batch, or one of its files is damaged.
         """
+        _check_name(name)
         if name not in self.result_names:
             there = ", ".join(self.result_names) or "none"
             failed = _failed(self._directory, name, self.batch_id)
@@ -303,10 +304,17 @@ def _number(batch: object) -> int:
     return int(batch)
 
 
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        msg = f"name={choice_shown(name)} is no name of a result; give text such as 'pagerank'"
+        raise SettingsError(msg)
+
+
 def result_after(
     directory: StateDirectory, name: str, batch: int | None = None
 ) -> tuple[int, Result]:
     """Number of a batch, None being the newest that has a result of a name, and the result."""
+    _check_name(name)
     directory.settings()
     having = batches_with(directory, name)
     if not having or batch not in (None, *having):
@@ -377,7 +385,7 @@ def run(
     Raises
     ------
     SettingsError
-        A setting is unknown or not allowed.
+        A setting is unknown or not allowed, or the log or the state is no path.
     GraphtideError
         The run could not continue; the state is whole up to its newest checkpoint.
 
@@ -391,8 +399,12 @@ def run(
     checked = load_settings(settings, config_file)
     if checked.scheduler is None:
         _refuse_daemon()
-    logs = (log,) if isinstance(log, str | Path) else log
-    given = tuple(map(str, logs)), os.fspath(state)
+    several = ", or several of them"
+    logs = log if isinstance(log, Iterable) and not isinstance(log, str | bytes) else [log]
+    given = (
+        tuple(path_text("log", each, also=several) for each in logs),
+        path_text("state", state),
+    )
     if progress:
         with ProgressLine() as line:
             summary = run_pipeline(*given, checked, line.show)

@@ -34,6 +34,7 @@ from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
 from ..arrow_types import is_text
 from ..file_systems import new_file_at
+from ..given_paths import path_text
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file
 from .edge_table import edge_table, table_of
@@ -67,7 +68,7 @@ class _Graph(Protocol):
     def vertex_values(self) -> Any: ...
 
 
-def export_edges(graph: _Graph, path: str) -> int:
+def export_edges(graph: _Graph, path: str | Path) -> int:
     """Write the edges of a graph, sorted by (src, dst), with their properties, to a file.
 
     Parameters
@@ -88,6 +89,7 @@ def export_edges(graph: _Graph, path: str) -> int:
     SettingsError
         The ending is unknown, or the format cannot hold the graph.
     """
+    path = path_text("path", path)
     ending = ending_of(path, EDGE_ENDINGS)
     with graph.lock:  # all as of one moment
         edges = graph.edges()
