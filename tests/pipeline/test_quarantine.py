@@ -75,6 +75,17 @@ def test_rows_that_are_left_out_have_no_part_in_the_times_of_a_batch(tmp_path: P
     assert loaded.source == BatchSource("0.parquet", 0, 4, 5, 6, "timestamp[us]")
 
 
+def test_a_dense_id_beyond_all_graphs_is_left_out(tmp_path: Path) -> None:
+    """In a batch of the graph it would stop the run."""
+    write_log_file(str(tmp_path / "0.parquet"), pa.table({"src": [1, 2**31, 3], "dst": [2, 3, 4]}))
+    log = UpdateLog(str(tmp_path), ids="dense")
+    rows = RowsToRead(log, PlannedBatch(0, "0.parquet", 0, 3), None, quarantine=True)
+    loaded = load_batch(rows, row_meaning(ids="dense"))
+    assert loaded.left_out is not None
+    [reason] = loaded.left_out.table["reason"].to_pylist()
+    assert reason.startswith("id 2147483648 cannot be a vertex index (0 … 2147483647)")
+
+
 def test_a_run_halts_at_them_unless_told_otherwise_and_remembers_what_it_was_told(
     places: tuple[Path, Path],
 ) -> None:
