@@ -66,9 +66,12 @@ def file_system_of(address: str) -> tuple[Any, str]:
     StorageError
         There is none, or its library is not installed, or refuses the address.
     """
+    if is_local_address(address):
+        # fsspec itself takes a path with :: for two.
+        return LocalFileSystem(), LocalFileSystem._strip_protocol(address)
     options: dict[str, Any] = {}
     protocol = fsspec.core.split_protocol(address)[0]
-    if protocol not in (None, "file", "local") and "::" not in address:
+    if "::" not in address:
         options["use_listings_cache"] = False
         if protocol in _INSTALLED_BY and "config_kwargs" not in fsspec.config.conf.get("s3", {}):
             # Three tries rather than five, unless AWS_MAX_ATTEMPTS says otherwise.
@@ -298,8 +301,15 @@ def _cannot_write(address: str, error: OSError) -> str:
 
 
 def is_local_address(address: str) -> bool:
-    """Whether an address is a path on a disk of this machine."""
-    return fsspec.core.split_protocol(address)[0] in (None, "file", "local")
+    """Whether an address is a path on a disk of this machine.
+
+    A path may have ``::``, which behind a protocol of fsspec, as in ``zip::s3://…``, makes a chain
+    of file systems.
+    """
+    first, chained, _ = address.partition("::")
+    if chained and first in fsspec.available_protocols():
+        return False
+    return fsspec.core.split_protocol(first)[0] in (None, "file", "local")
 
 
 def size_at(address: str) -> int:

@@ -194,9 +194,10 @@ def test_nothing_is_imported_into_a_state_or_twice_into_a_log(folder: Path) -> N
     assert contents(folder) == before
 
 
-def test_a_relative_path_with_a_colon_is_a_path(tmp_path: Path, scheduler: str) -> None:
-    """All that is written and read there: given such a path, Arrow takes it for a URL."""
-    folder = tmp_path / "run-10:30"
+@pytest.mark.parametrize("name", ["run-10:30", "run::2"])
+def test_a_relative_path_with_a_colon_is_a_path(name: str, tmp_path: Path, scheduler: str) -> None:
+    """Given such a path, Arrow takes it for a URL, and fsspec for two."""
+    folder = tmp_path / name
     folder.mkdir()
     (folder / "edges.txt").write_text("ann bob\nbob eve\n")
     here, state = folder.name, f"{folder.name}/state"
