@@ -191,6 +191,9 @@ def test_nothing_is_imported_into_a_state_or_twice_into_a_log(folder: Path) -> N
     fails(done, 2, "state is a state, where runs alone write; import into another folder")
     done = graphtide_here("import", "log/1.csv", "log", cwd=folder)
     fails(done, 2, "log/1.csv would be a file of the log log as well; import into another folder")
+    done = graphtide_here("import", "edges.txt", "log/1.csv", cwd=folder)
+    fails(done, 2, "log/1.csv/edges.parquet cannot be written (Not a directory)")
+    assert not done.stdout, "what is read is told only then"
     assert contents(folder) == before
 
 
