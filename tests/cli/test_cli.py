@@ -249,7 +249,7 @@ def test_a_limit_of_address_space_is_named(tmp_path: Path, kilobytes: int, words
     [
         (8, 1, "a process may have 8 files open (ulimit -n), but a cluster of 1 CPU worker needs"),
         (40, 1, "a process may have 40 files open"),
-        (80, 9, "9 CPU workers needs 156; raise the limit, or take fewer workers"),
+        (80, 9, "9 CPU workers needs 143; raise the limit, or take fewer workers"),
     ],
 )
 def test_a_limit_of_open_files_is_named(

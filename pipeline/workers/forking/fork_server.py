@@ -55,8 +55,8 @@ _LEFT_BY_NANNIES: Final = {"MALLOC_TRIM_THRESHOLD_": "65536"}
 LASTING_PARENT: Final = "GRAPHTIDE_LASTING_PARENT"
 
 #: Files that a process with a cluster has open, and for each CPU worker: pipes and sockets, above
-#: all. Measured: 50 with 1 worker, 84 with 4, 215 with 16.
-_FILES, _FILES_OF_A_WORKER = 48, 12
+#: all. Measured: 50 with 1 worker, 84 with 4, 128 with 8, 215 with 16.
+_FILES, _FILES_OF_A_WORKER = 44, 11
 
 #: Bytes of addresses that a process needs: with less, threads and libraries cannot be loaded.
 _LEAST_ADDRESS_SPACE = 2_000_000_000
