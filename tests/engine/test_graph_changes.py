@@ -170,6 +170,7 @@ def test_properties_keep_their_defaults_values_and_first_time() -> None:
         ({}, lambda g: g.insert_edges([True], [2]), BatchError, "src has dtype bool"),
         ({}, lambda g: g.insert_edges(1, 2), BatchError, "src is one int; give one"),
         ({}, lambda g: g.insert_edges([[1]], [[2]]), BatchError, "src has 2 dimensions"),
+        ({}, lambda g: g.has_edge([], []), BatchError, "src has 2 dimensions"),
         (
             {},
             lambda g: g.insert_vertices(np.array([2**63], np.uint64)),
