@@ -33,7 +33,7 @@ from pyarrow import csv
 from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
 from ..arrow_types import is_text
-from ..file_systems import new_file_at
+from ..file_systems import check_new_file_at, new_file_at
 from ..given_paths import path_text
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file
@@ -87,10 +87,11 @@ def export_edges(graph: _Graph, path: str | Path) -> int:
     Raises
     ------
     SettingsError
-        The ending is unknown, or the format cannot hold the graph.
+        The ending is unknown, the format cannot hold the graph, or the file cannot be written.
     """
     path = path_text("path", path)
     ending = ending_of(path, EDGE_ENDINGS)
+    check_new_file_at(path, SettingsError)
     with graph.lock:  # all as of one moment
         edges = graph.edges()
         vertices = _vertex_columns(graph) if ending == ".graphml" else {}
