@@ -73,11 +73,11 @@ def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) 
     column = table["ts"]
     given = time_unit_of(column.type)
     wanted = given if time_unit is None else time_unit_named(time_unit)
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-        # Deletes may have it.
-        column = column.filter(pc.not_equal(column, NAT))
-    ends = pc.min_max(column)
+    is_timestamp = pa.types.is_timestamp(column.type)
+    counts = column.cast(pa.int64()) if is_timestamp else column
+    ends = pc.min_max(counts)
+    if is_timestamp and ends["min"].as_py() == NAT:  # deletes may have no time
+        ends = pc.min_max(counts.filter(pc.not_equal(counts, NAT)))
     first, last = ends["min"].as_py(), ends["max"].as_py()
     if first is None:
         return source
