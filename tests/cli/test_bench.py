@@ -30,6 +30,7 @@ from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.scan import scan_of
 from graphtide.flows.bench.scripts import updates_beside_peers
+from graphtide.flows.bench.scripts.measuring import parser
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.commands.generate import write_log
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
@@ -459,3 +460,12 @@ def test_a_script_beside_packages_that_are_not_installed_names_their_extra(
     with pytest.raises(SystemExit, match="2"):
         updates_beside_peers.main()
     assert "pip install -e '.[bench]', or give --no-peers" in capsys.readouterr().err
+
+
+def test_a_script_refuses_a_file_of_figures_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it measures: at its end all figures would be lost."""
+    with pytest.raises(SystemExit, match="2"):
+        parser("").parse_args(["--csv", str(tmp_path)])
+    assert f"--csv: {tmp_path} cannot be written (Is a directory)" in capsys.readouterr().err
