@@ -266,6 +266,17 @@ def test_a_limit_of_open_files_is_named(
     fails(done, 1, words)
 
 
+def test_a_limit_of_open_files_that_a_process_may_raise_is_raised(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    run = "run log --state s --workers 1 --analytics none"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -S -n 30; exec {' '.join(PROGRAM)} {run}"],
+        capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_machine_without_locks_between_processes_is_told(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
     user = [] if os.getuid() == 0 else ["--map-root-user"]

@@ -90,7 +90,7 @@ def start_fork_server() -> None:
     """
     global _starter
     _check_address_space()
-    check_open_files(workers=1)  # as many as there are at least
+    provide_open_files(workers=1)  # as many as there are at least
     _check_locks()
     if _starter not in (None, os.getpid()):
         msg = (
@@ -148,23 +148,32 @@ def _check_address_space() -> None:
         raise ClusterError(msg)
 
 
-def check_open_files(workers: int) -> None:
-    """Refuse a limit under which a cluster of so many CPU workers dies in the midst of its start.
+def provide_open_files(workers: int) -> None:
+    """Have as many open files allowed as a cluster of so many CPU workers needs in its start.
+
+    Where a process may open fewer, but may raise its limit itself, that is done, for this process
+    and those that it starts: 1024 is a common limit, and machines have more cores than that allows.
 
     Raises
     ------
     ClusterError
-        It is too low.
+        The limit is too low, and cannot be raised.
     """
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _FILES + _FILES_OF_A_WORKER * workers
-    if resource.RLIM_INFINITY != limit < needed:
+    if resource.RLIM_INFINITY == limit or limit >= needed:
+        return
+    if resource.RLIM_INFINITY != most < needed:
         msg = (
-            f"a process may have {limit} files open (ulimit -n), but a cluster of "
+            f"a process may have {most} files open (ulimit -n), but a cluster of "
             f"{counted(workers, 'CPU worker')} needs {needed}; raise the limit"
             + (", or take fewer workers" if workers > 1 else "")
         )
         raise ClusterError(msg)
+    # What else the program has open has room, too.
+    more = limit + needed
+    allowed = more if most == resource.RLIM_INFINITY else min(more, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
 def _check_locks() -> None:
