@@ -32,3 +32,18 @@ def test_threads_that_open_different_files_get_their_own(tmp_path: Path) -> None
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(wrong, "abcd")) == [0, 0, 0, 0]
+
+
+def test_fetched_ranges_of_a_store_are_where_they_are_in_the_file() -> None:
+    content = bytes(range(1, 251))
+    store = fsspec.filesystem("memory")
+    store.pipe_file("/file", content)
+    with store.open("/file", "rb") as file:
+        found = bytes_of(file)
+        found.fetch([(200, 40), (10, 5), (20, 100)])
+        whole = found.arrow_file()
+        for begin, end in [(10, 15), (20, 120), (30, 40), (205, 210), (210, 240)]:
+            assert whole.read_at(end - begin, begin) == content[begin:end]
+            assert found.range(begin, end - begin) == content[begin:end]
+        assert found.range(245, 99) == content[245:], "fewer where the file ends"
+        assert whole.size() == len(content)
