@@ -13,7 +13,6 @@ import importlib.util
 import socket
 from collections.abc import Callable
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import dask
 from distributed import Scheduler
@@ -27,6 +26,10 @@ PATH: Final = "/graphtide"
 
 _USUAL_PORT: Final = 8787
 _MODULE: Final = "distributed.dashboard.scheduler"
+
+#: Name under which a scheduler has its `_Opening`. A dictionary of this module, also one of weak
+#: keys, would keep each scheduler of a process for good: an opening refers to its own.
+_EXTENSION: Final = "graphtide-dashboard"
 
 
 def dashboard_options(host: str, *, is_wanted: bool) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def page_link(dashboard: str) -> str:
 
 def serve_when_asked(scheduler: Scheduler) -> None:
     """Serve the dashboard from the first request on."""
-    _openings[scheduler] = opening = _Opening(scheduler)
+    scheduler.extensions[_EXTENSION] = opening = _Opening(scheduler)
     scheduler.http_application.add_application(
         web.Application([(r".*", _FirstRequest, {"opening": opening})])
     )
@@ -87,7 +90,7 @@ def serve_when_asked(scheduler: Scheduler) -> None:
 
 def once_served(scheduler: Scheduler, add: Callable[[], None]) -> None:
     """Call ``add`` as soon as the scheduler has its dashboard: now, if it is not waited with."""
-    opening = _openings.get(scheduler)
+    opening = scheduler.extensions.get(_EXTENSION)
     if opening is None or opening.is_done:
         add()
     else:
@@ -115,10 +118,6 @@ class _Opening:
             self.is_done = True
             for add in self.additions:
                 add()
-
-
-#: Of schedulers of this process whose dashboard is waited with.
-_openings: WeakKeyDictionary[Scheduler, _Opening] = WeakKeyDictionary()
 
 
 class _FirstRequest(web.RequestHandler):

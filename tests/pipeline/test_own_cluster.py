@@ -1,12 +1,15 @@
 """A cluster of this machine closes, with all its workers: `pipeline/workers/own_cluster.py`."""
 
 import asyncio
+import gc
 import os
 import signal
+import weakref
+from dataclasses import replace
 
 import psutil
 import pytest
-from distributed import Nanny, SpecCluster
+from distributed import Client, Nanny, SpecCluster
 from distributed.core import Status
 from distributed.nanny import WorkerProcess
 
@@ -139,3 +142,20 @@ def test_a_close_that_is_given_up_leaves_no_worker_and_hides_no_error(
         fail()
     assert len(pids) == 2
     assert not any(map(is_running, pids))
+
+
+def test_a_process_keeps_nothing_of_a_cluster_that_has_ended(settings: RunSettings) -> None:
+    """A run on a schedule (``--every``) starts one each time, in one process for weeks."""
+
+    def ended_cluster() -> list[weakref.ref[object]]:
+        with local_cluster(replace(settings, dashboard=True)) as (cluster, _):
+            with Client(cluster.address_here(), set_as_default=False) as client:
+                client.submit(os.getpid).result()
+            return [weakref.ref(each) for each in (cluster.scheduler, *cluster.workers.values())]
+
+    def is_gone() -> bool:
+        gc.collect()
+        return all(each() is None for each in ended)
+
+    ended = ended_cluster()
+    wait_until(is_gone, seconds=20)
