@@ -104,9 +104,9 @@ class StateSettings:
         if self.time_unit is None:
             # Where no file before had a time, nothing has been counted yet.
             differences = [each for each in differences if each.name != _TIME_UNIT]
+        if is_moved_log:
+            differences = [each for each in differences if each.name != "log"]
         names = {each.name for each in differences}
-        if is_moved_log and names == {"log"}:
-            return []
         # That rows are refused as they are read is how another reading comes to be asked for.
         if not has_checkpoint and names <= self.reading.keys() | wanted.reading.keys():
             return []

@@ -149,6 +149,18 @@ def test_words_may_be_added_while_no_row_was_left_out_for_them(tmp_path):
     assert state.settings().reading == more
 
 
+def test_what_may_change_alone_may_change_with_the_address_of_the_log(tmp_path):
+    """And what may not is refused without a word of the address, which is not the cause."""
+    state = made(tmp_path / "s", reading={"op_insert": ["c"]})
+    state.path.joinpath("checkpoints", "batch=000000000000").mkdir(parents=True)
+    more = {"op_insert": ["c", "u"]}
+    made(state.path, log_address="/moved", reading=more, is_moved_log=True, may_add_words=True)
+    assert state.settings().log_address == "/moved"
+    assert state.settings().reading == more
+    with pytest.raises(StateError, match=r"was made with order_by: none, but this run asks for o"):
+        made(state.path, reading={**more, "order_by": "ts"}, is_moved_log=True)
+
+
 def test_the_plan_grows_in_parts(tmp_path):
     state = made(tmp_path / "s")
     assert state.read_plan() == BatchPlan()
