@@ -45,7 +45,7 @@ class RunReport(RunSummary):
 
     #: Address of the log, as it was given; several separated by spaces.
     log: str
-    #: Folder of the state.
+    #: Folder of the state, as an absolute path.
     state: str
     #: Settings that define the graph.
     graph: GraphSettings
@@ -99,6 +99,7 @@ class OpenState:
     def __init__(self, directory: StateDirectory, past: PastGraphs, batch_id: int | None) -> None:
         self._directory = directory
         self._past = past
+        #: The folder, as an absolute path.
         self.path = directory.path
         #: Number of the batch, from 0.
         self.batch_id = past.newest if batch_id is None else batch_id
@@ -245,7 +246,7 @@ def open_state(state: str | Path, batch: int | None = None, *, at: int | None = 
         The batch is not applied, or ``batch`` and ``at`` differ.
     """
     batch = _one_batch(batch, at)
-    directory = StateDirectory(state)
+    directory = StateDirectory(state).absolute()
     past = PastGraphs(directory)
     if batch is not None:
         past.check_applied(batch)
@@ -400,19 +401,17 @@ def run(
     if checked.scheduler is None:
         _refuse_daemon()
     several = ", or several of them"
-    logs = log if isinstance(log, Iterable) and not isinstance(log, str | bytes) else [log]
-    given = (
-        tuple(path_text("log", each, also=several) for each in logs),
-        path_text("state", state),
-    )
+    given = log if isinstance(log, Iterable) and not isinstance(log, str | bytes) else [log]
+    logs = tuple(path_text("log", each, also=several) for each in given)
+    folder = str(StateDirectory(path_text("state", state)).absolute().path)
     if progress:
         with ProgressLine() as line:
-            summary = run_pipeline(*given, checked, line.show)
+            summary = run_pipeline(logs, folder, checked, line.show)
     else:
-        summary = run_pipeline(*given, checked)
+        summary = run_pipeline(logs, folder, checked)
     if summary.failures:
         warnings.warn(failure_text(summary.failures), FailedResultWarning, stacklevel=2)
-    report = RunReport(**vars(summary), log=" ".join(given[0]), state=given[1], graph=checked.graph)
+    report = RunReport(**vars(summary), log=" ".join(logs), state=folder, graph=checked.graph)
     if progress:
         print(report)
     return report

@@ -115,6 +115,10 @@ class StateDirectory:
     def __repr__(self) -> str:
         return f"StateDirectory({str(self.path)!r})"
 
+    def absolute(self) -> "StateDirectory":
+        """The same directory from every working directory, which a program may change."""
+        return StateDirectory(self.path.absolute())
+
     # -- what defines the graph
 
     @property

@@ -2,8 +2,10 @@
 
 import json
 import multiprocessing
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import dask
 import numpy as np
@@ -15,6 +17,7 @@ import graphtide
 from dask_processes import cluster_of_others
 from graphtide import ClusterError, SettingsError, StateError
 from graphtide.io.state.results import read_result
+from graphtide.io.state.running import RunningFile
 from small_log import BATCH_ROWS, rows_of, write_file
 from waiting import PATIENCE
 
@@ -132,6 +135,38 @@ def test_what_is_no_path_is_refused_and_makes_no_folder(wrong, log, tmp_path, mo
         with pytest.raises(SettingsError, match=r"path=.* is no path; give a str or a Path"):
             call(wrong)
     assert {*tmp_path.iterdir()} == before
+
+
+def test_a_state_is_the_same_after_a_change_of_the_working_directory(
+    log: Path, tmp_path: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook that says ``%cd`` had a state without results or reports then, without an error.
+
+    And a run, in another thread, ended as if its disk were full.
+    """
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    publish = RunningFile.publish
+
+    def leave(*words: Any, **options: Any) -> None:
+        os.chdir(tmp_path / "elsewhere")
+        publish(*words, **options)
+
+    monkeypatch.setattr(RunningFile, "publish", leave)
+    report = graphtide.run(
+        log, "s", scheduler=scheduler, batch_rows=BATCH_ROWS, engine="host", analytics=["pagerank"]
+    )
+    assert Path.cwd() == tmp_path / "elsewhere"
+    assert [*Path.cwd().iterdir()] == []
+    os.chdir(tmp_path)
+    opened = graphtide.open("s")
+    os.chdir("elsewhere")
+    for each in (opened, report.open()):
+        assert each.result_names == ["pagerank"]
+        assert len(each.reports) == each.batch_id + 1
+        assert each.position.rows == report.rows
+        assert each.graph.num_edges == report.num_edges
+    assert len(report.reports) == report.batches_applied
 
 
 def test_the_first_screen_of_the_readme_runs(tmp_path, scheduler, monkeypatch, capsys):
