@@ -219,7 +219,8 @@ def _arrow(frame: Any, names: list[str]) -> pa.Table:
 def _plain(table: pa.Table) -> pa.Table:
     """Without chunks that are empty, which Arrow cannot always join, and with numbers as such.
 
-    Numbers may be categories, or stand once for many rows; names are read through dictionaries.
+    Numbers may be categories, or stand once for many rows; names are read through dictionaries,
+    but where a word of one is null: such a row has a null, though no bit of its column says so.
     """
     table = pa.Table.from_batches([each for each in table.to_batches() if each], table.schema)
     for position, column in enumerate(table.columns):
@@ -227,12 +228,18 @@ def _plain(table: pa.Table) -> pa.Table:
         if pa.types.is_run_end_encoded(kind):
             chunks = map(pc.run_end_decode, column.chunks)
             column = pa.chunked_array(chunks, kind.value_type)
-        elif pa.types.is_dictionary(kind) and pa.types.is_primitive(kind.value_type):
+        elif pa.types.is_dictionary(kind) and (
+            pa.types.is_primitive(kind.value_type) or _has_null_word(column)
+        ):
             column = column.cast(kind.value_type)
         else:
             continue
         table = table.set_column(position, table.field(position).name, column)
     return table
+
+
+def _has_null_word(column: pa.ChunkedArray) -> bool:
+    return any(chunk.dictionary.null_count for chunk in column.chunks)
 
 
 def _of_one_op(table: pa.Table, op: int, *, has_times: bool) -> pa.Table:

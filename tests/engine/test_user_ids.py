@@ -259,6 +259,9 @@ FRAMES = {
             for k, v in columns.items()
         }
     ),
+    "null words": lambda columns: pa.table(
+        {k: pa.array(v).dictionary_encode(null_encoding="encode") for k, v in columns.items()}
+    ),
 }
 
 
