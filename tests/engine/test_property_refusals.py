@@ -144,6 +144,10 @@ def test_a_name_of_edges_and_of_vertices_is_of_the_type_of_each() -> None:
 COLUMNS: dict[str, Any] = {
     "arrow": pa.array,
     "arrow, through a dictionary": lambda values: pa.array(values).dictionary_encode(),
+    "arrow, with a null as a word": lambda values: pa.chunked_array(
+        [pa.array(values).dictionary_encode(null_encoding="encode")]
+    ),
+    "arrow, in runs": lambda values: pa.RunEndEncodedArray.from_arrays([1, 2], pa.array(values)),
     "polars": polars.Series,
     "pandas": lambda values: pd.Series(pd.array(values)),
     "pandas of arrow": lambda values: pd.Series(values, dtype=pd.ArrowDtype(pa.array(values).type)),

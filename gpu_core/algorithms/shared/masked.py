@@ -37,12 +37,23 @@ def _has_nulls(values: Any) -> bool:
     """Whether a column says so: Arrow's by an attribute, Polars' by a method, pandas' by a mask."""
     count = getattr(values, "null_count", None)
     if count is not None:
-        return bool(count() if callable(count) else count)
+        nulls = count() if callable(count) else count
+        return bool(nulls) or any(map(_has_nulls, _words(values)))
     kind = getattr(values, "type", getattr(values, "dtype", None))
     if kind is None or isinstance(kind, np.dtype):
         # No column, or an array of NumPy's, where NaN is a number.
         return False
     return hasattr(values, "isna") and bool(np.any(values.isna()))
+
+
+def _words(values: Any) -> list[Any]:
+    """Values of an Arrow column that stand for many rows: it does not count nulls among them."""
+    parts = getattr(values, "chunks", [values])
+    words = [
+        part.values if hasattr(part, "run_ends") else getattr(part, "dictionary", None)
+        for part in parts
+    ]
+    return [each for each in words if each is not None]
 
 
 def _kind_of(values: Any) -> str:
