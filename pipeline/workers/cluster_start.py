@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from multiprocessing import forkserver
+from typing import Any
 
 import psutil
 
@@ -34,18 +35,29 @@ def start_watched(make: Callable[[], Made]) -> Made:
     ClusterError
         It waits for workers, and the process that they are forked from has died or is stopped. The
         thread is left behind.
+    KeyboardInterrupt
+        What is made all the same is closed in that thread: a notebook goes on for hours.
     """
     server, seen = fork_server(), SeenFor[str]()
     made = in_thread("graphtide-start", make)
-    with watch_processes(lambda: _children(fork_server())).looking():
-        while True:
-            concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
-            if made.done():
-                return made.result()
-            for fault, seconds in seen.look([*_faults(server)], time.monotonic()).items():
-                if seconds > GIVE_UP_SECONDS:
-                    _end_all(made)
-                    raise ClusterError(fault)
+    try:
+        with watch_processes(lambda: _children(fork_server())).looking():
+            while True:
+                concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
+                if made.done():
+                    return made.result()
+                for fault, seconds in seen.look([*_faults(server)], time.monotonic()).items():
+                    if seconds > GIVE_UP_SECONDS:
+                        _end_all(made)
+                        raise ClusterError(fault)
+    except KeyboardInterrupt:
+        made.add_done_callback(_close)
+        raise
+
+
+def _close(made: concurrent.futures.Future[Any]) -> None:
+    if made.exception() is None:
+        made.result().close()
 
 
 def fork_server() -> int | None:

@@ -160,7 +160,7 @@ def _abandon(others: set[SpecCluster]) -> None:
     """Leave a cluster half started, beside others that there were before.
 
     Dask would try to close it when this process ends, and fail with a traceback. Its workers end
-    with this process.
+    with this process; if that goes on, it is closed once it has started (`start_watched`).
     """
     for half_started in {*SpecCluster._instances} - others:
         half_started.shutdown_on_close = False

@@ -1,8 +1,11 @@
 """Workers that start are not waited for without end: see `pipeline/workers/cluster_start.py`."""
 
+import concurrent.futures
 import signal
 import subprocess
+import sys
 import threading
+import traceback
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline.workers import cluster_start
 from graphtide.pipeline.workers.cluster_start import start_watched
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -56,3 +60,31 @@ def test_what_was_made_or_raised_comes_back() -> None:
     assert start_watched(lambda: 7) == 7
     with pytest.raises(TimeoutError, match="no worker"):
         start_watched(refuse)
+
+
+@pytest.mark.usefixtures("server")
+def test_what_comes_after_an_interrupt_is_closed() -> None:
+    """A notebook that is interrupted while workers start would keep them for as long as it runs."""
+    main = threading.main_thread().ident or 0
+    interrupted, closed = threading.Event(), threading.Event()
+
+    def is_waited_for() -> bool:
+        codes = [frame.f_code for frame, _ in traceback.walk_stack(sys._current_frames()[main])]
+        return concurrent.futures.wait.__code__ in codes
+
+    class Cluster:
+        def close(self) -> None:
+            closed.set()
+
+    def make() -> Cluster:
+        wait_until(is_waited_for)
+        signal.pthread_kill(main, signal.SIGINT)
+        interrupted.wait()
+        return Cluster()
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start_watched(make)
+    finally:
+        interrupted.set()
+    assert closed.wait(20)
