@@ -24,8 +24,13 @@ from types import FrameType
 #: Exit status of a command that Ctrl-C has ended.
 STATUS = 130
 
-#: Functions out of which no error comes: finalisers, and Dask's callback of the garbage collector.
-_IGNORES_ERRORS = {"__del__", "_gc_callback"}
+#: Functions out of which no error comes: finalisers, Dask's callback of the garbage collector, and
+#: Python's callbacks for objects that are gone, of imports among them.
+_IGNORES_ERRORS = {
+    "__del__", "_gc_callback", "_get_module_lock.<locals>.cb",
+    "WeakKeyDictionary.__init__.<locals>.remove", "WeakSet.__init__.<locals>._remove",
+    "WeakValueDictionary.__init__.<locals>.remove",
+}  # fmt: skip
 _PUT_OFF_SECONDS = 0.02
 
 
@@ -56,9 +61,11 @@ def put_off(number: int, frame: FrameType | None) -> bool:
     """Whether a handler is to do nothing now, as it is called again in a moment.
 
     What is raised while garbage is looked for, or an object is finalized, is printed by Python and
-    ignored: the signal would be lost. Dask has such a callback.
+    ignored: the signal would be lost. Dask has such a callback, and so have imports.
     """
-    while frame is not None and frame.f_code.co_name not in _IGNORES_ERRORS:
+    while frame is not None and not _IGNORES_ERRORS & {
+        frame.f_code.co_name, frame.f_code.co_qualname
+    }:  # fmt: skip
         frame = frame.f_back
     if frame is None:
         return False

@@ -46,6 +46,41 @@ CASES = {
         ),
         "",
     ),
+    "while an import forgets its lock, which ignores errors": (
+        BEGIN.format(
+            "\n        import _frozen_importlib as machinery, time, types"
+            "\n        imp, lock = machinery._imp, machinery._get_module_lock('nothing')"
+            "\n        def acquire(): imp.acquire_lock(); press()"
+            "\n        machinery._imp = types.SimpleNamespace("
+            "acquire_lock=acquire, release_lock=imp.release_lock)"
+            "\n        try:"
+            "\n            try: del lock"
+            "\n            finally: machinery._imp = imp"
+            "\n            time.sleep(10)"
+            "\n        except KeyboardInterrupt: sys.exit(130)"
+        ),
+        "",
+    ),
+    **{
+        f"while a {kind} forgets an object, which ignores errors": (
+            BEGIN.format(
+                "\n        import time, weakref"
+                "\n        class Item: pass"
+                "\n        class Pressing:"
+                "\n            def __bool__(self): press(); return False"
+                f"\n        item = Item(); holder = weakref.{kind}({given})"
+                "\n        holder._iterating = Pressing()"
+                "\n        try: del item; time.sleep(10)"
+                "\n        except KeyboardInterrupt: sys.exit(130)"
+            ),
+            "",
+        )
+        for kind, given in [
+            ("WeakSet", "[item]"),
+            ("WeakKeyDictionary", "[(item, 1)]"),
+            ("WeakValueDictionary", "[(1, item)]"),
+        ]
+    },
     "as Python ends": (
         BEGIN.format(
             "\n        class Last:\n            def __del__(self, press=press): press()"
