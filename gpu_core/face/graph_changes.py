@@ -31,7 +31,8 @@ from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
 from ..report import BatchReport, rounded_text
 from ..times import INTEGERS, NAT, first_at_or_after, time_unit_named
-from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame, yes_or_no
+from .arguments.checks import Ids, yes_or_no
+from .arguments.given_rows import Frame, batch_of_call, batch_of_frame, is_frame
 from .graph_maintained import MaintainingGraph
 
 _LEAST_TIME, _LARGEST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
