@@ -5,11 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from commands import (
-    fails,
-    graphtide_here,
-    run_here,
-)
+from commands import fails, graphtide_here, run_here
 
 
 def test_an_edge_list_becomes_a_log(tmp_path: Path) -> None:
