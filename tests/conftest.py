@@ -24,6 +24,7 @@ from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline.workers import warm_up
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
+from pretended_cupy import with_cupy  # noqa: F401  a fixture
 from small_log import BATCH_ROWS, FILES, write_file
 from strategies import examples
 from waiting import wait_until
