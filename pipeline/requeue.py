@@ -29,12 +29,12 @@ from fsspec.implementations.local import LocalFileSystem
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
 from ..io.log.conversion import table_to_batch
-from ..io.log.file_names import FileName
-from ..io.log.log_order import natural_key
-from ..io.log.log_paths import log_path
 from ..io.log.log_writer import write_log_file
 from ..io.log.order.joined_tables import ABSENT, absent_column
-from ..io.log.partitions import partitions_of
+from ..io.log.paths.file_names import FileName
+from ..io.log.paths.log_order import natural_key
+from ..io.log.paths.log_paths import log_path
+from ..io.log.paths.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
 from ..io.log.row_origin import RowOrigin
 from ..io.log.update_log import UpdateLog

@@ -13,7 +13,7 @@ from itertools import islice
 from ..io.file_systems import is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.log_listing import LogFile, LogListing
-from ..io.log.log_paths import LogPath
+from ..io.log.paths.log_paths import LogPath
 from ..io.log.plan import refuse_changed, refuse_gone
 from ..io.text.text_scan import stamp_of
 

@@ -21,7 +21,7 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
-from ...io.log.addresses import address_text
+from ...io.log.paths.addresses import address_text
 from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine

@@ -8,8 +8,8 @@ files, each with the ``batch_rows`` that cut it, and batches are computed from i
 Invariants
 ----------
 * batches are numbered from 0 without gaps; each row of a planned file is in exactly one
-* files are planned in the order of the log (``log_paths.py``), and a new one comes after all of
-  them. A plan keeps its order: older states were planned in the order of names as text
+* files are planned in the order of the log (``paths/log_paths.py``), and a new one comes after all
+  of them. A plan keeps its order: older states were planned in the order of names as text
 * a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
   graph is rebuilt from. Files beyond the newest checkpoint may be corrected, and are planned again
 
