@@ -12,7 +12,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..io.log.file_errors import EmptyLogError
 from ..io.log.log_listing import LogFile, LogListing, check_properties, listing_of
-from ..io.log.order.ordered_rows import RowOrder, row_order
+from ..io.log.order.row_order import RowOrder, row_order
 from ..io.log.paths.addresses import Address, absolute_address, address_text
 from ..io.log.paths.log_paths import LogPath
 from ..io.log.paths.overlap import reads

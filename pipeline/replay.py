@@ -27,7 +27,7 @@ from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
 from ..io.log.file_rows import ReadRows
 from ..io.log.log_listing import listing_of
-from ..io.log.order.ordered_rows import RowOrder, row_order
+from ..io.log.order.row_order import RowOrder, row_order
 from ..io.log.paths.addresses import Address
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog

@@ -19,7 +19,7 @@ Invariants
 
 Not here: what the columns mean and may be (``columns/``), how files are cut into batches
 (``plan.py``), what the values may be (``conversion.py``), rows in the order of a column
-(``order/ordered_rows.py``), writing (``log_writer.py``).
+(``order/row_order.py``), writing (``log_writer.py``).
 """
 
 import os
