@@ -39,12 +39,13 @@ def test_a_batch_takes_two_launches_a_delta(
         since = len(emulated_device.launches)
         graph.apply(batch_of([(4, "put", 5, 9, 2), (7, "delete", 5, 3, 2)], graph))
         launched = names_of_launches(emulated_device, since)
-        assert launched == ["plan_rows"] * deltas + ["commit_rows"] * deltas, direction
+        steps = [*["plan_rows"] * deltas, *["commit_rows"] * deltas, "finish_batch"]
+        assert launched == steps, direction
 
 
 def test_a_batch_of_few_rows_takes_one_launch(emulated_device: EmulatedDevice) -> None:
     """Where it has one delta, of entries of one word, and a block has a thread for each row."""
-    steps = ["plan_rows", "commit_rows"]
+    steps = ["plan_rows", "commit_rows", "finish_batch"]
 
     def launched(rows: int, entries: int, **settings: Any) -> list[str]:
         arguments = {**ROOMY, **DIRECTIONS["one way"], **settings}
@@ -60,7 +61,8 @@ def test_a_batch_of_few_rows_takes_one_launch(emulated_device: EmulatedDevice) -
     assert launched(257, 2) == steps
     assert launched(256, 6) == steps, "one block would have too much to do"
     assert launched(30, 2, records="weighted") == steps
-    assert launched(30, 2, reverse=True) == ["plan_rows"] * 2 + ["commit_rows"] * 2
+    both = ["plan_rows", "plan_rows", "commit_rows", "commit_rows", "finish_batch"]
+    assert launched(30, 2, reverse=True) == both
 
 
 def test_few_rows_grow_and_shrink_as_many_do(device: Any) -> None:
@@ -128,12 +130,14 @@ def test_long_rows_are_provided_for_while_they_are_met(
         return names_of_launches(emulated_device, since)
 
     short = [(5, "put", 7, 3, 1)]
-    long_ones = ["find_long", "search_long", "plan_rows", "commit_long", "commit_rows"]
+    long_ones = [
+        "find_long", "search_long", "plan_rows", "commit_long", "commit_rows", "finish_batch",
+    ]  # fmt: skip
     while "find_long" in launched(short):
         pass
     first = launched([(0, "put", 2, 3, 2)])
     assert first[0] == "apply_few_rows", "the first one begins without"
-    assert first[-5:] == long_ones, "and again with them"
+    assert first[-len(long_ones) :] == long_ones, "and again with them"
     assert launched([(0, "put", 8, 3, 2)]) == long_ones, "the second one knows"
     assert [launched(short) == long_ones for _ in range(5)] == [True, True, False, False, False]
 

@@ -1,5 +1,6 @@
 """The decisions of a run, alone: what is read, applied, analyzed and written, and when."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,11 +35,12 @@ def test_an_empty_plan_and_a_complete_one_need_no_graph() -> None:
         assert here.generation == -1
 
 
-def test_missing_results_are_computed_without_a_batch_or_a_checkpoint() -> None:
-    here = world(7, checkpointed=7, results_missing=True, analytics_every=5)
+@pytest.mark.parametrize("batches", [1, 7])
+def test_missing_results_are_computed_without_a_batch_or_a_checkpoint(batches: int) -> None:
+    here = world(batches, checkpointed=batches, results_missing=True, analytics_every=5)
     here.tell(RunStarted())
     here.run()
-    assert (here.results, here.checkpoints) == ([7], [])
+    assert (here.results, here.checkpoints) == ([batches], [])
 
 
 def test_results_that_are_missing_on_the_way_are_not_computed_late() -> None:
@@ -152,6 +154,19 @@ def test_a_checkpoint_by_time_is_due_after_what_is_asked_for() -> None:
     assert [here.behind[4]] == here.requested_pins, "it would come before the checkpoint"
     here.run()
     assert here.checkpoints == [4, 10]
+
+
+def test_a_checkpoint_by_time_comes_a_batch_after_results_that_are_asked_for() -> None:
+    here = world(10, analytics_every=2, checkpoint_seconds=60.0, window=1)
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready()
+    here.apply_ready(is_told=False)
+    assert here.asked == Pin(0, 2, results=("ranks",), checkpoint=False, epoch=True)
+    here.now = 60.0
+    here.tell(ClockTicked())
+    here.run()
+    assert here.checkpoints == [3, 10]
 
 
 def test_no_checkpoint_by_time_where_nothing_was_applied() -> None:

@@ -265,7 +265,7 @@ def _commit_by_host(
 def _finish(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
     """End a batch: count it in the header, write its report, and clear its fields; wait for that.
 
-    Where the host has nothing to add, the last launch that writes rows does the same.
+    Where the host has nothing to add, the batch's list of launches ends with the same kernel.
 
     Parameters
     ----------

@@ -154,8 +154,6 @@ def write_planning(launches, facts, plans, queued, queue_words):
 def write_committing(launches, facts, plans, pages, ring):
     """Write the launches that write rows, records and links, and queue the pages that rows leave.
 
-    The last of them writes the report, where one is due.
-
     Parameters
     ----------
     pages
@@ -190,9 +188,8 @@ def write_committing(launches, facts, plans, pages, ring):
         blocks = -(-delta[_MAX_ROWS] // BLOCK)
         position = begin_launch(launches, kernels[COMMIT_SETTLED], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
-        position = put_array(launches, put_array(launches, position, plan), facts.batch.properties)
-        report = call.report if last else 0
-        end_launch(launches, put_words(launches, position, (image.entries_per_edge, report)))
+        position = put_array(launches, position, plan)
+        end_launch(launches, put_array(launches, position, facts.batch.properties))
 
 
 @inlined
@@ -233,6 +230,5 @@ def write_pages(launches, facts, header, steps, end):
             write_entering(launches, facts)
         if steps & COMMIT:
             write_committing(launches, facts, plans, pages, ring)
-    elif steps & COMMIT and call.report != 0:
-        write_finishing(launches, facts)
+    write_finishing(launches, facts, steps)
     return end

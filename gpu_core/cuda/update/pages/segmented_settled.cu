@@ -144,25 +144,20 @@ __device__ __forceinline__ void commit_block(
     if (delta.number == 0) add_tally(header, tally);
 }
 
-// Launch    one block for each BLOCK rows, beside `write_entries`. `report`: this is the last launch of
-//           the batch, and closes it; null: it is not
+// Launch    one block for each BLOCK rows, beside `write_entries`, which it awaits at the end
 // Writes    settled rows and their records
 // Cost      row, indptr and record of each row; entries of the batch; the row read once, and
 //           written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) commit_settled(
-        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties,
-        i64 entries_per_edge, i64* report) {
-    i64* header = header_of(image);
-    u32* ticket = ticket_of(header) + TICKET_COMMIT;
+        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties) {
     const u32 number = blockIdx.x * BLOCK + threadIdx.x;
     // Loaded before the number of rows is known: no launch before writes the delta.
     Row row{};
     if (number < delta.max_rows) row = row_of_delta(delta, number);
     const u32 row_count = *delta.row_count;
     run_beside_previous_launch();
-    if (header[BATCH_FIELD_STATUS] == BATCH_STATUS_OK) {
+    if (header_of(image)[BATCH_FIELD_STATUS] == BATCH_STATUS_OK) {
         commit_block(image, shape, delta, plan, properties, number, row_count, row);
     }
-    if (report == nullptr) await_previous_launch();
-    end_batch(header, ticket, free_run_counts(header), entries_per_edge, report);
+    await_previous_launch();
 }

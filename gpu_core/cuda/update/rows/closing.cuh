@@ -1,8 +1,6 @@
-// closing.cuh -- the end of a batch: its report, written by the last block of its last launch.
+// closing.cuh -- the end of a batch: its report.
 #pragma once
 #include "rows.cuh"
-
-constexpr int TICKET_COMMIT = 5;
 
 // The batch is done, or could not be done: add up what it came to, copy the header and the numbers of
 // free runs (`counts`) to `report` in memory of the host, which sees them when it has waited for the
@@ -40,13 +38,4 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
     const u32* image = reinterpret_cast<const u32*>(header);
     return reinterpret_cast<const i64*>(
         image + header[FIELD_PAGE_END] - pages * header[FIELD_PAGE_WORDS]);
-}
-
-// The last block of the last launch closes the batch, if this is that launch, once the launch has
-// ended that it may have run beside.
-__device__ __forceinline__ void end_batch(
-        i64* header, u32* ticket, const i64* counts, i64 entries_per_edge, i64* report) {
-    if (report == nullptr || !is_last_block(ticket)) return;
-    await_previous_launch();
-    close_batch(header, counts, entries_per_edge, 0, report);
 }

@@ -4,8 +4,8 @@
 // Caller      gpu_core/cuda/update/rows/row_launches.py    Host twin   gpu_core/host/update/commit.py
 // Reads       one delta of a batch, its plan (plan.cu), the runs allocated for it (free_runs.cu)
 // Writes      rows and vertex records of the delta, bits and counts of freed runs; what became of
-//             the entries of the first delta in the header (ADDED … REPLACED), and by the last block
-//             of the last launch NUM_VERTICES, NUM_EDGES and BATCHES
+//             the entries of the first delta in the header (ADDED … REPLACED), and at the end of the
+//             batch NUM_VERTICES, NUM_EDGES and BATCHES
 // Keeps       rows sorted by neighbor; a row's room is that of the plan. No word of a row is
 //             written before all old entries that are needed of it have been read
 #include "commit_rows.cuh"
@@ -26,18 +26,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
     close_batch(header, free_run_counts(header), entries_per_edge, more_vertices, report);
 }
 
-// Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
-//           is the last launch of the batch, and does what `finish_batch` does; null: it is not
-// Beside    `commit_long`, the launch that enters vertices, or the first delta's, if this is the batch's
-//           last launch and `order` says so
+// Launch    one block for each `block_rows` rows, a power of two up to BLOCK
+// Beside    `commit_long`, the launch that enters vertices, or the first delta's, if `order` says so,
+//           which it awaits at the end
 // Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
         u32* image, Shape shape, Delta delta, Plan plan, Properties properties, Runs runs,
-        i64 block_rows, i64 entries_per_edge, i64* report, i64 order) {
+        i64 block_rows, i64 order) {
     __shared__ committing::Written written;
     i64* header = header_of(image);
-    u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
     const u32 at = threadIdx.x;
     const u32 number = blockIdx.x * static_cast<u32>(block_rows) + at;
     // Loaded at once, before it is known whether there is such a row, and before the launches
@@ -53,13 +51,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
     const i64 status = header[BATCH_FIELD_STATUS];
     committing::begin_block(written);
     __syncthreads();
-    if (status != BATCH_STATUS_OK) {
-        end_batch(header, ticket, counts_of(runs.tree), entries_per_edge, report);
-        return;
+    if (status == BATCH_STATUS_OK) {
+        committing::commit_block(
+            image, shape, delta, plan, properties, runs, number, row, word,
+            at < block_rows ? row_count : 0, written);
     }
-
-    committing::commit_block(
-        image, shape, delta, plan, properties, runs, number, row, word,
-        at < block_rows ? row_count : 0, written);
-    end_batch(header, ticket, counts_of(runs.tree), entries_per_edge, report);
+    await_previous_launch();
 }

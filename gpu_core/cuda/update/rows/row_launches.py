@@ -254,8 +254,19 @@ def write_planning(launches, facts, plans):
 
 
 @inlined
+def write_finishing(launches, facts, steps):
+    """Write the launch that ends a batch, if a report is due."""
+    if steps & COMMIT == 0 or facts.call.report == 0:
+        return
+    image = facts.image
+    position = begin_launch(launches, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
+    words = (image.shapes[0, 0], image.entries_per_edge, 0, facts.call.report)
+    end_launch(launches, put_words(launches, position, words))
+
+
+@inlined
 def write_committing(launches, facts, plans, allocation, taken, steps):
-    """Write the launches that write rows, records and freed runs, and a report where one is due.
+    """Write the launches that write rows, records and freed runs.
 
     Rows are written beside the launch before, if that enters vertices, or writes long rows or those
     of the other direction. Where they were planned by another list, they may have been moved since.
@@ -282,20 +293,15 @@ def write_committing(launches, facts, plans, allocation, taken, steps):
         block_rows = _LEAST_ROWS
         while block_rows < BLOCK and most > block_rows * _BLOCKS_AT_ONCE * image.multiprocessors:
             block_rows *= 2
-        report = call.report if number == call.deltas - 1 else 0
         blocks = -(-most // block_rows)
         position = begin_launch(launches, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
         position = _put_delta(launches, position, facts, plans, number, after)
         position = put_array(launches, position, facts.batch.properties)
         position = put_words(launches, position, runs)
-        # The batch's last launch alone sees to it that the one before has ended.
-        order = RUNS_BESIDE if beside and report != 0 else 0
-        if call.deltas == 2 and call.long_rows == 0 and call.report != 0:
+        order = RUNS_BESIDE if beside else 0
+        if call.deltas == 2 and call.long_rows == 0:
             order = LEADS if number == 0 else RUNS_BESIDE
-        end_launch(
-            launches,
-            put_words(launches, position, (block_rows, image.entries_per_edge, report, order)),
-        )
+        end_launch(launches, put_words(launches, position, (block_rows, order)))
 
 
 @inlined
@@ -326,15 +332,6 @@ def write_whole(launches, facts, plans, allocation, taken):
 
 
 @inlined
-def write_finishing(launches, facts):
-    """Write the launch that ends a batch without entries."""
-    image = facts.image
-    position = begin_launch(launches, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
-    words = (image.shapes[0, 0], image.entries_per_edge, 0, facts.call.report)
-    end_launch(launches, put_words(launches, position, words))
-
-
-@inlined
 def write_rows(launches, facts, steps, end):
     """Write the launches from ``PLAN`` on, as far as they are among the steps.
 
@@ -346,8 +343,7 @@ def write_rows(launches, facts, steps, end):
     call = facts.call
     if call.deltas == 0:
         call.need = 0
-        if call.report != 0:
-            write_finishing(launches, facts)
+        write_finishing(launches, facts, steps)
         return end
     plans = np.empty((2, PLAN_WORDS), np.int64)
     most, end = plans_of(call, facts.deltas.each, plans, end)
@@ -367,4 +363,5 @@ def write_rows(launches, facts, steps, end):
         write_entering(launches, facts)
     if steps & COMMIT:
         write_committing(launches, facts, plans, allocation, taken, steps)
+    write_finishing(launches, facts, steps)
     return end
