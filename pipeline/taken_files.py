@@ -88,7 +88,7 @@ class TakenFiles:
         return time.monotonic() - since >= self._quiet_seconds
 
     def _refuse_other(self, name: str, path: LogPath | None, fingerprint: str) -> None:
-        """Refuse a file that has gone or is another one; it may just have been written anew."""
+        """Refuse a file that has gone or is another one; it may just have been rewritten."""
         if path is None:
             refuse_gone(name)
         try:

@@ -115,7 +115,7 @@ class BatchPlan:
         self,
         files: Sequence[LogFile],
         batch_rows: int,
-        planned_anew: Collection[str] = (),
+        planned_again: Collection[str] = (),
     ) -> "BatchPlan":
         """Plan what is new in the log.
 
@@ -125,7 +125,7 @@ class BatchPlan:
             All files of the log as they are now, in order.
         batch_rows
             Rows of a batch at most, for files that are not planned yet.
-        planned_anew
+        planned_again
             Names of files that an earlier plan had, maybe in the order of names as text: they may
             sort before the files of this plan.
 
@@ -141,7 +141,7 @@ class BatchPlan:
             raise SettingsError(msg)
         self._check_planned(files)
         there = {file.name for file in self.files}
-        known = {*there, *planned_anew}
+        known = {*there, *planned_again}
         planned = [number for number, file in enumerate(files) if file.name in there]
         for number, file in enumerate(files):
             after = bisect_right(planned, number)
