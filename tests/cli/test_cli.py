@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commands import (
-    ENVIRONMENT,
-    PROGRAM,
-    fails,
-    graphtide_here,
-    write_log,
-)
+from commands import ENVIRONMENT, PROGRAM, fails, graphtide_here, write_log
 from graphtide.config.settings import default_text, load_settings, settings_schema
 from graphtide.flows.cli import names_a_cluster
 from graphtide.gpu_core.algorithms.registry import ANALYTICS

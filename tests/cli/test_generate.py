@@ -10,16 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import (
-    contents,
-    fails,
-    graphtide,
-    graphtide_here,
-)
+from commands import fails, graphtide, graphtide_here
 from emulated_device import EmulatedDevice
 from graphtide import DynamicGraph, UpdateBatch
 from graphtide.flows.commands import generate
 from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
+from small_log import files_below
 
 
 def ops_of(table: pa.Table) -> np.ndarray:
@@ -33,7 +29,7 @@ def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "5,000 rows in 3 files" in done.stdout
     graphtide("generate", "uniform", "two", *options, cwd=tmp_path)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert files_below(tmp_path / "one") == files_below(tmp_path / "two")
     table = pa.concat_tables(pq.read_table(path) for path in sorted(tmp_path.glob("one/*")))
     assert table.schema.names == ["op", "src", "dst"]
     assert table.schema.types[1:] == [pa.int32()] * 2
@@ -91,7 +87,7 @@ def test_several_processes_write_the_log_that_one_writes(
             str(tmp_path / name), 2_000, 64,
             {**options, "files": 3, "properties": True, "seed": 5, "quiet": True},
         )  # fmt: skip
-    assert contents(tmp_path / "one") == contents(tmp_path / "several")
+    assert files_below(tmp_path / "one") == files_below(tmp_path / "several")
 
 
 def test_a_log_of_a_model_is_its_edges(tmp_path: Path) -> None:
@@ -134,7 +130,7 @@ def test_a_gpu_grows_the_log_of_the_host(emulated_device: EmulatedDevice, tmp_pa
         sizes = ("--vertices", 30, "--degree", 4, "--engine", engine)
         done = graphtide_here("generate", "watts-alpha", engine, *sizes, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
-    assert contents(tmp_path / "host") == contents(tmp_path / "cuda")
+    assert files_below(tmp_path / "host") == files_below(tmp_path / "cuda")
     assert emulated_device.launches
 
 
@@ -170,7 +166,7 @@ def test_a_window_of_more_edges_than_rows_is_never_full(tmp_path: Path) -> None:
         done = graphtide_here("generate", "erdos-renyi", window, *size, *stream, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert (ops_of(pq.read_table(tmp_path / str(window))) == 1).all()
-    assert contents(tmp_path / "60") == contents(tmp_path / str(2**70))
+    assert files_below(tmp_path / "60") == files_below(tmp_path / str(2**70))
 
 
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:
