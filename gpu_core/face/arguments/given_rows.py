@@ -3,7 +3,7 @@
 Not here: what rows come to (`batch/update_batch.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol, TypeGuard
 
@@ -90,6 +90,11 @@ def batch_of_call(
         Makes the batch (`Engine.batch_of_rows`).
     values
         Property of the user's own -> [n], or one value for all rows.
+
+    Raises
+    ------
+    BatchError
+        Columns are of different lengths or types, or of what the graph does not keep.
     """
     record = meaning.record
     for name, column in (*columns.items(), *values.items()):
@@ -107,21 +112,8 @@ def batch_of_call(
         name: None if column is None else _spread(name, column, len(source))
         for name, column in columns.items()
     }
-    kept = {"weight": record.has_weight, "type": record.has_times, "ts": record.has_times}
-    for name, column in spread.items():
-        if column is not None and not kept[name]:
-            needed = "weighted" if name == "weight" else "semantic"
-            msg = f"{record.name} records do not keep {name}; use records={needed!r}"
-            raise BatchError(msg)
-    if spread.get("weight") is not None and meaning.on_repeat == "count":
-        msg = "on_repeat='count' counts inserts and looks at no weights; leave weight out"
-        raise BatchError(msg)
-    own = dict(meaning.properties if dst is not None else meaning.vertex_properties)
-    for name in values:
-        if name not in own:
-            what = "edges" if dst is not None else "vertices"
-            msg = f"{name} is not a property of {what} here; there are {', '.join(own) or 'none'}"
-            raise BatchError(msg)
+    _refuse_columns([name for name, column in spread.items() if column is not None], meaning)
+    _refuse_properties(values, "edges" if dst is not None else "vertices", meaning)
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(len(source), np.int64)
@@ -135,6 +127,29 @@ def batch_of_call(
         values={name: _spread(name, each, len(source)) for name, each in values.items()},
         **spread,
     )
+
+
+def _refuse_columns(names: Sequence[str], meaning: RowMeaning) -> None:
+    """Refuse columns that the graph does not keep."""
+    record = meaning.record
+    kept = {"weight": record.has_weight, "type": record.has_times, "ts": record.has_times}
+    for name in names:
+        if not kept[name]:
+            needed = "weighted" if name == "weight" else "semantic"
+            msg = f"{record.name} records do not keep {name}; use records={needed!r}"
+            raise BatchError(msg)
+    if "weight" in names and meaning.on_repeat == "count":
+        msg = "on_repeat='count' counts inserts and looks at no weights; leave weight out"
+        raise BatchError(msg)
+
+
+def _refuse_properties(names: Iterable[str], what: str, meaning: RowMeaning) -> None:
+    """Refuse properties that ``what``, edges or vertices, do not have."""
+    own = dict(meaning.properties if what == "edges" else meaning.vertex_properties)
+    for name in names:
+        if name not in own:
+            msg = f"{name} is not a property of {what} here; there are {', '.join(own) or 'none'}"
+            raise BatchError(msg)
 
 
 def _spread(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
