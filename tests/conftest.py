@@ -30,7 +30,9 @@ from strategies import examples
 from waiting import wait_until
 
 #: Helpers that compare: a failure tells both sides.
-pytest.register_assert_rewrite("image_engine", "lifecycle_world", "same_batch", "update_twins")
+pytest.register_assert_rewrite(
+    "image_engine", "lifecycle_world", "maintained_ranks", "same_batch", "update_twins"
+)
 
 
 #: Folders of tests, those first that wait most: others have the cores meanwhile, and short files
