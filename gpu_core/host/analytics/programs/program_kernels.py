@@ -10,7 +10,7 @@ import numpy as np
 
 from graphtide.gpu_core.host.analytics.programs.program_arrays import Now
 from graphtide.gpu_core.host.analytics.programs.program_operations import change_real, least_real
-from graphtide.gpu_core.jit.compile import borrowing, compiled, inlined
+from graphtide.gpu_core.jit.compile import compiled, inlined
 
 _VALUE = np.float64
 _MESSAGE = np.float64
@@ -190,41 +190,34 @@ def sent_by(source, weights, position, values, degrees, sent, now):
     return message_of(values[source], weight, degrees[source], now)
 
 
-@borrowing
-def pull_one_by_one(target, length, along, vertices, sent, now, message, is_found):
-    """Combine what the neighbors of a vertex send with the message that there is."""
-    begin, _, columns, step, weights, weight_begin = along
+@compiled
+def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
+    """Combine what the neighbors of the vertices ``low … high - 1`` send."""
+    begin, degree, columns, step, weights, weight_begin = along
     values, active, degrees = vertices
-    position, weight_position = begin[target], weight_begin[target]
-    for _ in range(length):
-        source = np.int64(columns[position])
-        if _OF_ALL or active[source]:
-            one = sent_by(source, weights, weight_position, values, degrees, sent, now)
-            message = both(message, one) if is_found else one
-            is_found = True
-            if _STOPS:
-                break
-        position += step
-        weight_position += step
-    return message, is_found
+    combined, has = inbox
+    for target in range(low, high):
+        length = np.int64(degree[target])
+        if length == 0 or not taken(values[target]):
+            continue
+        position, weight_position = begin[target], weight_begin[target]
+        message, is_found = combined[target], has[target]
+        for _ in range(length):
+            source = np.int64(columns[position])
+            if _OF_ALL or active[source]:
+                one = sent_by(source, weights, weight_position, values, degrees, sent, now)
+                message = both(message, one) if is_found else one
+                is_found = True
+                if _STOPS:
+                    break
+            position += step
+            weight_position += step
+        combined[target], has[target] = message, is_found
 
 
-@borrowing
-def pull_piece(target, first, end, along, vertices, sent, now, lanes, in_lane):
-    """Combine what neighbors ``first … end - 1`` of a vertex send, to ``lanes[0]``."""
-    begin, _, columns, step, weights, weight_begin = along
-    values, active, degrees = vertices
-    position, weight_position = begin[target] + first * step, weight_begin[target] + first * step
-    in_lane[:] = False
-    for at in range(first, end):
-        source = np.int64(columns[position])
-        if _OF_ALL or active[source]:
-            one = sent_by(source, weights, weight_position, values, degrees, sent, now)
-            lane = at % _LANES
-            lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
-            in_lane[lane] = True
-        position += step
-        weight_position += step
+@inlined
+def combine_lanes(lanes, in_lane):
+    """Combine lanes in pairs, to ``lanes[0]``; returns whether there was any message."""
     left = _LANES // 2
     while left > 0:
         for lane in range(left):
@@ -233,44 +226,42 @@ def pull_piece(target, first, end, along, vertices, sent, now, lanes, in_lane):
                 lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
                 in_lane[lane] = True
         left //= 2
-
-
-@compiled
-def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
-    """Combine what the neighbors of the vertices ``low … high - 1`` send."""
-    degree, values = along[1], vertices[0]
-    combined, has = inbox
-    for target in range(low, high):
-        length = np.int64(degree[target])
-        if length == 0 or not taken(values[target]):
-            continue
-        combined[target], has[target] = pull_one_by_one(
-            target, length, along, vertices, sent, now, combined[target], has[target]
-        )
+    return in_lane[0]
 
 
 @compiled
 def pull_in_order(low, high, along, vertices, sent, now, inbox):
     """The same, in the order that `run.py` defines."""
-    degree, values = along[1], vertices[0]
+    begin, degree, columns, step, weights, weight_begin = along
+    values, active, degrees = vertices
     combined, has = inbox
     lanes, in_lane = np.empty(_LANES, combined.dtype), np.empty(_LANES, np.bool_)
     for target in range(low, high):
         length = np.int64(degree[target])
         if length == 0 or not taken(values[target]):
             continue
+        position, weight_position = begin[target], weight_begin[target]
         message, is_found = combined[target], has[target]
-        if length <= _SHORT_ROW:
-            message, is_found = pull_one_by_one(
-                target, length, along, vertices, sent, now, message, is_found
-            )
-        else:
-            for first in range(0, length, _PIECE):
-                end = min(first + _PIECE, length)
-                pull_piece(target, first, end, along, vertices, sent, now, lanes, in_lane)
-                if in_lane[0]:
-                    message = both(message, lanes[0]) if is_found else lanes[0]
-                    is_found = True
+        is_short = length <= _SHORT_ROW
+        for first in range(0, length, _PIECE):
+            if not is_short:
+                in_lane[:] = False
+            for at in range(first, min(first + _PIECE, length)):
+                source = np.int64(columns[position])
+                if _OF_ALL or active[source]:
+                    one = sent_by(source, weights, weight_position, values, degrees, sent, now)
+                    if is_short:
+                        message = both(message, one) if is_found else one
+                        is_found = True
+                    else:
+                        lane = at % _LANES
+                        lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
+                        in_lane[lane] = True
+                position += step
+                weight_position += step
+            if not is_short and combine_lanes(lanes, in_lane):
+                message = both(message, lanes[0]) if is_found else lanes[0]
+                is_found = True
         combined[target], has[target] = message, is_found
 
 

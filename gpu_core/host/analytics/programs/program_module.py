@@ -111,7 +111,7 @@ def header_of(program: Program) -> str:
             "",
             f"from {program_arrays.__name__} import Now",
             *imports_of(functions),
-            "from graphtide.gpu_core.jit.compile import borrowing, compiled, inlined",
+            "from graphtide.gpu_core.jit.compile import compiled, inlined",
             "",
             *(f"{name} = {value}" for name, value in constants.items()),
             "",
