@@ -4,9 +4,8 @@ It does what ``graphtide run`` does, for programs: nothing is printed unless a c
 """
 
 import multiprocessing
-import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.errors import ClusterError, FailedResultWarning
 from ..gpu_core.printable import counted
+from ..io.given_paths import path_text
 from ..io.state.results import Result
 from ..pipeline.run_summary import RunSummary
 from .open_state import OpenState, open_state
@@ -85,7 +85,7 @@ def run(
     Raises
     ------
     SettingsError
-        A setting is unknown or not allowed.
+        A setting is unknown or not allowed, or the log or the state is no path.
     GraphtideError
         The run could not continue; the state is whole up to its newest checkpoint.
 
@@ -99,8 +99,12 @@ def run(
     checked = load_settings(settings, config_file)
     if checked.scheduler is None:
         _refuse_daemon()
-    logs = (log,) if isinstance(log, str | Path) else log
-    given = tuple(map(str, logs)), os.fspath(state)
+    several = ", or several of them"
+    logs = log if isinstance(log, Iterable) and not isinstance(log, str | bytes) else [log]
+    given = (
+        tuple(path_text("log", each, also=several) for each in logs),
+        path_text("state", state),
+    )
     if progress:
         with ProgressLine() as line:
             summary = run_pipeline(*given, checked, line.show)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..gpu_core.algorithms.registry import ANALYTICS
-from ..gpu_core.choices import is_integer
+from ..gpu_core.choices import choice_shown, is_integer
 from ..gpu_core.errors import SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport, BatchSource
@@ -110,6 +110,7 @@ class OpenState:
         StateError
             There is no such result after the batch, or one of its files is damaged.
         """
+        _check_name(name)
         if name not in self.result_names:
             there = ", ".join(self.result_names) or "none"
             failed = _failed(self._directory, name, self.batch_id)
@@ -263,10 +264,17 @@ def _number(batch: object) -> int:
     return int(batch)
 
 
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        msg = f"name={choice_shown(name)} is no name of a result; give text such as 'pagerank'"
+        raise SettingsError(msg)
+
+
 def result_after(
     directory: StateDirectory, name: str, batch: int | None = None
 ) -> tuple[int, Result]:
     """Number of a batch, None being the newest that has a result of a name, and the result."""
+    _check_name(name)
     directory.settings()
     having = batches_with(directory, name)
     if not having or batch not in (None, *having):

@@ -69,10 +69,10 @@ class DynamicGraph(ChangingGraph):
         ``"host"``: in this machine's memory, on its cores. ``"cuda"``: on one NVIDIA GPU.
         ``"auto"``: ``"cuda"`` if there is a GPU, else ``"host"``.
     ids
-        ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0,
-        which is faster and smaller; the vertex table reaches to the largest id seen. ``"string"``,
-        ``"uuid"``, ``"uint64"``: such ids, in arguments and results. Each name takes 30 to 40
-        bytes and its length in host memory (`memory`), also after its vertex is deleted.
+        ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0
+        to 2**31 - 1, which is faster and smaller; the vertex table reaches to the largest id seen.
+        ``"string"``, ``"uuid"``, ``"uint64"``: such ids, in arguments and results. Each name takes
+        30 to 40 bytes and its length in host memory (`memory`), also after its vertex is deleted.
     reverse
         Whether a directed graph also stores in-neighbors. That takes twice the memory, makes
         PageRank and vertex deletes fast, and is needed for ``predecessors``, ``degree`` and others.

@@ -19,7 +19,8 @@ class BatchSource(NamedTuple):
     first_row: int
     #: Number of rows.
     rows: int
-    #: Earliest and latest ``ts`` of the rows, in ``time_unit``; None: no times were read or kept.
+    #: Earliest and latest ``ts`` of the rows without those in quarantine, in ``time_unit``; None:
+    #: no times were read or kept.
     first_ts: int | None = None
     last_ts: int | None = None
     #: Unit of times, such as ``timestamp[us]``; None: there are none.

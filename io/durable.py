@@ -5,8 +5,10 @@ renamed into place, and the folder that holds it is brought to the disk too. So 
 half a file, and what a killed writer left behind is known by its name.
 """
 
+import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +27,7 @@ def new_file(
     Without ``is_synced`` it is not brought to the disk, which takes milliseconds, and a power cut
     may damage it: for files whose reader sees that and makes them again.
     """
-    temporary = path.with_name(path.name + TEMPORARY)
+    temporary = _temporary(path)
     try:
         make_folder(path.parent)
         yield temporary
@@ -42,13 +44,29 @@ def new_file(
         raise
 
 
+def check_new_file(path: Path, error_type: type[GraphtideError] = StateError) -> None:
+    """Refuse a path at which `new_file` can make no file, before what it is for is computed.
+
+    Folders above it may be missing. Nothing is left there.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with suppress(FileNotFoundError):
+            _temporary(path).lstat()  # refuses names that are too long
+        with tempfile.TemporaryFile(dir=next(each for each in path.parents if each.exists())):
+            pass
+    except OSError as error:
+        raise error_type(_cannot_write(path, error)) from error
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a folder to fill, which becomes ``path`` when the block ends without an error.
 
     A folder that is in the place already is set aside first, and goes when the new one is there.
     """
-    temporary = path.with_name(path.name + TEMPORARY)
+    temporary = _temporary(path)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         make_folder(path.parent)
@@ -118,6 +136,10 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def _temporary(path: Path) -> Path:
+    return path.with_name(path.name + TEMPORARY)
+
+
 def _discard(file: Path) -> None:
     with suppress(OSError):
         file.unlink()
@@ -126,4 +148,6 @@ def _discard(file: Path) -> None:
 def _cannot_write(path: Path, error: OSError) -> str:
     # Arrow has its own words around those of the system.
     reason = os.strerror(error.errno) if error.errno else str(error)
-    return f"{path} cannot be written ({reason}); make room or grant access, then run again"
+    folder = error.errno in (errno.EISDIR, errno.ENOTDIR)
+    cure = "name another file" if folder else "make room or grant access, then run again"
+    return f"{path} cannot be written ({reason}); {cure}"

@@ -32,7 +32,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import GraphtideError, StateError, UpdateLogError
 from ..gpu_core.printable import printable
-from .durable import new_file
+from .durable import check_new_file, new_file
 from .error_text import RESTORE, one_line
 from .log.file_errors import GoneFileError
 
@@ -66,9 +66,12 @@ def file_system_of(address: str) -> tuple[Any, str]:
     StorageError
         There is none, or its library is not installed, or refuses the address.
     """
+    if is_local_address(address):
+        # fsspec itself takes a path with :: for two.
+        return LocalFileSystem(), LocalFileSystem._strip_protocol(address)
     options: dict[str, Any] = {}
     protocol = fsspec.core.split_protocol(address)[0]
-    if protocol not in (None, "file", "local") and "::" not in address:
+    if "::" not in address:
         options["use_listings_cache"] = False
         if protocol in _INSTALLED_BY and "config_kwargs" not in fsspec.config.conf.get("s3", {}):
             # Three tries rather than five, unless AWS_MAX_ATTEMPTS says otherwise.
@@ -265,21 +268,48 @@ def new_file_at(address: str, error_type: type[GraphtideError] = StateError) -> 
             yield temporary
         return
     try:
-        filesystem, target = file_system_of(address)
-        reach(filesystem, target)
+        filesystem, target = _reached(address)
         with tempfile.TemporaryDirectory(prefix="graphtide-") as folder:
             temporary = Path(folder) / Path(target).name
             yield temporary
             with as_storage_errors(filesystem):
                 filesystem.put_file(str(temporary), target)
     except OSError as error:
-        msg = f"{address} cannot be written ({one_line(error)}); {CHECK_STORE}"
-        raise error_type(msg) from error
+        raise error_type(_cannot_write(address, error)) from error
+
+
+def check_new_file_at(address: str, error_type: type[GraphtideError] = StateError) -> None:
+    """Refuse an address at which `new_file_at` can make no file, as far as that shows before."""
+    if is_local_address(address):
+        check_new_file(Path(address.removeprefix("file://")), error_type)
+        return
+    try:
+        _reached(address)
+    except OSError as error:
+        raise error_type(_cannot_write(address, error)) from error
+
+
+def _reached(address: str) -> tuple[Any, str]:
+    """A store that answers, and a path in it."""
+    filesystem, path = file_system_of(address)
+    reach(filesystem, path)
+    return filesystem, path
+
+
+def _cannot_write(address: str, error: OSError) -> str:
+    return f"{address} cannot be written ({one_line(error)}); {CHECK_STORE}"
 
 
 def is_local_address(address: str) -> bool:
-    """Whether an address is a path on a disk of this machine."""
-    return fsspec.core.split_protocol(address)[0] in (None, "file", "local")
+    """Whether an address is a path on a disk of this machine.
+
+    A path may have ``::``, which behind a protocol of fsspec, as in ``zip::s3://…``, makes a chain
+    of file systems.
+    """
+    first, chained, _ = address.partition("::")
+    if chained and first in fsspec.available_protocols():
+        return False
+    return fsspec.core.split_protocol(first)[0] in (None, "file", "local")
 
 
 def size_at(address: str) -> int:

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from distributed import Worker, get_worker, secede
 
 from ..gpu_core.errors import GraphtideError
@@ -32,7 +32,7 @@ from .graph_worker.batches import LoadedBatch
 from .graph_worker.graph_status import GraphStatus, GraphStoppedError, forget_frames
 from .graph_worker.handover import RingSlot, hand_over
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
-from .graph_worker.ring import RingAddress
+from .graph_worker.ring import Batch, RingAddress
 from .state_machine.instructions import Pin
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
@@ -51,8 +51,14 @@ def load_batch(
     start = time.perf_counter()
     found, unread = rows.read()
     middle = time.perf_counter()
-    times = InsertTimes()
-    batch, bad = rows.convert(found, partial(convert, form=form, times=times), meaning=meaning)
+    times, applied = InsertTimes(), found.table
+
+    def convert_rows(table: pa.Table, **arguments: Any) -> Batch:
+        nonlocal applied
+        applied = table  # converted again without its bad rows, if it has some
+        return convert(table, form, times, **arguments)
+
+    batch, bad = rows.convert(found, convert_rows, meaning=meaning)
     end = time.perf_counter()
     payload = hand_over(batch, rows.planned.batch_id, slot)
     seconds = {
@@ -60,7 +66,7 @@ def load_batch(
         "convert": end - middle,
         "transfer": time.perf_counter() - end,
     }
-    source = batch_source(rows.planned, found.table, rows.log.time_unit)
+    source = batch_source(rows.planned, applied, rows.log.time_unit)
     left_out = unread or bad
     return LoadedBatch(payload, found.sums, source, seconds, _worker_name(), left_out, times.seen)
 

@@ -29,6 +29,7 @@ from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
 from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
+from ...io.durable import check_new_file
 from ...pipeline.ingest import run
 from ...pipeline.workers.local_cluster import default_cpu_workers
 from ..commands.generate import write_log
@@ -191,6 +192,11 @@ def bench_pipeline(
     if repeats < 1:
         msg = "--repeats is 1 or more"
         raise SettingsError(msg)
+    if folder is not None:
+        if not Path(folder).is_dir():
+            msg = f"--folder {folder} is no folder; make it, or name another"
+            raise SettingsError(msg)
+        check_new_file(Path(folder) / "log", SettingsError)
     cases = dict(cases_of(assignments, compared))
     checked: set[bool] = set()
     if is_checked:

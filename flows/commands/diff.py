@@ -10,14 +10,14 @@ from ...pipeline.replay import PastGraphs
 from ..printing.activity import Activity
 from ..printing.text import line
 from .export import tell_notes
-from .output_files import refuse_outputs_in_state
+from .output_files import check_outputs_of_state
 
 
 def show_difference(state: str, first: int, last: int, *, output: str | None) -> None:
     """Print how many edges and vertices differ; write them where asked."""
     if output is not None:
         check_ending(output)
-        refuse_outputs_in_state(state, output)
+        check_outputs_of_state(state, output)
     past = PastGraphs(StateDirectory(state))
     graphs = {}
     earlier: tuple[int, DynamicGraph] | None = None

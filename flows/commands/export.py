@@ -15,13 +15,13 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.printable import counted
 from ...io.file_systems import size_at
 from ...io.interchange.edge_lists import export_edges, export_vertices
-from ...io.interchange.export import EDGE_ENDINGS, VERTEX_ENDINGS, export_columns
+from ...io.interchange.export import EDGE_ENDINGS, VERTEX_ENDINGS, ending_of, export_columns
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
 from ..open_state import result_after
 from ..printing.activity import Activity
 from ..printing.text import amount
-from .output_files import refuse_outputs_in_state
+from .output_files import check_outputs_of_state
 
 
 def export_graph(
@@ -37,7 +37,7 @@ def export_graph(
     ``results``: name of a result, and the file that it is written to.
     """
     check_files(edges, vertices, results)
-    refuse_outputs_in_state(state, edges, vertices, *(file for _, file in results))
+    check_outputs_of_state(state, edges, vertices, *(file for _, file in results))
     for name, file in results:
         with Activity("reading the result …"):
             batch_id, result = result_after(StateDirectory(state), name, at)
@@ -55,7 +55,7 @@ def export_graph(
 def check_files(
     edges: str | None, vertices: str | None, results: Sequence[tuple[str, str]] = ()
 ) -> None:
-    """Refuse one file for two: what is written last would be all; and forms of edges alone."""
+    """Refuse one file for two: what is written last would be all; and forms that are none."""
     ending = Path(vertices or "").suffix.lower()
     if vertices is not None and ending in {*EDGE_ENDINGS} - {*VERTEX_ENDINGS}:
         msg = (
@@ -63,6 +63,11 @@ def check_files(
             f"{vertices}, or end the name in {', '.join(VERTEX_ENDINGS)}"
         )
         raise SettingsError(msg)
+    if edges is not None:
+        ending_of(edges, EDGE_ENDINGS)
+    for file in (vertices, *(file for _, file in results)):
+        if file is not None:
+            ending_of(file, VERTEX_ENDINGS)
     taken: dict[Path, tuple[str, str]] = {}
     wanted = (("edges", edges), ("vertices", vertices), *results)
     for what, file in ((what, file) for what, file in wanted if file):

@@ -54,8 +54,9 @@ class FileChecks:
         self._checkpoints: Known[tuple[Checkpoint | None, str]] = {}
 
     def fault_of(self, path: Path, read: Callable[[Path], object]) -> str:
-        """As `checked_tables.fault_of`."""
-        return _once(self._faults, path, [path], lambda: fault_of(path, read))
+        """As `checked_tables.fault_of`; nothing of a file that a run has removed meanwhile."""
+        fault = _once(self._faults, path, [path], lambda: fault_of(path, read))
+        return fault if path.exists() else ""
 
     def summary(self, path: Path) -> tuple[Summary | None, str]:
         """As `summary.file_summary`."""
@@ -78,6 +79,12 @@ def _once(
     if path not in known or known[path][0] != stamps:
         known[path] = stamps, find()
     return known[path][1]
+
+
+def bytes_of(path: Path) -> int:
+    """Size of a file; 0 if a run has removed it meanwhile."""
+    stamp = _stamp_of(path)
+    return 0 if stamp is None else stamp[-1]
 
 
 def _stamp_of(path: Path) -> Stamp | None:
@@ -163,7 +170,7 @@ class ResultChecks:
             if batch_id >= self._boundary:
                 continue
             for path in changes_files(self._state, batch_id).values():
-                left -= path.stat().st_size
+                left -= bytes_of(path)
                 if left >= 0 and (fault := self._files.fault_of(path, read_changes)):
                     self.damage.append(
                         f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
@@ -176,7 +183,7 @@ class ResultChecks:
         alike: dict[str, list[_Alike]] = {}
         for batch_id in reversed(self.ids):
             files = result_files(self._state, batch_id).values()
-            left -= sum(path.stat().st_size for path in files)
+            left -= sum(map(bytes_of, files))
             if left < 0:
                 self.notes.append(
                     f"results of batch {batch_id} and before were not checked: only the newest "
@@ -189,6 +196,8 @@ class ResultChecks:
                     self.damaged.add(path)
                     cure = f"remove it, and {self._cure(batch_id)}"
                     self.damage.append(f"{path} is damaged ({fault}); {cure}")
+                    continue
+                if not path.exists():
                     continue
                 facts, groups = result_facts(path), alike.setdefault(path.stem, [])
                 if groups and facts.is_like(groups[-1].facts):

@@ -29,7 +29,7 @@ from ...gpu_core.generators.update_streams import (
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.generators.watts_strogatz import watts_strogatz_edges
 from ...gpu_core.printable import counted
-from ...io.durable import TEMPORARY, sync
+from ...io.durable import TEMPORARY, check_new_file, sync
 from ...io.log.columns.column_types import op_bytes
 from ...io.log.log_writer import write_log_file
 from ..printing.text import amount
@@ -82,6 +82,7 @@ def generate_geometric(
     out: str, rows: int | None, vertices: int, degree: float, options: Mapping[str, Any]
 ) -> None:
     """Write a log over edges of a random geometric graph."""
+    check_empty(out)
     edges = partial(geometric_edges, num_vertices=vertices, degree=degree, seed=options["seed"])
     edges(_NO_NUMBERS)  # a graph without edges has no log
     size = geometric_size(vertices, degree, seed=options["seed"])
@@ -139,6 +140,7 @@ def generate_watts_alpha(
 
     ``model``: further arguments of `watts_alpha_edges`.
     """
+    check_empty(out)
     src, dst = watts_alpha_edges(vertices, **model)
     if rows is not None and rows > src.size:
         msg = f"rows={rows} are more than the {counted(src.size, 'edge')}; raise --degree"
@@ -234,7 +236,7 @@ def write_log(
         raise SettingsError(msg)
     folder = empty_folder(out)
     bounds = [rows * file // files for file in range(files + 1)]
-    paths = [folder / f"updates-{file:05d}.parquet" for file in range(files)]
+    paths = [folder / _file_name(file) for file in range(files)]
     # Runs take no files of such names.
     unnamed = [path.with_name(path.name + TEMPORARY) for path in paths]
     write = partial(_write_file, edges, mix, properties, seed)
@@ -255,6 +257,10 @@ def write_log(
         size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
         click.echo(f"{size}: {folder}")
         click.echo(f"next: graphtide run {folder} --state STATE")
+
+
+def _file_name(number: int) -> str:
+    return f"updates-{number:05d}.parquet"
 
 
 def _write_file(
@@ -307,13 +313,20 @@ def table_of_rows(rows: UpdateRows, properties: bool, *, with_vertex_rows: bool)
 
 
 def empty_folder(name: str) -> Path:
-    """Make the folder ``name``, if it is not there; refused when there is something in it."""
+    """Make the folder ``name``, if it is not there; refused as by `check_empty`."""
+    folder = check_empty(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def check_empty(name: str) -> Path:
+    """The folder ``name``, which need not be there; refused when there is something in it."""
     folder = local_folder(name)
     if folder.is_dir() and any(folder.iterdir()):
-        msg = f"{name} is not empty; name a new folder, or remove what is in it"
+        msg = f"{folder} is not empty; name a new folder, or remove what is in it"
         raise SettingsError(msg)
     if folder.exists() and not folder.is_dir():
-        msg = f"{name} is a file; name a new folder"
+        msg = f"{folder} is a file; name a new folder"
         raise SettingsError(msg)
-    folder.mkdir(parents=True, exist_ok=True)
+    check_new_file(folder / _file_name(0), SettingsError)
     return folder

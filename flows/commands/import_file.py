@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
+from ...io.durable import check_new_file
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
@@ -35,6 +36,7 @@ def import_file(source: str, out: str, columns: str | None) -> None:
         msg = f"{source} would be a file of the log {folder} as well; import into another folder"
         raise SettingsError(msg)
     names = None if columns is None else [name.strip() or None for name in columns.split(",")]
+    check_new_file(target, SettingsError)
     was_there = folder.exists()
 
     def show(edges: TextEdges) -> None:

@@ -1,37 +1,39 @@
-"""Files that commands write for a user: where they must not be.
+"""Files that commands write for a user: where they must not be, or cannot be.
 
 What a state keeps is written by runs alone, and its log by nobody here: what stood in the place of
-the file would be lost, and one more file in the log would be read as a part of it.
+the file would be lost, and one more file in the log would be read as a part of it. A place that
+cannot be written is refused here as well, before anything is computed for it.
 
 Not here: how a file comes into its place (``io/file_systems.py``), and ``graphtide requeue``, which
 does write into the log.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ...gpu_core.errors import SettingsError
-from ...io.file_systems import is_local_address
+from ...io.file_systems import check_new_file_at, is_local_address
 from ...io.log.paths.addresses import Address, absolute_address
 from ...io.log.paths.overlap import holds, reads
 from ...io.state.directory import StateDirectory
 
 
-def refuse_outputs_in_state(state: str, *files: str | None) -> None:
-    """Refuse files that lie in a state, or that its log has, or would read; None: no file."""
+def check_outputs_of_state(state: str, *files: str | None) -> None:
+    """Refuse files that lie in a state, and what `check_outputs_of_log` does of its log."""
     directory = StateDirectory(state)
     folder = directory.path.resolve()
-    for file in filter(None, files):
+    for file in _given(files):
         if is_local_address(file) and any(each.is_relative_to(folder) for each in _places(file)):
             msg = f"{file} is in the state {state}, where runs alone write; write it elsewhere"
             raise SettingsError(msg)
-    refuse_outputs_in_log(directory.settings().log_address, *files)
+    check_outputs_of_log(directory.settings().log_address, *files)
 
 
-def refuse_outputs_in_log(log: Address, *files: str | None) -> None:
-    """Refuse files that a log has, or would read; None: no file."""
+def check_outputs_of_log(log: Address, *files: str | None) -> None:
+    """Refuse files that a log has, or would read, or that cannot be written; None: no file."""
     addresses = absolute_address(log)
     for address in [addresses] if isinstance(addresses, str) else addresses:
-        for file in filter(None, files):
+        for file in _given(files):
             if reads(address, file):
                 msg = (
                     f"{file} is in the log {address}, which reads what is there; write it elsewhere"
@@ -40,6 +42,12 @@ def refuse_outputs_in_log(log: Address, *files: str | None) -> None:
             if holds(address, file):
                 msg = f"{file} is a file of the log {address}, by another name; write it elsewhere"
                 raise SettingsError(msg)
+    for file in _given(files):
+        check_new_file_at(file, SettingsError)
+
+
+def _given(files: Iterable[str | None]) -> list[str]:
+    return [file for file in files if file is not None]
 
 
 def local_folder(name: str) -> Path:

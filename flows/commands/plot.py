@@ -11,7 +11,7 @@ from ...io.file_systems import new_file_at
 from ..open_state import read_summary
 from ..plots import pyplot, whole_numbers
 from ..printing.text import line
-from .output_files import refuse_outputs_in_state
+from .output_files import check_outputs_of_state
 
 #: Panels of a row, and inches of each.
 _COLUMNS, _WIDTH, _HEIGHT = 3, 4.5, 3.2
@@ -27,7 +27,7 @@ def plot_summary(state: str, output: str, only: Sequence[str]) -> None:
     if not output.endswith((".png", ".svg")):
         msg = f"--output {output}: use a name that ends with .png or .svg"
         raise SettingsError(msg)
-    refuse_outputs_in_state(state, output)
+    check_outputs_of_state(state, output)
     plt = pyplot("graphtide plot")
     summary = read_summary(state)
     if not len(summary):

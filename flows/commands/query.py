@@ -103,7 +103,12 @@ def _neighbors(opened: OpenState, question: Question) -> Answer:
 
 def _edge(opened: OpenState, question: Question) -> Answer:
     graph, (source, target) = opened.graph, question.vertices
-    answer: Answer = {"src": source, "dst": target, "is_edge": graph.has_edge(source, target)}
+    answer: Answer = {
+        "src": source,
+        "dst": target,
+        "directed": graph.directed,
+        "is_edge": graph.has_edge(source, target),
+    }
     if not answer["is_edge"]:
         return answer
     for name, value in graph.edge_records(source, target).items():
@@ -220,7 +225,10 @@ def _edge_lines(answer: Answer) -> Iterator[str]:
     if "properties" in answer:
         kept.append(_own_text(answer))
     there = ", ".join(["is there", *kept]) if answer["is_edge"] else "is not there"
-    yield line("edge", f"{value_text(answer['src'])} → {value_text(answer['dst'])} {there}")
+    ends = (" → " if answer["directed"] else " — ").join(
+        value_text(answer[end]) for end in ("src", "dst")
+    )
+    yield line("edge", f"{ends} {there}")
 
 
 def _own_text(answer: Answer) -> str:

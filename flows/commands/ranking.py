@@ -22,7 +22,7 @@ from ...io.state.results import Result, ResultFacts
 from ..open_state import result_after
 from ..printing.activity import Activity
 from ..printing.text import json_text, line, table_lines
-from .output_files import refuse_outputs_in_state
+from .output_files import check_outputs_of_state
 
 #: Rows of a table.
 Row = dict[str, Any]
@@ -83,7 +83,7 @@ def show_rise_and_fall(
     """
     if output is not None:
         check_ending(output)
-        refuse_outputs_in_state(state, output)
+        check_outputs_of_state(state, output)
     directory = StateDirectory(state)
     with Activity("reading the results …"):
         before, after = (result_after(directory, name, each)[1] for each in (first, last))

@@ -17,7 +17,7 @@ from ..printing.activity import Activity
 from ..printing.summary import expired_lines, fates, graph_text, rounded_lines
 from ..printing.text import line
 from .export import check_files, write_graph
-from .output_files import refuse_outputs_in_log, refuse_outputs_in_state
+from .output_files import check_outputs_of_log, check_outputs_of_state
 from .run import settings_from_options
 
 
@@ -32,9 +32,9 @@ def replay_log(
 ) -> None:
     """Apply the batches up to ``to``, print what came of them, and write the graph where asked."""
     check_files(edges, vertices)
-    refuse_outputs_in_log(log, edges, vertices)
+    check_outputs_of_log(log, edges, vertices)
     if state is not None:
-        refuse_outputs_in_state(state, edges, vertices)
+        check_outputs_of_state(state, edges, vertices)
     replay = _of_log(log, options) if state is None else _of_state(log, options, state)
     batches = len(replay.plan.batches)
     if not batches:

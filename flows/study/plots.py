@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...gpu_core.errors import SettingsError
+from ...io.durable import check_new_file, new_file
 from ..plots import pyplot
 
 #: Name of a line -> its points.
@@ -17,9 +19,7 @@ def check_plot(file: str | None) -> None:
     if not file.endswith((".png", ".svg", ".pdf")):
         msg = f"--plot {file}: use a name that ends with .png, .svg or .pdf"
         raise SettingsError(msg)
-    if not Path(file).absolute().parent.is_dir():
-        msg = f"--plot {file}: there is no such folder"
-        raise SettingsError(msg)
+    check_new_file(Path(file), SettingsError)
     pyplot("--plot")
 
 
@@ -47,7 +47,7 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
         if logarithmic and any(len(each) for each, _ in lines.values()):
             axis.set(xscale="log", yscale="log")
         axis.legend(fontsize="small")
-    figure.savefig(file)
+    _save(figure, file)
 
 
 def draw_bars(
@@ -69,4 +69,9 @@ def draw_bars(
         axis.bar([first + group for group in range(len(groups))], heights, width, label=name)
     axis.set(title=title, ylabel=y, xticks=range(len(groups)), xticklabels=groups)
     axis.legend(fontsize="small")
-    figure.savefig(file)
+    _save(figure, file)
+
+
+def _save(figure: Any, file: str) -> None:
+    with new_file(Path(file), SettingsError) as temporary:
+        figure.savefig(temporary, format=file.rpartition(".")[2])

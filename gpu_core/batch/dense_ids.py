@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
-from ..image.fields import MAX_VERTICES, NONE
+from ..image.fields import MAX_VERTICES
 from ..jit.compile import compiled
 from ..jit.parallel import SERIAL_ITEMS, for_ranges
 from ..printable import batch_shown
@@ -26,7 +26,7 @@ def to_indices(
     """
     top = -1
     for bits, largest in for_ranges(narrow_ids, ids.size, ids, out, serial_items=serial_items):
-        if not 0 <= bits <= NONE or largest == NONE:
+        if not 0 <= bits < MAX_VERTICES:
             check_range(batch_id, int(ids.min()), int(ids.max()))
         top = max(top, int(largest))
     return top
@@ -34,10 +34,10 @@ def to_indices(
 
 def check_range(batch_id: int, smallest: int, largest: int) -> None:
     """Refuse dense ids of which some are no vertex index."""
-    if smallest < 0 or largest >= NONE:
+    if smallest < 0 or largest >= MAX_VERTICES:
         msg = (
             f"{batch_shown(batch_id)}: id {smallest if smallest < 0 else largest} cannot be a "
-            f"vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
+            f"vertex index (0 … {MAX_VERTICES - 1}); use ids='any' for ids of any size"
         )
         raise BatchError(msg)
 
@@ -76,6 +76,6 @@ def check_vertex_count(batch_id: int, count: int) -> None:
     if count > MAX_VERTICES:
         msg = (
             f"{batch_shown(batch_id)}: the graph would have {count:,} vertex records, a graph has "
-            f"at most {MAX_VERTICES:,}; with ids='dense' that is one more than the largest id"
+            f"at most {MAX_VERTICES:,}"
         )
         raise BatchError(msg)

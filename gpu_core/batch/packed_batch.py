@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
-from ..image.fields import NONE
+from ..image.fields import MAX_VERTICES
 from ..kind import RowMeaning
 from .dense_ids import check_range
 from .net_effect.named_rows import IDS
@@ -154,7 +154,7 @@ def _packed(
         start += padded(nbytes)
         lists.append((_mode_of(name, source.dtype, dtype), source, arrays[name]))
     for side, ids in zip(tops, copy_lists(lists, threads), strict=True):
-        if not 0 <= ids.bits <= NONE or ids.largest == NONE:
+        if not 0 <= ids.bits < MAX_VERTICES:
             _refuse(fields, side)
         tops[side] = max(tops[side], ids.largest)
     facts = {

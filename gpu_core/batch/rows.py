@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of, number_of_key
-from ..image.fields import NONE
+from ..image.fields import MAX_VERTICES
 from ..kind import RowMeaning
 from ..printable import counted
 from ..properties.kinds import checked_kinds
@@ -216,7 +216,7 @@ def hold_ids(bounds: Bounds) -> bool:
 
 def are_indices(bounds: Bounds) -> bool:
     """Whether all ids within are vertex indices."""
-    return min(bounds) >= 0 and max(bounds) < NONE
+    return min(bounds) >= 0 and max(bounds) < MAX_VERTICES
 
 
 def puts_edge(rows: CheckedRows) -> npt.NDArray[np.bool_]:
@@ -249,14 +249,16 @@ def _refuse_no_indices(
     row_name: Callable[[int], str],
 ) -> None:
     """Refuse dense ids that are no vertex indices, but on rows that are dropped."""
-    of_src, of_dst = ((ids < 0) | (ids >= NONE) for ids in (src, dst))
+    of_src, of_dst = ((ids < 0) | (ids >= MAX_VERTICES) for ids in (src, dst))
     if is_vertex is not None:
         of_dst &= ~is_vertex
     bad = of_src | of_dst
     if meaning.self_loops == "drop":
         bad &= src != dst if is_vertex is None else (src != dst) | is_vertex
     if bad.any():
-        cure = f"cannot be a vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
+        cure = (
+            f"cannot be a vertex index (0 … {MAX_VERTICES - 1}); use ids='any' for ids of any size"
+        )
         raise BadRowsError(
             bad, row_name, lambda at: f"id {(src if of_src[at] else dst)[at]} {cure}"
         )

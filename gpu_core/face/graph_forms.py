@@ -127,7 +127,7 @@ class GraphForms(GraphReader):
         """
         from ... import export_edges
 
-        return export_edges(self, str(path))
+        return export_edges(self, path)
 
     # -- other libraries ---------------------------------------------------------------------
 

@@ -198,7 +198,7 @@ class GraphSampling(GraphCalls):
                 bounds = self._bounds(before, given.size, disjoint=disjoint)
             found = _sampling.sample_neighbors(
                 self._reader, given, hops, _sampling.SamplingMode(is_replaced, weighted, disjoint),
-                direction=direction, before=bounds, time=time, seed=count_of("seed", seed),
+                direction=direction, upto=bounds, time=time, seed=count_of("seed", seed),
             )  # fmt: skip
         ids = None if type(self._ids) is UserIds else self._ids
         return NeighborSample(*found, ids)
@@ -225,7 +225,7 @@ class GraphSampling(GraphCalls):
             raise SettingsError(msg)
 
     def _bounds(self, before: Any, count: int, *, disjoint: bool) -> Int64s:
-        """int64[1], or [count]: times in the graph's unit."""
+        """int64[1], or [count]: in the graph's unit, the last time before each one."""
         many = None if isinstance(before, str) or np.ndim(before) == 0 else list(before)
         if many is not None and not (disjoint and len(many) == count):
             msg = (
@@ -235,8 +235,9 @@ class GraphSampling(GraphCalls):
             raise SettingsError(msg)
         limits = np.iinfo(np.int64)
         times = [before] if many is None else many
-        counted = [first_at_or_after(each, self._time_unit) for each in times]
-        return np.array([min(max(each, limits.min), limits.max) for each in counted], np.int64)
+        # So that a time beyond int64 is after all of them.
+        last = [first_at_or_after(each, self._time_unit) - 1 for each in times]
+        return np.array([min(max(each, limits.min), limits.max) for each in last], np.int64)
 
 
 def _fanouts(fanouts: Any) -> list[int]:

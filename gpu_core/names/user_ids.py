@@ -86,7 +86,7 @@ def unsigned_ids(name: str, values: npt.ArrayLike) -> Column:
 def _whole_numbers(name: str, values: npt.ArrayLike, kind: str) -> Column:
     """Values as an array of integers, of which each fits into a type."""
     array = _of_numbers(name, values)
-    if array.size == 0:
+    if array.shape == (0,):
         return np.empty(0, kind)
     _check_numbers(name, array, kind, values)
     if not np.can_cast(array.dtype, kind):

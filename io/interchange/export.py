@@ -33,7 +33,8 @@ from pyarrow import csv
 from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
 from ..arrow_types import is_text
-from ..file_systems import new_file_at
+from ..file_systems import check_new_file_at, new_file_at
+from ..given_paths import path_text
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file
 from .edge_table import edge_table, table_of
@@ -67,7 +68,7 @@ class _Graph(Protocol):
     def vertex_values(self) -> Any: ...
 
 
-def export_edges(graph: _Graph, path: str) -> int:
+def export_edges(graph: _Graph, path: str | Path) -> int:
     """Write the edges of a graph, sorted by (src, dst), with their properties, to a file.
 
     Parameters
@@ -86,9 +87,11 @@ def export_edges(graph: _Graph, path: str) -> int:
     Raises
     ------
     SettingsError
-        The ending is unknown, or the format cannot hold the graph.
+        The ending is unknown, the format cannot hold the graph, or the file cannot be written.
     """
-    ending = _ending(path, EDGE_ENDINGS)
+    path = path_text("path", path)
+    ending = ending_of(path, EDGE_ENDINGS)
+    check_new_file_at(path, SettingsError)
     with graph.lock:  # all as of one moment
         edges = graph.edges()
         vertices = _vertex_columns(graph) if ending == ".graphml" else {}
@@ -109,7 +112,7 @@ def export_vertices(graph: _Graph, path: str) -> int:
 
     As for edges, but no matrix.
     """
-    _ending(path, VERTEX_ENDINGS)
+    ending_of(path, VERTEX_ENDINGS)
     return export_columns(_vertex_columns(graph), path)
 
 
@@ -123,13 +126,14 @@ def _vertex_columns(graph: _Graph) -> Mapping[str, npt.NDArray[Any]]:
 
 def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:
     """Write columns, such as those of a result, as files of vertices are; gives their rows."""
-    ending = _ending(path, VERTEX_ENDINGS)
+    ending = ending_of(path, VERTEX_ENDINGS)
     with new_file_at(path, SettingsError) as temporary:
         _write_table(temporary, table_of(columns), ending)
     return next(iter(columns.values())).size
 
 
-def _ending(path: str, known: tuple[str, ...]) -> str:
+def ending_of(path: str, known: tuple[str, ...]) -> str:
+    """The ending of a file's name, in lower case; refused if it is none of the known ones."""
     ending = Path(path).suffix.lower()
     if ending not in known:
         msg = f"the form of {path} is unknown; end its name in {', '.join(known)}"

@@ -5,7 +5,6 @@ finds the graph that was there before, or the new one. Where the earlier one was
 aside when the machine went down, it is loaded from there.
 """
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ..durable import new_folder, set_aside_as
 from ..file_systems import is_local_address
+from ..given_paths import path_text
 from ..hashed_json import DamagedJsonError, read_json
 from ..state.graph_folder import MANIFEST, check_graph, read_graph, write_graph
 
@@ -104,7 +104,7 @@ def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
 
 def _local(path: str | Path) -> Path:
     """The path of a folder; refuses one in a store, which would be made here by its name."""
-    text = os.fspath(path)
+    text = path_text("path", path)
     if not is_local_address(text):
         msg = f"a saved graph is on a local disk, not at {text}; give a path, and copy the folder"
         raise StateError(msg)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-import fsspec
 import pyarrow as pa
+from fsspec.core import OpenFile
+from fsspec.utils import infer_compression
 
 from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
@@ -54,11 +55,15 @@ def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
     """Open a file of bytes, unpacked where its name says that it is packed."""
-    with as_storage_errors(file_system_of(path)[0]):
+    filesystem, place = file_system_of(path)
+    with as_storage_errors(filesystem):
         if not path.endswith(".zst"):
-            with fsspec.open(path, "rb", compression="infer") as file:
+            with OpenFile(filesystem, place, compression=infer_compression(place)) as file:
                 yield file
             return
         # fsspec needs another package for that.
-        with fsspec.open(path, "rb") as packed, pa.input_stream(packed, compression="zstd") as file:
+        with (
+            OpenFile(filesystem, place) as packed,
+            pa.input_stream(packed, compression="zstd") as file,
+        ):
             yield file

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...gpu_core.report import BatchSource
-from ...gpu_core.times import PER_SECOND, time_unit_named
+from ...gpu_core.times import NAT, PER_SECOND, time_unit_named
 from .columns.column_types import time_unit_of
 from .conversion import inserts_edge
 from .plan import PlannedBatch
@@ -54,14 +54,15 @@ class InsertTimes:
 
 
 def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) -> BatchSource:
-    """Rows of a batch, with the times of those that were read of it.
+    """Rows of a batch, with the times of those that are applied.
 
     Parameters
     ----------
     planned
         The batch.
     table
-        Its rows; their times are looked at if there is a column ``ts``.
+        Its rows without those that are left out; their times are looked at if there is a column
+        ``ts``.
     time_unit
         What times of the graph count (`times.TimeUnit`). Coarser than those of the file, they are
         rounded down; None: what they count in the file.
@@ -72,8 +73,11 @@ def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) 
     column = table["ts"]
     given = time_unit_of(column.type)
     wanted = given if time_unit is None else time_unit_named(time_unit)
-    counts = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    is_timestamp = pa.types.is_timestamp(column.type)
+    counts = column.cast(pa.int64()) if is_timestamp else column
     ends = pc.min_max(counts)
+    if is_timestamp and ends["min"].as_py() == NAT:  # deletes may have no time
+        ends = pc.min_max(counts.filter(pc.not_equal(counts, NAT)))
     first, last = ends["min"].as_py(), ends["max"].as_py()
     if first is None:
         return source

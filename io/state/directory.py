@@ -41,6 +41,7 @@ from ... import __version__
 from ...gpu_core.errors import StateError
 from ...gpu_core.printable import is_unicode, printable
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
+from ..given_paths import path_text
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
 from ..log.paths.addresses import Address, absolute_address
 from ..log.plan import BatchPlan, PlannedFile
@@ -93,7 +94,7 @@ class StateDirectory:
     """
 
     def __init__(self, path: str | Path) -> None:
-        text = os.fspath(path)  # None, of a variable that is not set, is no folder `None`
+        text = path_text("state", path)
         if "://" in text and not text.startswith("file://"):
             msg = (
                 f"a state is kept on a local disk, not at {text}, where there are no locks and no "

@@ -30,6 +30,7 @@ from ..monitoring.dashboard import dashboard_options, has_dashboard, page_link, 
 from .cluster_start import fork_server, start_watched
 from .forking.fork_server import (
     interrupts_stay_here,
+    provide_open_files,
     start_fork_server,
     variables_afterwards_as_before,
 )
@@ -101,6 +102,7 @@ def is_dashboard_shown(settings: RunSettings) -> bool:
 
 def _start(settings: RunSettings) -> OwnCluster:
     count = settings.workers or default_cpu_workers(settings.handover)
+    provide_open_files(count)
     workers = {"graph-0": _graph_worker(settings)}
     workers |= {f"cpu-{number}": _cpu_worker(number) for number in range(count)}
     scheduler = {

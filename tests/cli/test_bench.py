@@ -30,6 +30,7 @@ from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.scan import scan_of
 from graphtide.flows.bench.scripts import updates_beside_peers
+from graphtide.flows.bench.scripts.measuring import parser
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.commands.generate import write_log
 from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
@@ -369,6 +370,10 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
 def test_a_pipeline_of_unknown_flags_is_told() -> None:
     fails(graphtide_here("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
     fails(graphtide_here("bench", "pipeline", "--passes", 0), 2, "--passes")
+    done = graphtide_here("bench", "pipeline", "--folder", "no/where")
+    fails(done, 2, "--folder no/where is no folder; make it, or name another")
+    done = graphtide_here("bench", "pipeline", "--folder", "/proc")
+    fails(done, 2, "/proc/log cannot be written")
     fails(graphtide_here("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
     fails(graphtide_here("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
     fails(
@@ -455,3 +460,12 @@ def test_a_script_beside_packages_that_are_not_installed_names_their_extra(
     with pytest.raises(SystemExit, match="2"):
         updates_beside_peers.main()
     assert "pip install -e '.[bench]', or give --no-peers" in capsys.readouterr().err
+
+
+def test_a_script_refuses_a_file_of_figures_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it measures: at its end all figures would be lost."""
+    with pytest.raises(SystemExit, match="2"):
+        parser("").parse_args(["--csv", str(tmp_path)])
+    assert f"--csv: {tmp_path} cannot be written (Is a directory)" in capsys.readouterr().err

@@ -227,6 +227,39 @@ def test_a_limit_of_address_space_is_named(tmp_path: Path, kilobytes: int, words
     fails(done, 1, words, "ulimit -v", "need 2 GB")
 
 
+@pytest.mark.parametrize(
+    ("files", "workers", "words"),
+    [
+        (8, 1, "a process may have 8 files open (ulimit -n), but a cluster of 1 CPU worker needs"),
+        (40, 1, "a process may have 40 files open"),
+        (80, 9, "9 CPU workers needs 143; raise the limit, or take fewer workers"),
+    ],
+)
+def test_a_limit_of_open_files_is_named(
+    tmp_path: Path, files: int, workers: int, words: str
+) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    run = f"run log --state s --workers {workers}"
+    command = f"ulimit -n {files}; exec {' '.join(PROGRAM)} {run}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT,
+        cwd=tmp_path,
+    )  # fmt: skip
+    fails(done, 1, words)
+
+
+def test_a_limit_of_open_files_that_a_process_may_raise_is_raised(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    run = "run log --state s --workers 1 --analytics none"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -S -n 30; exec {' '.join(PROGRAM)} {run}"],
+        capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_machine_without_locks_between_processes_is_told(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
     user = [] if os.getuid() == 0 else ["--map-root-user"]

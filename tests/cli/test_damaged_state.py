@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_first
-from graphtide.flows.commands import status
+from graphtide.flows.commands import file_checks, status
 from graphtide.flows.commands.file_checks import FileChecks
 from graphtide.flows.commands.status import Status
 from graphtide.flows.printing.text import amount
@@ -246,6 +246,29 @@ def test_a_checkpoint_that_a_run_removes_beside_a_status_is_no_error(tmp_path: P
     shown = "\n".join(status.lines())
     assert "written" in shown
     assert "replaced by a newer one meanwhile" in shown
+
+
+@pytest.mark.parametrize("listing", ["changes_files", "result_files"])
+def test_results_that_are_removed_beside_a_status_are_no_error(
+    listing: str, tmp_path: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As changes are, once a run has whole columns in their place."""
+    options = ("--analytics-every", 1, "--set", "changes_beyond=1", "--set", "columns_every=9")
+    run_first(tmp_path, *options, scheduler=scheduler)
+    find = getattr(file_checks, listing)
+    removed: list[Path] = []
+
+    def found_and_removed(state: StateDirectory, batch_id: int) -> dict[str, Path]:
+        found: dict[str, Path] = find(state, batch_id)
+        removed.extend(found.values())
+        for path in found.values():
+            path.unlink()
+        return found
+
+    monkeypatch.setattr(file_checks, listing, found_and_removed)
+    found = Status(StateDirectory(tmp_path / "state"))
+    assert removed
+    assert (found.damage, found.notes) == ([], [])
 
 
 def test_other_parameters_are_told_and_the_newest_results_have_them(

@@ -118,6 +118,27 @@ def test_a_log_of_a_model_is_its_edges(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "computation"),
+    [("watts-alpha", "watts_alpha_edges"), ("geometric", "geometric_size")],
+)
+def test_a_folder_that_takes_no_log_is_refused_before_edges_are_computed(
+    model: str, computation: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def computes(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(generate, computation, computes)
+    (tmp_path / "full" / "log").mkdir(parents=True)
+    (tmp_path / "file").touch()
+    for out, words in (
+        ("full", "full is not empty; name a new folder"),
+        ("file", "file is a file; name a new folder"),
+        ("file/log", "cannot be written (Not a directory)"),
+    ):
+        fails(graphtide_here("generate", model, out, cwd=tmp_path), 2, words)
+
+
 def test_a_log_of_two_vertices_has_one_file(tmp_path: Path) -> None:
     done = graphtide_here("generate", "grid", "log", "--vertices", 2, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

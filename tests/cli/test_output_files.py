@@ -83,6 +83,50 @@ def test_folders_of_a_file_are_made_by_every_command(folder: Path, words: str, n
 
 
 @pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("export state --edges FILE", "e.csv"),
+        ("export state --edges e.csv --vertices FILE", "v.csv"),
+        ("report state --output FILE", "r.html"),
+        ("plot state --output FILE", "p.svg"),
+        ("diff state --from 0 --to 0 --output FILE", "d.parquet"),
+        ("replay log --to 0 --edges FILE", "e.parquet"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_computed(
+    folder: Path, words: str, name: str
+) -> None:
+    (folder / "taken" / name).mkdir(parents=True)
+    (folder / "taken" / "file").touch()
+    if words.startswith("export"):
+        # Its graph cannot be read, and nothing says so: that would come later.
+        shutil.rmtree(folder / "log")
+        shutil.rmtree(folder / "state" / "checkpoints")
+    before = contents(folder)
+    for place, reason in (
+        (name, "Is a directory"), (f"file/{name}", "Not a directory"),
+        (f"{'n' * 255}{name}", "File name too long"),
+    ):  # fmt: skip
+        done = graphtide_here(*command(words, f"taken/{place}"), cwd=folder)
+        fails(done, 2, f"cannot be written ({reason})")
+        assert not done.stdout
+    if words.startswith("report"):
+        fails(graphtide_here(*command(words, ""), cwd=folder), 2, "(Is a directory)")
+    done = graphtide_here(*command(words, "/proc/" + name), cwd=folder)
+    fails(done, 2, f"/proc/{name} cannot be written")
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("words", ["--edges e.x", "--vertices v.x", "--result clustering r.x"])
+def test_a_form_that_is_none_is_refused_before_anything_is_computed(
+    folder: Path, words: str
+) -> None:
+    shutil.rmtree(folder / "state" / "checkpoints")
+    done = graphtide_here("export", "state", *words.split(), cwd=folder)
+    fails(done, 2, "is unknown; end its name in .parquet")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "--edges x.csv --result pagerank x.csv",
@@ -147,12 +191,16 @@ def test_nothing_is_imported_into_a_state_or_twice_into_a_log(folder: Path) -> N
     fails(done, 2, "state is a state, where runs alone write; import into another folder")
     done = graphtide_here("import", "log/1.csv", "log", cwd=folder)
     fails(done, 2, "log/1.csv would be a file of the log log as well; import into another folder")
+    done = graphtide_here("import", "edges.txt", "log/1.csv", cwd=folder)
+    fails(done, 2, "log/1.csv/edges.parquet cannot be written (Not a directory)")
+    assert not done.stdout, "what is read is told only then"
     assert contents(folder) == before
 
 
-def test_a_relative_path_with_a_colon_is_a_path(tmp_path: Path, scheduler: str) -> None:
-    """All that is written and read there: given such a path, Arrow takes it for a URL."""
-    folder = tmp_path / "run-10:30"
+@pytest.mark.parametrize("name", ["run-10:30", "run::2"])
+def test_a_relative_path_with_a_colon_is_a_path(name: str, tmp_path: Path, scheduler: str) -> None:
+    """Given such a path, Arrow takes it for a URL, and fsspec for two."""
+    folder = tmp_path / name
     folder.mkdir()
     (folder / "edges.txt").write_text("ann bob\nbob eve\n")
     here, state = folder.name, f"{folder.name}/state"

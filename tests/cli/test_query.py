@@ -148,6 +148,14 @@ def test_amounts_are_shown_with_all_of_their_digits(tmp_path: Path) -> None:
     assert done.stdout.endswith(" 2 (0.1)\n")
 
 
+def test_an_edge_of_an_undirected_graph_points_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "1.csv").write_text("src,dst\n1,2\n")
+    apply_log(tmp_path / "log", tmp_path / "state", 1, directed=False)
+    done = graphtide_here("query", "state", "edge 2 1", cwd=tmp_path)
+    assert done.stdout == "edge       2 — 1 is there\n", done.stderr
+
+
 def test_people_read_lines_of_80_columns(folder: Path) -> None:
     (source, target), number = next(iter(edges_after(LAST).items()))
     weight = str(np.float32(number)).removesuffix(".0")

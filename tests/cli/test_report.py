@@ -197,7 +197,7 @@ def test_what_is_missing_is_told_in_a_sentence(
     (folder / "file").write_text("")
     fails(graphtide_here("report", "file", cwd=folder), 1, "no graphtide state at file")
     done = graphtide_here("report", "state", "--output", "file/x", cwd=folder)
-    fails(done, 1, "cannot be written")
+    fails(done, 2, "cannot be written")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = graphtide_here("report", "state", "--output", "unplotted.html", cwd=folder)
     fails(done, 2, "needs matplotlib", "pip install matplotlib")

@@ -121,7 +121,7 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
 def test_a_workload_that_is_too_small_for_any_point_is_drawn_all_the_same(tmp_path: Path) -> None:
     """What was measured of the others would be lost."""
     pytest.importorskip("matplotlib", reason="an extra of its own")
-    file = tmp_path / "updates.svg"
+    file = tmp_path / "new" / "updates.svg"
     panels = {"G1": {"runs": ([], [])}, "G3": {"runs": ([1_000, 10_000], [2.0, 3.0])}}
     draw(str(file), panels, "entries", "M inserts/s", logarithmic=True)
     assert file.read_text().endswith("</svg>\n")
@@ -311,7 +311,8 @@ def test_the_papers_figures_stand_beside_batches_of_their_size() -> None:
         (("memory", "--scale", 40), "--scale is from 8 to 22"),
         (("updates", "G9"), "workload 'G9' is unknown"),
         (("updates", "--plot", "a.txt"), "use a name that ends with .png, .svg or .pdf"),
-        (("updates", "--plot", "away/a.png"), "--plot away/a.png: there is no such folder"),
+        (("updates", "--plot", "file/a.png"), "file/a.png cannot be written (Not a directory)"),
+        (("updates", "--plot", "folder.png"), "folder.png cannot be written (Is a directory)"),
         (("stress", "--layout", "heap"), "--layout heap is unknown; use one of runs, chain, tree"),
         (("stress", "--seed", -1), "--seed -1 is negative"),
         (("memory", "--page-bytes", 100), "--page-bytes 100 is not a power of two"),
@@ -322,6 +323,8 @@ def test_what_cannot_be_studied_is_said_before_it_begins(
     words: tuple[object, ...], sentence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.png").mkdir()
     done = graphtide_here("study", *words, cwd=tmp_path)
     fails(done, 2, sentence)
     assert not done.stdout

@@ -381,6 +381,7 @@ def test_a_vertex_is_there_whether_its_id_is_a_number_or_an_array_without_dimens
     # No ids: no graph has them.
     assert np.array(1.5) not in graph
     assert np.array([1]) not in graph
+    assert [] not in graph
     named = DynamicGraph.from_edges(["a"], ["b"], ids="string")
     assert np.array("a") in named
     assert np.array(1) not in named

@@ -188,6 +188,17 @@ def test_times_are_those_of_the_graph_as_it_is(engine: str) -> None:
     assert sorted(graph.sample_neighbors(0, [5], before="2024-07-02").src.tolist()) == [1, 2]
 
 
+@pytest.mark.parametrize("direction", ["in", "out"])
+def test_a_time_beyond_int64_is_after_all_times(engine: str, direction: str) -> None:
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges([1, 2, 0, 0], [0, 0, 1, 2], ts=[2**63 - 1, 5] * 2)
+    found = [
+        sorted(graph.sample_neighbors(0, [5], direction=direction, before=each).vertices.tolist())
+        for each in (2**63, 10**30, 2**63 - 1, -(10**30))
+    ]
+    assert found == [[0, 1, 2], [0, 1, 2], [0, 2], [0]]
+
+
 def test_samples_are_tables_and_tensors(engine: str) -> None:
     graph = DynamicGraph(ids="string")
     graph.insert_edges(["ann", "zoë"], ["bob", "ann"])

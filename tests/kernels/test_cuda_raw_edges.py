@@ -19,7 +19,6 @@ from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.structs import BUCKET_KEYS
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch, upload
 from graphtide.gpu_core.errors import EngineError, GraphtideError
-from graphtide.gpu_core.image.fields import NONE
 from graphtide.gpu_core.records import RECORDS
 from same_batch import assert_same_batch
 from strategies import ANY_IDS, DENSE_IDS
@@ -184,14 +183,14 @@ def test_a_self_loop_of_ids_that_fill_more_than_a_key_is_refused(device: Any) ->
     assert str(ours.value) == str(twin.value)
 
 
-@pytest.mark.parametrize("bad", [-1, NONE, 2**40])
+@pytest.mark.parametrize("bad", [-1, 2**31, 2**40])
 def test_ids_that_cannot_be_indices_are_refused(device: Any, bad: int) -> None:
     ids = device.to_device(np.array([0, bad]))
     with pytest.raises(GraphtideError, match=f"id {bad} cannot be a vertex index"):
         from_edges(device, ids, ids, dense=True, self_loops="keep")
 
 
-@pytest.mark.parametrize("high", [0, 9, 700, 2**32 - 2])
+@pytest.mark.parametrize("high", [0, 9, 700, 2**31 - 1])
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("records", ["simple", "weighted"])
 @pytest.mark.parametrize("is_known", [True, False])

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from graphtide.config.settings import RunSettings, load_settings
@@ -153,6 +155,31 @@ def test_a_log_without_a_file_is_waited_for_until_the_run_is_stopped(tmp_path: P
         run(str(log), str(state), load_settings({}), look, follow)
     assert stages == ["waiting"]
     assert not state.exists()
+
+
+def test_the_first_times_of_a_log_that_is_followed_ask_for_a_run_of_their_own(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    """The graph of a log without rows has no unit of time yet."""
+    log, state = tmp_path / "log", str(tmp_path / "state")
+    log.mkdir()
+    none: list[int] = []
+    pq.write_table(pa.table({"src": none, "dst": none}), log / "a.parquet")
+    times = {"type": [7], "ts": pa.array([5], pa.timestamp("s"))}
+    pq.write_table(pa.table({"src": [1], "dst": [2], **times}), tmp_path / "b.parquet")
+    settings = run_settings(records="semantic", analytics=[])
+
+    follow = Follow()
+
+    def look(progress: Progress) -> None:
+        if progress.stage == "waiting" and not (log / "b.parquet").exists():
+            os.rename(tmp_path / "b.parquet", log / "b.parquet")
+        elif progress.batches_done:
+            follow.stop()
+
+    with pytest.raises(UpdateLogError, match=r"b\.parquet is the first .* run the same command"):
+        run(str(log), state, settings, look, follow)
+    assert run(str(log), state, settings).num_edges == 1
 
 
 def test_a_file_appears_and_is_kept_before_the_next_one(

@@ -108,6 +108,34 @@ def test_workers_are_forked_and_have_the_environment_of_now(
             assert f"MALLOC_TRIM_THRESHOLD_={8 * 2**30}" in at_start, "malloc reads it only there"
 
 
+#: Has a worker of Dask's, then starts the server, and prints what malloc reads there.
+AFTER_DASK = """
+from multiprocessing import forkserver
+from pathlib import Path
+from distributed import LocalCluster
+from graphtide.pipeline.workers.forking.fork_server import start_fork_server
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0"):
+        pass
+    start_fork_server()
+    pid = forkserver._forkserver._forkserver_pid
+    print(*Path(f"/proc/{pid}/environ").read_text().split("\\0"), sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(("of_user", "at_start"), [(None, 8 * 2**30), (1 << 20, 1 << 20)])
+def test_what_a_cluster_of_dask_left_in_the_environment_is_no_choice_of_the_user(
+    of_user: int | None, at_start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    if of_user is not None:
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", str(of_user))
+    command = [sys.executable, "-c", AFTER_DASK]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert f"MALLOC_TRIM_THRESHOLD_={at_start}" in done.stdout.splitlines()
+
+
 def test_workers_go_without_pandas_which_arrow_would_import() -> None:
     def found_after_a_conversion() -> tuple[bool, bool]:
         warm_conversion(load_settings({}).graph.row_meaning(), 100, dense=False, on_gpu=False)

@@ -100,6 +100,10 @@ def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):
     with pytest.raises(StateError, match="no graphtide state"):
         graphtide.open(tmp_path / "nowhere")
     newest = graphtide.open(state)
+    for wrong in (None, 5, ["pagerank"]):
+        for read in (newest.read_results, lambda name: graphtide.read_results(state, name)):
+            with pytest.raises(SettingsError, match=r"name=.* is no name of a result; give text"):
+                read(wrong)
     checkpoint = Path(state) / "checkpoints" / f"batch={newest.batch_id:012d}"
     with pytest.raises(StateError, match=r"a checkpoint of a run; use graphtide\.open"):
         graphtide.DynamicGraph.load(checkpoint)
@@ -109,15 +113,25 @@ def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):
     assert graphtide.open(state).batch_id == newest.batch_id - 1
 
 
-def test_a_state_that_is_none_makes_no_folder_of_that_name(log, tmp_path, scheduler, monkeypatch):
-    """As of an environment variable that is not set."""
+@pytest.mark.parametrize("wrong", [None, 5, b"a", [1], object()])
+def test_what_is_no_path_is_refused_and_makes_no_folder(wrong, log, tmp_path, monkeypatch):
+    """``None`` is what an environment variable is that is not set."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TypeError, match="NoneType"):
-        graphtide.run(log, None, scheduler=scheduler)
+    before = {*tmp_path.iterdir()}
+    for logs in (wrong, [log, wrong]):
+        text = r"log=.* is no path; give a str or a Path, or several of them"
+        with pytest.raises(SettingsError, match=text):
+            graphtide.run(logs, tmp_path / "state")
+    with pytest.raises(SettingsError, match=r"state=.* is no path; give a str or a Path"):
+        graphtide.run(log, wrong)
     for read in (graphtide.open, graphtide.read_summary):
-        with pytest.raises(TypeError, match="NoneType"):
-            read(None)
-    assert not (tmp_path / "None").exists()
+        with pytest.raises(SettingsError, match=r"state=.* is no path"):
+            read(wrong)
+    graph = graphtide.DynamicGraph(engine="host")
+    for call in (graph.save, graphtide.DynamicGraph.load, graph.export_edges):
+        with pytest.raises(SettingsError, match=r"path=.* is no path; give a str or a Path"):
+            call(wrong)
+    assert {*tmp_path.iterdir()} == before
 
 
 def test_the_first_screen_of_the_readme_runs(tmp_path, scheduler, monkeypatch, capsys):

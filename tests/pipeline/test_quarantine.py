@@ -10,6 +10,12 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.report import BatchSource
+from graphtide.io.log.bad_rows import RowsToRead
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.plan import PlannedBatch
+from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state import quarantine
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
@@ -18,6 +24,7 @@ from graphtide.pipeline.ingest import run
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.replay import PastGraphs
 from graphtide.pipeline.requeue import requeue
+from graphtide.pipeline.tasks import load_batch
 from graphtide.pipeline.verify import verify_state
 from left_out_rows import (
     BATCH_ROWS,
@@ -53,6 +60,30 @@ def test_bad_rows_are_left_out_and_kept_with_their_reasons(places: tuple[Path, P
     assert past.after(0).num_edges == 1
     assert past.after_newest().has_edge(8, 9)
     assert verify_state(StateDirectory(state)).is_whole
+
+
+def test_rows_that_are_left_out_have_no_part_in_the_times_of_a_batch(tmp_path: Path) -> None:
+    src, ts = pa.array([1, 2, None, 4]), pa.array([5, 6, 900, -(2**63)], pa.timestamp("us"))
+    table = pa.table({"src": src, "dst": [2, 3, 4, 5], "ts": ts})
+    write_log_file(str(tmp_path / "0.parquet"), table)
+    batch = PlannedBatch(0, "0.parquet", 0, 4)
+    log = UpdateLog(str(tmp_path), records="semantic")
+    rows = RowsToRead(log, batch, None, quarantine=True)
+    loaded = load_batch(rows, row_meaning(records="semantic"))
+    assert loaded.left_out is not None
+    assert loaded.left_out.rows == 2
+    assert loaded.source == BatchSource("0.parquet", 0, 4, 5, 6, "timestamp[us]")
+
+
+def test_a_dense_id_beyond_all_graphs_is_left_out(tmp_path: Path) -> None:
+    """In a batch of the graph it would stop the run."""
+    write_log_file(str(tmp_path / "0.parquet"), pa.table({"src": [1, 2**31, 3], "dst": [2, 3, 4]}))
+    log = UpdateLog(str(tmp_path), ids="dense")
+    rows = RowsToRead(log, PlannedBatch(0, "0.parquet", 0, 3), None, quarantine=True)
+    loaded = load_batch(rows, row_meaning(ids="dense"))
+    assert loaded.left_out is not None
+    [reason] = loaded.left_out.table["reason"].to_pylist()
+    assert reason.startswith("id 2147483648 cannot be a vertex index (0 … 2147483647)")
 
 
 def test_a_run_halts_at_them_unless_told_otherwise_and_remembers_what_it_was_told(

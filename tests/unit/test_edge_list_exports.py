@@ -111,6 +111,7 @@ def test_exports_that_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="rows of a matrix start at 1, but there is vertex 0"):
         export_edges(graph_of([0], [2]), str(tmp_path / "e.mtx"))
     (tmp_path / "file").touch()
+    nothing_to_ask = SimpleNamespace()
     with pytest.raises(SettingsError, match="cannot be written"):
-        export_edges(graph_of([0], [2]), str(tmp_path / "file" / "e.csv"))
+        export_edges(nothing_to_ask, str(tmp_path / "file" / "e.csv"))
     assert [file.name for file in tmp_path.iterdir()] == ["file"]

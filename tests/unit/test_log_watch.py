@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from graphtide.io.log.paths import log_paths
 from graphtide.io.log.paths.log_paths import LogPath
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline import log_watch, taken_files
-from graphtide.pipeline.log_watch import LogWatch
+from graphtide.pipeline.log_watch import Follow, LogWatch
 from small_log import rows_of
 from waiting import wait_until
 
@@ -334,3 +335,27 @@ def test_a_file_that_was_taken_must_stay_as_it_was(
     file.unlink()
     with pytest.raises(UpdateLogError, match=rf"{name} is planned but gone from the log, which"):
         look()
+
+
+def test_a_file_that_is_just_written_again_is_not_judged_yet(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "QUIET_SECONDS", 600.0)
+    looking = watch(folder)
+    whole = write(folder / "1.parquet", 7)
+    assert names(looking.look()) == ["1.parquet"]
+    for written in (b"", whole[:20], whole):
+        (folder / "1.parquet").write_bytes(written)
+        for _ in range(3):
+            assert looking.look() is None
+
+
+def test_waiting_for_a_log_neither_spins_nor_outlasts_the_stop() -> None:
+    follow = Follow()
+    begin = time.monotonic()
+    follow.sleep(0.05)
+    assert time.monotonic() - begin >= 0.05
+    threading.Timer(0.05, follow.stop).start()
+    for _ in range(2):  # while it sleeps, and from then on
+        follow.sleep(1e6)
+    assert follow.is_stopped

@@ -117,6 +117,12 @@ def test_rows_out_of_order_are_refused_by_file_and_row(
         read_batches(log, None, batch_rows)
 
 
+def test_the_row_that_is_too_late_is_named_and_none_that_may_be_late(tmp_path: Path) -> None:
+    write(tmp_path, [[0, 20, 19, 5]], 2)
+    with pytest.raises(UpdateLogError, match=r"0\.parquet, row 3 is out of order by when"):
+        order_of(UpdateLog(str(tmp_path)), 5)
+
+
 def test_a_row_is_named_by_its_own_file_after_the_sort(tmp_path: Path) -> None:
     write(tmp_path, [[1, 2, 9], [7, 10]], 10)
     order, _ = order_of(UpdateLog(str(tmp_path)), 5)
@@ -133,6 +139,9 @@ def test_a_file_that_is_added_begins_where_the_planned_ones_end(tmp_path: Path) 
     order.check_added({"0.parquet", "1.parquet"}, log)
     with pytest.raises(UpdateLogError, match=r"1\.parquet, row 0 is earlier by when than rows"):
         order.check_added({"0.parquet"}, log)
+    write(tmp_path, [[1, 2, 9], [9, 12]], 10)
+    order, _ = order_of(log, 5)
+    order.check_added({"0.parquet"}, log)
 
 
 def test_what_gives_no_order_is_refused(tmp_path: Path) -> None:

@@ -9,15 +9,15 @@ from graphtide.gpu_core.batch.packed_batch import PackedBatch, pack, packed_rows
 from graphtide.gpu_core.batch.rows import name_of_row, row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError
-from graphtide.gpu_core.image.fields import NONE
+from graphtide.gpu_core.image.fields import MAX_VERTICES
 
 ROWS = 4_000
 #: Ids of the vertices; all but the last ones are vertex indices.
 IDS = {
     "small": np.arange(60),
-    "largest": NONE - 1 - np.arange(60),
+    "largest": MAX_VERTICES - 1 - np.arange(60),
     "negative": np.arange(60) - 3,
-    "too large": NONE - np.arange(60),
+    "too large": MAX_VERTICES - np.arange(60),
     "any": np.random.default_rng(0).integers(-(2**63), 2**63 - 1, 60),
 }
 

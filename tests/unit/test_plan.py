@@ -63,6 +63,7 @@ def test_batches_by_number():
         ([log_file("b", 5)], "d is planned but gone from the log"),
         ([], "b is planned but gone"),
         ([log_file("b", 5, "other"), log_file("d", 5)], "b has changed since it was planned"),
+        ([log_file("b", 6, "other"), log_file("d", 5)], "b has changed since it was planned"),
         ([log_file("a", 1), log_file("b", 5), log_file("d", 5)], "a is new .* before b"),
         ([log_file("b", 5), log_file("c", 1), log_file("d", 5)], "c is new .* before d"),
     ],
@@ -71,6 +72,12 @@ def test_a_log_that_no_longer_goes_with_the_plan(files, words):
     plan = BatchPlan().extended([log_file("b", 5), log_file("d", 5)], 2)
     with pytest.raises(UpdateLogError, match=words):
         plan.extended(files, 2)
+
+
+def test_a_plan_with_other_rows_than_the_file_is_damaged():
+    plan = BatchPlan().extended([log_file("b", 5)], 2)
+    with pytest.raises(StateError, match=r"b has 6 rows, but the plan .* says 5, .* is damaged"):
+        plan.extended([log_file("b", 6)], 2)
 
 
 def numbered(*numbers):

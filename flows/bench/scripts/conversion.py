@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from graphtide import UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
 from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io.durable import new_file
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.row_origin import RowOrigin
 
@@ -174,7 +175,7 @@ def main() -> None:
             print(f"{rows:>9,}  {case:<36} {what:<20} {rate}", flush=True)
     print(f"{bandwidth}; million rows a second, median (quartiles)")
     if options.csv:
-        with options.csv.open("w", newline="") as file:
+        with new_file(options.csv) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(("rows", "case", "what", "median", "low", "high"))
             writer.writerows(lines)

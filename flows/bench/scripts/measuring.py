@@ -31,7 +31,9 @@ from typing import Any
 
 import numpy as np
 
+from graphtide.gpu_core.errors import StateError
 from graphtide.gpu_core.jit.parallel import run_all, thread_count
+from graphtide.io.durable import check_new_file, new_file
 
 #: Bytes of the block whose copy gives the bandwidth: several times the last cache.
 COPIED_BYTES = 1 << 28
@@ -152,8 +154,17 @@ def parser(description: str | None, *, with_csv: bool = True) -> argparse.Argume
     )
     made.add_argument("--repeats", type=int, default=9, help="measured repeats (default 9)")
     if with_csv:
-        made.add_argument("--csv", type=Path, help="write the figures here too")
+        made.add_argument("--csv", type=_new_csv, help="write the figures here too")
     return made
+
+
+def _new_csv(text: str) -> Path:
+    """A file that can be written; else all that is measured would be lost at the end."""
+    try:
+        check_new_file(Path(text))
+    except StateError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return Path(text)
 
 
 def numbers(text: str) -> list[int]:
@@ -187,7 +198,7 @@ def drive(
         bandwidth.measure()
         print(f"repeat {repeat} of {options.repeats}", file=sys.stderr, flush=True)
     if options.csv:
-        with options.csv.open("w", newline="") as file:
+        with new_file(options.csv) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow([field.name for field in fields(Sample)])
             writer.writerows(astuple(sample) for sample in samples)

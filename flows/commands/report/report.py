@@ -26,7 +26,7 @@ from ....io.state.directory import StateDirectory
 from ...plots import matplotlib_for
 from ...printing.summary import FATES, graph_text
 from ...printing.text import amount, line, rate
-from ..output_files import refuse_outputs_in_state
+from ..output_files import check_outputs_of_state
 from ..status import Status, handover_text
 from .batches import OverBatches
 from .kept import checkpoints_section, damage_section, left_out_section
@@ -47,7 +47,7 @@ def write_report(state: str, output: str) -> None:
     StateError
         There is no state, its plan is damaged, or the file cannot be written.
     """
-    refuse_outputs_in_state(state, output)
+    check_outputs_of_state(state, output)
     matplotlib_for("a report")
     text = Report(Status(StateDirectory(state))).html()
     with new_file_at(output) as temporary:

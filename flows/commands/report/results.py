@@ -9,7 +9,7 @@ from ....gpu_core.algorithms.analytic import parameters_text
 from ....gpu_core.algorithms.registry import ANALYTICS
 from ....io.state.results import result_files
 from ...printing.summary import failure_texts, result_summaries
-from ..file_checks import CHECKED_BYTES
+from ..file_checks import CHECKED_BYTES, bytes_of
 from ..status import Status
 from .page import Section, Table
 from .plots import Plot, svg_of
@@ -51,7 +51,7 @@ def _result_plots(status: Status) -> Iterator[str]:
     left = CHECKED_BYTES
     for batch_id in reversed(ids):
         paths = [*result_files(status.state, batch_id).values()]
-        left -= sum(path.stat().st_size for path in paths)
+        left -= sum(map(bytes_of, paths))
         if left < 0:
             break
         # What is damaged is reported already.

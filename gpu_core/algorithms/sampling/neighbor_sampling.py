@@ -58,7 +58,7 @@ REFUSED: Final = -1
 
 
 class SeenBefore(NamedTuple):
-    """Which entries count: those of edges whose time is before a bound."""
+    """Which entries count: those of edges whose time is not after a bound."""
 
     times: EntryTimes
     #: int64[1], of all, or int64[v], by tree; in host memory.
@@ -98,7 +98,7 @@ def sample_neighbors(
     mode: SamplingMode,
     *,
     direction: str,
-    before: Int64s | None,
+    upto: Int64s | None,
     time: str,
     seed: int,
 ) -> Sampled:
@@ -115,8 +115,8 @@ def sample_neighbors(
         How all hops are drawn; to draw by weights, the graph must have some. ``seen`` is set here.
     direction
         Of the rows, ``in`` or ``out``; these must be stored.
-    before
-        int64[v], or [1] for all: only edges whose ``time``, ``first`` or ``last``, is before that.
+    upto
+        int64[v], or [1] for all: only edges whose ``time``, ``first`` or ``last``, is not after it.
 
     Raises
     ------
@@ -125,9 +125,9 @@ def sample_neighbors(
     """
     is_transposed = reader.kind.directed and direction == "in"
     rows = reader.rows(direction, weighted=mode.weighted)
-    if before is not None:
+    if upto is not None:
         out = reader.rows("out") if is_transposed else None
-        mode = mode._replace(seen=SeenBefore(reader.entry_times(time), before, out))
+        mode = mode._replace(seen=SeenBefore(reader.entry_times(time), upto, out))
     sampler = reader.algorithms.neighbor_sampling.Sampler(reader.workspace, rows, given, mode)
     for hop, fanout in enumerate(fanouts):
         refused = sampler.expand(fanout, stream_start(seed, _STREAM + hop))

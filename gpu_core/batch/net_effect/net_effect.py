@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import NONE
+from ...image.fields import MAX_VERTICES
 from ...jit.arrays import readonly
 from ...jit.compile import compiled
 from ...kind import RowMeaning
@@ -113,7 +113,7 @@ def _edge_effect(
     record, directed = meaning.record, meaning.directed
 
     def id_type(bounds: tuple[int, int]) -> type[np.int64 | np.uint32]:
-        return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < NONE else np.int64
+        return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < MAX_VERTICES else np.int64
 
     if not record.properties and not meaning.properties:
         buckets = edge_buckets.partition_edge_rows(

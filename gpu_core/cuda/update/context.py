@@ -33,7 +33,7 @@ from ..structs import BLOCK, MOST_TILES
 from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
 from .facts import BATCH, BOUNDS, FACTS, pack_image
 from .kernels import Kernels, LongRows
-from .modes import ASSISTED, ENTERING, first_mode, fits_table, vertices_after
+from .modes import ASSISTED, ENTERING, first_mode, takes_ids, vertices_after
 from .pages.page_launches import queue_is_short
 from .rows.listed_rows import ListedRows
 
@@ -167,7 +167,7 @@ def start_batch(context, batch, scratch, scratch_end, steps, in_buckets):
     facts = np.frombuffer(packed, FACTS)[0]
     call, names = facts.call, facts.batch.names
     mode = ASSISTED
-    if steps != 0 and fits_table(header, names):
+    if steps != 0 and takes_ids(header, names):
         mode = first_mode(header, names, call.create_vertices)
     if names.puts + names.deletes == 0 and facts.image.page_entries[0] > 0:
         # Where there are entries, kernels find out.

@@ -29,7 +29,7 @@ from typing import Final
 
 import numpy as np
 
-from ...image.fields import MAX_VERTICES, BatchStatus, Field
+from ...image.fields import BatchStatus, Field
 from ...jit.compile import inlined
 
 
@@ -84,7 +84,6 @@ COMMON: Final = int(Mode.COMMON)
 ENTERING: Final = int(Mode.ENTERING)
 ASSISTED: Final = int(Mode.ASSISTED)
 
-_MAX_VERTICES: Final = MAX_VERTICES
 _VERTEX_COUNT: Final = int(Field.VERTEX_COUNT)
 _NUM_VERTICES: Final = int(Field.NUM_VERTICES)
 _DENSE_IDS: Final = int(Field.DENSE_IDS)
@@ -120,6 +119,6 @@ def vertices_after(header, names):
 
 
 @inlined
-def fits_table(header, names):
-    """Whether the graph has ids of the batch's kind, and room for the batch's vertex records."""
-    return names.dense == header[_DENSE_IDS] and names.put_top < _MAX_VERTICES
+def takes_ids(header, names):
+    """Whether the graph has ids of the batch's kind."""
+    return names.dense == header[_DENSE_IDS]

@@ -112,7 +112,6 @@ def _map_dense(arena: Arena, batch: UpdateBatch) -> Mapped:
         if name.startswith("put"):
             top = max(top, largest)
     before = arena[Field.VERTEX_COUNT]
-    check_vertex_count(batch.batch_id, max(before, top + 1))
     # Beyond the table there is no edge to delete, and no record for the rows to come.
     delete_rows, delete_indptr, delete_columns = _known_deletes(
         parts["delete_rows"], batch.delete_indptr, parts["delete_indices"], before

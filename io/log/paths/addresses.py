@@ -10,7 +10,7 @@ from typing import Any
 
 from ....gpu_core.errors import UpdateLogError
 from ...error_text import one_line
-from ...file_systems import file_system_of
+from ...file_systems import file_system_of, is_local_address
 
 EMPTY_ADDRESS = "an address of the log is empty; give a folder, a file or a pattern"
 
@@ -76,10 +76,9 @@ def _absolute(address: str) -> str:
     if not address:
         # As a path it would be the working directory.
         raise UpdateLogError(EMPTY_ADDRESS)
-    local = address.removeprefix("file://")
-    if "://" in local or "::" in local:
+    if not is_local_address(address):
         return address.rstrip("/")
-    return os.path.realpath(os.path.expanduser(local))
+    return os.path.realpath(os.path.expanduser(address.removeprefix("file://")))
 
 
 def address_text(address: Address) -> str:

@@ -46,7 +46,7 @@ extern "C" __global__ void sample_alike(
     for (u32 j = 0; j < room; ++j) own[j] = columns[begin[vertex] + static_cast<i64>(own[j]) * step];
 }
 
-// Entries of one vertex: their weights, and whether their edges have a time before its bound.
+// Entries of one vertex: their weights, and whether their edges have a time up to its bound.
 struct Entries {
     const u32* columns;
     i64 begin;
@@ -70,12 +70,12 @@ struct Entries {
     }
     __device__ __forceinline__ bool was_seen(i64 i) const {
         if (!times) return true;
-        if (!out_begin) return times[time_indptr[vertex] + i] < bound;
+        if (!out_begin) return times[time_indptr[vertex] + i] <= bound;
         // The edge is an entry of its source, the neighbor.
         const u32 source = neighbor(i);
         const i64 at = lower_bound(out_columns, out_begin[source], out_step, out_degree[source],
                                    static_cast<u32>(vertex));
-        return times[time_indptr[source] + at] < bound;
+        return times[time_indptr[source] + at] <= bound;
     }
 };
 

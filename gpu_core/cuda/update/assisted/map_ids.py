@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 
-from ....batch.dense_ids import check_vertex_count
 from ....errors import BatchError
 from ....image.fields import Table
 from ...device.compile import shape_argument
@@ -33,15 +32,13 @@ def check_fits(graph: UpdatableGraph, batch: DeviceBatch) -> None:
     Raises
     ------
     BatchError
-        The batch has ids of the other kind, or the graph would have too many vertex records.
+        The batch has ids of the other kind.
     """
     dense = graph.kind.dense_ids
     if batch.dense != dense:
         kinds = ("any", "dense")
         msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"
         raise BatchError(msg)
-    if batch.put_top is not None and batch.put_top >= graph.vertex_count:
-        check_vertex_count(batch.batch_id, batch.put_top + 1)
 
 
 def map_with_host(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:

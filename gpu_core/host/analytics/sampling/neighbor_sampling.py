@@ -191,7 +191,7 @@ def sample_alike(low, high, walked, drawn, found, counts):
 
 @inlined
 def was_seen(vertex, neighbor, i, seen, bound):
-    """Whether the edge of an entry has a time before the bound."""
+    """Whether the edge of an entry has a time up to the bound."""
     (indptr, values, _), out_rows = seen
     out_begin, out_degree, out_columns, out_step = out_rows
     if not values.size:
@@ -201,7 +201,7 @@ def was_seen(vertex, neighbor, i, seen, bound):
         # The edge is an entry of its source, the neighbor.
         start, length = out_begin[neighbor], np.int64(out_degree[neighbor])
         at = indptr[neighbor] + gallop(out_columns, start, length, out_step, np.int64(0), vertex)
-    return values[at] < bound
+    return values[at] <= bound
 
 
 @borrowing
