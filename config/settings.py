@@ -98,7 +98,7 @@ class GraphSettings:
     def own_columns(self) -> dict[str, str]:
         """Columns of the log that are properties -> type in which they are read.
 
-        Floats are told by the type that they are kept in: a whole number has to fit into that.
+        Of floats it is the type that they are kept in, into which a whole number has to fit.
         """
         meaning = self.row_meaning()
         kinds = column_kinds(meaning.properties, meaning.vertex_properties)

@@ -7,7 +7,7 @@ is read in the order in which they are given.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..io.log.log_order import natural_key
+from ..io.log.paths.log_order import natural_key
 
 
 def order_notes(addresses: Sequence[str]) -> list[str]:

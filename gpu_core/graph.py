@@ -27,14 +27,13 @@ from .engines import make_engine
 from .epoch import Epoch
 from .errors import SettingsError
 from .face.adjacency_view import AdjacencyView
-from .face.arguments import (
-    Ids,
+from .face.arguments.checks import Ids, count_of
+from .face.arguments.given_rows import is_frame
+from .face.arguments.graph_settings import (
     checked_device,
     checked_kind,
     checked_sizes,
     checked_time_unit,
-    count_of,
-    is_frame,
 )
 from .face.graph_changes import ChangingGraph
 from .face.graph_copies import settings_of_copy

@@ -25,7 +25,7 @@ def new_file(
     """Give a path to write to, which becomes ``path`` when the block ends without an error.
 
     Without ``is_synced`` it is not brought to the disk, which takes milliseconds, and a power cut
-    may damage it: for files whose reader sees that and makes them anew.
+    may damage it: for files whose reader sees that and makes them again.
     """
     temporary = _temporary(path)
     try:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..config.settings import GraphSettings, RunSettings
-from ..io.log.addresses import Address
 from ..io.log.log_listing import LogListing, check_properties, listing_of
 from ..io.log.operations import Operations
+from ..io.log.paths.addresses import Address
 from ..io.log.update_log import UpdateLog
 from ..io.state.state_settings import QUARANTINE
 

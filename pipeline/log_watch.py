@@ -20,7 +20,7 @@ A table that is rolled back ends the run, as the graph has rows of versions that
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
-Not here: planning (``run_log.py``), and where files are found (``io/log/log_paths.py``).
+Not here: planning (``run_log.py``), and where files are found (``io/log/paths/log_paths.py``).
 """
 
 import os
@@ -34,9 +34,9 @@ from dataclasses import dataclass, replace
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_systems import StorageError, as_storage_errors, is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
-from ..io.log.file_names import FileName, order_key
 from ..io.log.log_listing import LogFile, LogListing, listing_of
-from ..io.log.log_paths import LogPath
+from ..io.log.paths.file_names import FileName, order_key
+from ..io.log.paths.log_paths import LogPath
 from ..io.log.update_log import UpdateLog
 from ..io.tables.table_files import TableFile
 from ..io.text.text_index import TextIndex

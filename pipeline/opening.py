@@ -10,12 +10,13 @@ from typing import Final, Self
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError, UpdateLogError
-from ..io.log.addresses import Address, absolute_address, address_text
 from ..io.log.file_errors import EmptyLogError
 from ..io.log.log_listing import LogFile, LogListing, check_properties, listing_of
-from ..io.log.log_paths import LogPath, reads
-from ..io.log.order.ordered_rows import RowOrder, row_order
-from ..io.log.partitions import hidden_note
+from ..io.log.order.row_order import RowOrder, row_order
+from ..io.log.paths.addresses import Address, absolute_address, address_text
+from ..io.log.paths.log_paths import LogPath
+from ..io.log.paths.overlap import reads
+from ..io.log.paths.partitions import hidden_note
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
 from ..io.state.batch_summary import drop_summary_from

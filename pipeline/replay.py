@@ -22,13 +22,13 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
-from ..io.log.addresses import Address
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
 from ..io.log.file_rows import ReadRows
 from ..io.log.log_listing import listing_of
-from ..io.log.order.ordered_rows import RowOrder, row_order
+from ..io.log.order.row_order import RowOrder, row_order
+from ..io.log.paths.addresses import Address
 from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
 from ..io.state.checkpoint import Checkpoint, check_state_hash, newest_checkpoint

@@ -19,42 +19,33 @@ Not here: what is left out, and when (``io/log/bad_rows.py``, ``io/state/quarant
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
-from ..gpu_core.times import INTEGERS, time_unit_named
-from ..io.arrow_types import is_text
 from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
-from ..io.log.columns.column_types import id_type_of_text, property_type_of_text
 from ..io.log.conversion import table_to_batch
-from ..io.log.file_names import FileName
-from ..io.log.log_order import natural_key
-from ..io.log.log_paths import log_path
 from ..io.log.log_writer import write_log_file
 from ..io.log.order.joined_tables import ABSENT, absent_column
-from ..io.log.partitions import partitions_of
+from ..io.log.paths.file_names import FileName
+from ..io.log.paths.log_order import natural_key
+from ..io.log.paths.log_paths import log_path
+from ..io.log.paths.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
 from ..io.log.row_origin import RowOrigin
 from ..io.log.update_log import UpdateLog
 from ..io.state.checkpoint import newest_checkpoint
+from ..io.state.corrected_rows import with_types
 from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import LeftOutFile, Quarantine
-from ..io.text.text_values import typed
 from .replay import Replay
 
 _ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)
 _MARK = "_requeued-"
-#: Columns of which pandas makes floats where some are null, and nothing where all are.
-_KINDS = {"weight": pa.float64(), "type": pa.int64(), "ts": pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -209,7 +200,7 @@ class _Requeue:
         else:
             origin = {*dict(ORIGIN_FIELDS), LINE_FIELD}
             kept = [name for name in table.column_names if name not in origin]
-            table = _with_kinds(table.select(kept), self._log, str(path)).replace_schema_metadata()
+            table = with_types(table.select(kept), self._log, str(path)).replace_schema_metadata()
         if table.num_rows:  # of a table without rows, tools drop the types of columns as well
             self._check(table, str(path))
         return table
@@ -254,65 +245,6 @@ class _Requeue:
                 column = absent_column(canonical, table, pa.int64())
                 renamed = renamed.append_column(name, column)
         return renamed
-
-
-def _with_kinds(table: pa.Table, log: UpdateLog, shown: str) -> pa.Table:
-    """Columns of a type that means something, where a user's tools have dropped it.
-
-    Values of lines that are no rows are text. Refused with its row is one that still has no
-    meaning.
-    """
-    kinds = _KINDS | dict.fromkeys(("src", "dst"), id_type_of_text(log.ids))
-    kinds |= {name: property_type_of_text(kind) for name, kind in log.own.items()}
-    unit = INTEGERS if log.time_unit is None else time_unit_named(log.time_unit)
-    if unit.resolution is not None:
-        kinds["ts"] = pa.timestamp(unit.resolution, unit.zone)
-    for position, name in enumerate(table.column_names):
-        kind = table.schema.field(name).type
-        if name in kinds and is_text(kind) and not is_text(kinds[name]):
-            floats = log.own.get(name) if pa.types.is_floating(kinds[name]) else None
-            column = _of_texts(table[name].cast(pa.string()), name, kinds[name], floats, shown)
-            table = table.set_column(position, name, column)
-        elif name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
-            if pa.types.is_floating(kind) and not pa.types.is_floating(kinds[name]):
-                _refuse_rounded(table[name], name, shown)
-            # Where that is not exact, the check says what is wrong with the column.
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                table = table.set_column(position, name, table[name].cast(kinds[name]))
-    return table
-
-
-def _refuse_rounded(column: pa.ChunkedArray, name: str, shown: str) -> None:
-    """Refuse floats so large that other whole numbers may have been rounded to them."""
-    least = float(1 << (np.finfo(column.type.to_pandas_dtype()).nmant + 1))
-    values = column.cast(pa.float64())
-    row = pc.index(pc.greater_equal(pc.abs(values), least), pa.scalar(True)).as_py()
-    if row >= 0:
-        msg = (
-            f"{shown}, row {row}: {name} is {values[row].as_py():.0f} in a column of floats, which "
-            f"round such numbers: pandas makes floats of integers beside a null; correct it, and "
-            f"write the column as integers (pandas.read_parquet(…, dtype_backend='pyarrow'))"
-        )
-        raise StateError(msg)
-
-
-def _of_texts(
-    texts: pa.ChunkedArray, name: str, kind: pa.DataType, floats: str | None, shown: str
-) -> Any:
-    """Values of a column that was written as text."""
-    try:
-        return typed(texts, kind, floats)
-    except pa.ArrowInvalid:
-        for row, text in enumerate(texts):
-            try:
-                typed(pa.array([text.as_py()], pa.string()), kind, floats)
-            except pa.ArrowInvalid:
-                msg = (
-                    f"{shown}, row {row}: {name} is {text.as_py()!r}, which is no "
-                    f"{floats or kind}; correct it there, or remove the row"
-                )
-                raise StateError(msg) from None
-        raise
 
 
 def _name_after(last: str, ending: str) -> str:

@@ -12,10 +12,11 @@ from itertools import accumulate
 from ..gpu_core.errors import UpdateLogError
 from ..gpu_core.printable import file_shown
 from ..io.log.bad_rows import RowsToRead
-from ..io.log.file_names import order_key
 from ..io.log.log_listing import LogListing
-from ..io.log.log_order import twice_note, unordered_note
-from ..io.log.order.ordered_rows import OrderedBatch, RowOrder
+from ..io.log.order.ordered_batch import OrderedBatch
+from ..io.log.order.row_order import RowOrder
+from ..io.log.paths.file_names import order_key
+from ..io.log.paths.log_order import twice_note, unordered_note
 from ..io.log.plan import BatchPlan, PlannedBatch
 from ..io.log.update_log import UpdateLog
 from ..io.parquet.row_groups import groups_of_run

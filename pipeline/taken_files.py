@@ -13,7 +13,7 @@ from itertools import islice
 from ..io.file_systems import is_local
 from ..io.log.file_errors import GoneFileError, UnusableFileError
 from ..io.log.log_listing import LogFile, LogListing
-from ..io.log.log_paths import LogPath
+from ..io.log.paths.log_paths import LogPath
 from ..io.log.plan import refuse_changed, refuse_gone
 from ..io.text.text_scan import stamp_of
 
@@ -88,7 +88,7 @@ class TakenFiles:
         return time.monotonic() - since >= self._quiet_seconds
 
     def _refuse_other(self, name: str, path: LogPath | None, fingerprint: str) -> None:
-        """Refuse a file that has gone or is another one; it may just have been written anew."""
+        """Refuse a file that has gone or is another one; it may just have been rewritten."""
         if path is None:
             refuse_gone(name)
         try:

@@ -24,12 +24,15 @@ from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline.workers import warm_up
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
+from pretended_cupy import with_cupy  # noqa: F401  a fixture
 from small_log import BATCH_ROWS, FILES, write_file
 from strategies import examples
 from waiting import wait_until
 
 #: Helpers that compare: a failure tells both sides.
-pytest.register_assert_rewrite("image_engine", "lifecycle_world", "same_batch", "update_twins")
+pytest.register_assert_rewrite(
+    "image_engine", "lifecycle_world", "maintained_ranks", "same_batch", "update_twins"
+)
 
 
 #: Folders of tests, those first that wait most: others have the cores meanwhile, and short files

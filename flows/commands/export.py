@@ -18,7 +18,7 @@ from ...io.interchange.edge_lists import export_edges, export_vertices
 from ...io.interchange.export import EDGE_ENDINGS, VERTEX_ENDINGS, ending_of, export_columns
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
-from ..library import result_after
+from ..open_state import result_after
 from ..printing.activity import Activity
 from ..printing.text import amount
 from .output_files import check_outputs_of_state

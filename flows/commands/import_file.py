@@ -13,7 +13,7 @@ from ...io.durable import check_new_file
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
-from ...io.log.log_paths import holds
+from ...io.log.paths.overlap import holds
 from ...io.state.directory import StateDirectory
 from ..printing.text import TIED, amount, line
 from .output_files import local_folder

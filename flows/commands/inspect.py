@@ -14,8 +14,8 @@ from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
 from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
-from ...io.log.log_order import twice_note, unordered_note
-from ...io.log.partitions import hidden_note
+from ...io.log.paths.log_order import twice_note, unordered_note
+from ...io.log.paths.partitions import hidden_note
 from ...pipeline.log_of_settings import first_listing, log_of_settings
 from ...pipeline.monitoring.needs import Need, sizes_to_come
 from ..printing.text import TIED, amount, line

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...gpu_core.errors import SettingsError
 from ...io.file_systems import check_new_file_at, is_local_address
-from ...io.log.addresses import Address, absolute_address
-from ...io.log.log_paths import holds, reads
+from ...io.log.paths.addresses import Address, absolute_address
+from ...io.log.paths.overlap import holds, reads
 from ...io.state.directory import StateDirectory
 
 

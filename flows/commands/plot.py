@@ -8,7 +8,7 @@ import numpy as np
 from ...gpu_core.errors import SettingsError, StateError
 from ...gpu_core.table import Table
 from ...io.file_systems import new_file_at
-from ..library import read_summary
+from ..open_state import read_summary
 from ..plots import pyplot, whole_numbers
 from ..printing.text import line
 from .output_files import check_outputs_of_state

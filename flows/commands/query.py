@@ -17,7 +17,7 @@ from ...gpu_core.printable import counted
 from ...gpu_core.records import TIME_PROPERTIES, record_named
 from ...gpu_core.times import shown, time_unit_named
 from ...io.state.results import Result, ResultFacts
-from ..library import OpenState, open_state
+from ..open_state import OpenState, open_state
 from ..printing.activity import Activity
 from ..printing.summary import graph_text
 from ..printing.text import TIED, json_text, line, table_lines, value_text

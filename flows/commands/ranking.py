@@ -19,7 +19,7 @@ from ...io.parquet.file_writer import write_file
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import is_among
 from ...io.state.results import Result, ResultFacts
-from ..library import result_after
+from ..open_state import result_after
 from ..printing.activity import Activity
 from ..printing.text import json_text, line, table_lines
 from .output_files import check_outputs_of_state

@@ -7,7 +7,7 @@ import click
 
 from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
-from ...io.log.addresses import address_text
+from ...io.log.paths.addresses import address_text
 from ...io.state.directory import StateDirectory
 from ...pipeline.requeue import Requeued, requeue
 from ..printing.text import line

@@ -21,7 +21,7 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
-from ...io.log.addresses import address_text
+from ...io.log.paths.addresses import address_text
 from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
@@ -216,32 +216,6 @@ class Status:
     def lines(self) -> list[str]:
         """Lines for people."""
         values = self.values()
-        left = values["batches_planned"] - values["batches_applied"]
-        applied = (
-            f"{values['batches_applied']:,} of "
-            f"{counted(values['batches_planned'], 'batch')}, "
-            f"{values['rows_applied']:,} of {counted(values['rows_planned'], 'row')}"
-        )
-        lines = [
-            line("state", values["state"], wrap=False),
-            line("log", address_text(values["log"]), wrap=False),
-            *running_lines(self._holder, self._run),
-            line("applied", applied + (" (by the newest checkpoint)" if self._run else "")),
-        ]
-        if self.reports:
-            lines.append(line("rows", fates(self.totals)))
-            lines += expired_lines(self.totals)
-            lines += rounded_lines(self.totals, values["weights"])
-        if waiting := len(self.quarantine["batches"]) + len(self.quarantine["files"]):
-            lines.append(
-                line(
-                    "quarantine",
-                    f"{waiting:,} {'batch or file' if waiting == 1 else 'batches and files'} "
-                    f"to be corrected",
-                )
-            )
-        if unchecked := values["files_without_page_checksums"]:
-            lines.append(line("checksums", unchecked_text(len(unchecked))))
         size = graph_text(
             values["num_vertices"],
             values["num_edges"],
@@ -249,27 +223,62 @@ class Status:
             records=record_named(values["records"], values["weights"]).name,
             on_repeat=values["on_repeat"],
         )
-        lines.append(line("graph", size))
-        lines += result_lines(list(map(Path, values["results"].values())), values["summary"])
-        lines += failure_lines(self.failures)
+        return [
+            *self._lines_of_log(values),
+            *self._lines_of_rows(values),
+            line("graph", size),
+            *result_lines(list(map(Path, values["results"].values())), values["summary"]),
+            *failure_lines(self.failures),
+            *self._lines_of_checkpoint(values),
+            *(line("damage", each) for each in self.damage),
+            *(line("note", each) for each in self.notes),
+            *self._lines_of_next_run(values),
+        ]
+
+    def _lines_of_log(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """What is read, and how much of it is applied."""
+        yield line("state", values["state"], wrap=False)
+        yield line("log", address_text(values["log"]), wrap=False)
+        yield from running_lines(self._holder, self._run)
+        applied = (
+            f"{values['batches_applied']:,} of "
+            f"{counted(values['batches_planned'], 'batch')}, "
+            f"{values['rows_applied']:,} of {counted(values['rows_planned'], 'row')}"
+        )
+        yield line("applied", applied + (" (by the newest checkpoint)" if self._run else ""))
+
+    def _lines_of_rows(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """What became of the rows, and what is to be known of them."""
         if self.reports:
-            lines.append(line("memory", memory_text(self.reports[-1])))
+            yield line("rows", fates(self.totals))
+            yield from expired_lines(self.totals)
+            yield from rounded_lines(self.totals, values["weights"])
+        if waiting := len(self.quarantine["batches"]) + len(self.quarantine["files"]):
+            what = "batch or file" if waiting == 1 else "batches and files"
+            yield line("quarantine", f"{waiting:,} {what} to be corrected")
+        if unchecked := values["files_without_page_checksums"]:
+            yield line("checksums", unchecked_text(len(unchecked)))
+
+    def _lines_of_checkpoint(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """Memory after the newest batch, and the checkpoints."""
+        if self.reports:
+            yield line("memory", memory_text(self.reports[-1]))
         if values["handover"]:
-            lines.append(line("handover", handover_text(values["handover"])))
+            yield line("handover", handover_text(values["handover"]))
         if self.checkpoint:
-            lines.append(line("checkpoint", str(self.checkpoint.path), wrap=False))
+            yield line("checkpoint", str(self.checkpoint.path), wrap=False)
             bytes_there = self.kept.get(self.checkpoint.batch_id, 0)
-            lines.append(line("", f"written {written(self.checkpoint, bytes_there)}"))
+            yield line("", f"written {written(self.checkpoint, bytes_there)}")
         if len(self.kept) > 1:
-            lines.append(line("kept", kept_text(self.kept)))
-        lines += [line("damage", each) for each in self.damage]
-        lines += [line("note", each) for each in self.notes]
-        if left and not self._holder:
+            yield line("kept", kept_text(self.kept))
+
+    def _lines_of_next_run(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """The command that goes on, where there is more to apply."""
+        if values["batches_planned"] > values["batches_applied"] and not self._holder:
             log = values["log"]
             addresses = [log] if isinstance(log, str) else log
             run = command("graphtide", "run", *addresses, "--state", values["state"])
-            lines.append(line("next", run, wrap=False))
-        return lines
+            yield line("next", run, wrap=False)
 
 
 def running_lines(holder: str | None, values: Mapping[str, Any] | None) -> Iterator[str]:

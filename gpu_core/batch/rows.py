@@ -15,6 +15,8 @@ Not here: what the rows mean together (`net_effect/net_effect.py`), files and co
 (``io/log/conversion.py``).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -66,6 +68,19 @@ class CheckedRows(NamedTuple):
     #: Columns of users' own properties, of rows about edges and about vertices.
     values: Values = MappingProxyType({})
     vertex_values: Values = MappingProxyType({})
+
+    def edges_at(self, at: npt.NDArray[np.int64]) -> CheckedRows:
+        """The rows at some positions, all of which are about edges."""
+
+        def taken(column: npt.NDArray[Any] | None) -> Any:
+            return None if column is None else column[at]
+
+        return CheckedRows(
+            op=taken(self.op) if self.op.size else self.op, src=taken(self.src),
+            dst=taken(self.dst), is_vertex=None, weight=taken(self.weight), type=taken(self.type),
+            ts=taken(self.ts),
+            values={name: taken(column) for name, column in self.values.items()},
+        )  # fmt: skip
 
 
 def name_of_row(offset: int) -> str:

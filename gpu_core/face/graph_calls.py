@@ -28,8 +28,8 @@ from ..names.user_ids import UserIds, is_one, listed, nth
 from ..printable import name_shown, others_shown
 from ..table import Table, VertexTable
 from ..times import TimeUnit
-from .arguments import Id, Ids
-from .named_values import is_series, named_values
+from .arguments.checks import Id, Ids
+from .arguments.named_values import is_series, named_values
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

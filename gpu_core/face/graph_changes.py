@@ -11,11 +11,12 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..batch.batch_kind import check_kind, check_rules
 from ..batch.deletes import deleting_batch
 from ..batch.end_points import MissingEndPointError
 from ..batch.protocols import Batch, ListedBatch
@@ -24,13 +25,14 @@ from ..batch.update_batch import UpdateBatch
 from ..effects import Effects, Touched
 from ..engine import SentBatch
 from ..errors import BatchError, PrecisionWarning, SettingsError
+from ..image.accounts import Outcome
 from ..kind import FIRST_BATCH, GraphKind
 from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
-from ..printable import batch_shown
 from ..report import BatchReport, rounded_text
 from ..times import INTEGERS, NAT, first_at_or_after, time_unit_named
-from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame, yes_or_no
+from .arguments.checks import Ids, yes_or_no
+from .arguments.given_rows import Frame, batch_of_call, batch_of_frame, is_frame
 from .graph_maintained import MaintainingGraph
 
 _LEAST_TIME, _LARGEST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -212,44 +214,17 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
         start = time.perf_counter()
-        engine, kind = self._engine, self._kind
+        engine = self._engine
         # After other work every look at an object is slow: few are taken before launches start.
         if effects is not False:
             effects = yes_or_no("effects", effects)
         if batch.__class__ not in engine.batch_types and is_frame(batch):
-            batch = batch_of_frame(batch, kind, engine.batch_of_rows)
+            batch = batch_of_frame(batch, self._kind, engine.batch_of_rows)
         with engine.batch_lock:
-            received = engine.received(batch)
-            if (
-                getattr(received, "directed", None) != kind.directed
-                or received.records != kind.record.name
-                or received.on_repeat != kind.on_repeat
-            ):
-                self._refuse(received)
-            if isinstance(received, UpdateBatch):
-                received = self._in_own_terms(received)
-            values = self._values
-            if values is not None:
-                values.check(received)
+            received = self._received(batch)
             self._changes += 1
             touched = self._touched(received) if effects else None
-            begun = kind
-            if kind.mean_degree == FIRST_BATCH:
-                # Kept when the batch has been applied: one that is refused was none.
-                begun = self._begun(engine.mean_degree(received))
-            try:
-                apply = partial(apply_followed, engine) if engine.maintained else engine.apply
-                if values is None:
-                    outcome = apply(received)
-                else:
-                    with values.following(engine, received):
-                        outcome = apply(received)
-            except MissingEndPointError as error:
-                raise self._in_users_ids(error) from None
-            if begun is not kind:
-                self._kind = begun
-            if received.time_unit and self._time_unit is None and kind.record.has_times:
-                self._time_unit = time_unit_named(received.time_unit)
+            outcome = self._apply_received(received)
             report = BatchReport(
                 received.batch_id,
                 received.rows,
@@ -265,6 +240,38 @@ class ChangingGraph(MaintainingGraph):
             self._has_warned = True
             warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
         return report
+
+    def _received(self, batch: Any) -> Any:
+        """The batch as the engine applies it; refused if it is none for this kind of graph."""
+        received = self._engine.received(batch)
+        check_kind(received, self._kind)
+        if isinstance(received, UpdateBatch):
+            received = self._in_own_terms(received)
+        if self._values is not None:
+            self._values.check(received)
+        return received
+
+    def _apply_received(self, batch: Any) -> Outcome:
+        """Apply a batch of `_received`, and all that follows the graph."""
+        engine, kind, values = self._engine, self._kind, self._values
+        begun = kind
+        if kind.mean_degree == FIRST_BATCH:
+            # Kept when the batch has been applied: one that is refused was none.
+            begun = self._begun(engine.mean_degree(batch))
+        try:
+            apply = partial(apply_followed, engine) if engine.maintained else engine.apply
+            if values is None:
+                outcome = apply(batch)
+            else:
+                with values.following(engine, batch):
+                    outcome = apply(batch)
+        except MissingEndPointError as error:
+            raise self._in_users_ids(error) from None
+        if begun is not kind:
+            self._kind = begun
+        if batch.time_unit and self._time_unit is None and kind.record.has_times:
+            self._time_unit = time_unit_named(batch.time_unit)
+        return outcome
 
     def _begun(self, mean: float | None) -> GraphKind:
         """What the graph is once its first edges, of this mean degree, have decided on its pages.
@@ -291,29 +298,9 @@ class ChangingGraph(MaintainingGraph):
         if batch.ids != ("any" if self.ids == "dense" else self.ids):
             msg = f"the batch is of ids={batch.ids!r}, the graph has ids={self.ids!r}"
             raise BatchError(msg)
-        kind = self._kind
-        if (batch.self_loops, batch.create_vertices) != (kind.self_loops, kind.create_vertices):
-            self._check_rules(batch)
+        check_rules(batch, self._kind)
         moved = self._ids.take(batch.names)
         return renamed(batch, moved) if moved else batch
-
-    def _check_rules(self, batch: UpdateBatch) -> None:
-        """Refuse a batch in which other rules than the graph's have made a difference."""
-        kind, wrong = self._kind, ""
-        if batch.dropped and kind.self_loops != "drop":
-            wrong = "self loops were dropped from"
-        elif kind.self_loops != "keep" and batch.has_self_loops():
-            wrong = "there are self loops in"
-        if wrong:
-            ours = f"self_loops={kind.self_loops!r}"
-        elif kind.create_vertices and batch.create_vertices is False:
-            wrong, ours = "edges create no vertices in", "create_vertices=True"
-        elif not (kind.create_vertices or batch.put_vertex_rows.all()):
-            wrong, ours = "edges that are gone create vertices in", "create_vertices=False"
-        else:
-            return
-        msg = f"{wrong} the batch, but the graph has {ours}; make the batch with that"
-        raise BatchError(msg)
 
     def _in_users_ids(self, error: MissingEndPointError) -> MissingEndPointError:
         ends = self._ids.shown(np.array(error.ends)).tolist()
@@ -329,24 +316,3 @@ class ChangingGraph(MaintainingGraph):
         with self._engine.lock:
             found = touched.effects()
         return found if type(self._ids) is UserIds else found.in_users_ids(self._ids)
-
-    def _refuse(self, batch: Any) -> NoReturn:
-        """Refuse what is no batch, or one for another kind of graph."""
-        if not hasattr(batch, "directed"):
-            msg = (
-                f"{type(batch).__name__} is no batch and no frame; give a table of pandas, Polars "
-                f"or Arrow, or a batch that UpdateBatch.from_rows makes"
-            )
-            raise BatchError(msg)
-        kind = self._kind
-        of_both = (
-            ("directed", batch.directed, kind.directed),
-            ("records", batch.records, kind.record.name),
-            ("on_repeat", batch.on_repeat, kind.on_repeat),
-        )
-        # The rule for repeats is named where it differs.
-        named = of_both if batch.on_repeat != kind.on_repeat else of_both[:2]
-        theirs = ", ".join(f"{name}={value!r}" for name, value, _ in named)
-        ours = ", ".join(f"{name}={value!r}" for name, _, value in named)
-        msg = f"{batch_shown(batch.batch_id)} is for {theirs}; the graph has {ours}"
-        raise BatchError(msg)

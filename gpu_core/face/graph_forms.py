@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import VertexNotFoundError
 from ..kind import ArenaSizes
 from ..names.user_ids import nth
-from .arguments import Ids
+from .arguments.checks import Ids
 from .graph_copies import arrays_of_subgraph, settings_of_copy
 from .graph_reader import GraphReader
 

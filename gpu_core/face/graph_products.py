@@ -16,7 +16,8 @@ from ..choices import check_weight
 from ..errors import SettingsError
 from ..names.user_ids import listed
 from ..table import Table
-from .arguments import Frame, Id, Ids, count_of, yes_or_no
+from .arguments.checks import Id, Ids, count_of, yes_or_no
+from .arguments.given_rows import Frame
 from .graph_calls import GraphCalls
 
 #: A value of every vertex in the order of `vertices`, or values of some, by their ids.

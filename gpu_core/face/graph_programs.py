@@ -17,9 +17,9 @@ from ..programs.program import Program
 from ..programs.vertex_state import Origin, VertexState
 from ..properties.kinds import array_of
 from ..table import Table
-from .arguments import Id, Ids, count_of, yes_or_no
+from .arguments.checks import Id, Ids, count_of, yes_or_no
+from .arguments.named_values import named_values
 from .graph_calls import GraphCalls
-from .named_values import named_values
 
 
 class GraphPrograms(GraphCalls):

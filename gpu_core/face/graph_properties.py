@@ -11,7 +11,7 @@ from ..errors import SettingsError
 from ..names.user_ids import is_one, listed
 from ..properties.graph_values import GraphValues
 from ..table import Column, TableRows
-from .arguments import Id, Ids
+from .arguments.checks import Id, Ids
 from .graph_calls import GraphCalls, check_edges
 
 

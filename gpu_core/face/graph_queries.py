@@ -18,7 +18,7 @@ from ..image.fields import NONE
 from ..names.user_ids import is_one, listed, unwrapped
 from ..records import TIME_PROPERTIES
 from ..table import TableRows
-from .arguments import Id, Ids
+from .arguments.checks import Id, Ids
 from .graph_calls import Column, GraphCalls, Int64s, UInt32s, check_edges
 
 

@@ -15,7 +15,7 @@ from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
 from ..times import first_at_or_after
-from .arguments import Id, Ids, count_of, yes_or_no
+from .arguments.checks import Id, Ids, count_of, yes_or_no
 from .graph_calls import GraphCalls
 from .samples import NeighborSample, WalksResult
 

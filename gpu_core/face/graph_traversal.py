@@ -13,7 +13,7 @@ from ..algorithms.traversal import bfs as _bfs
 from ..algorithms.traversal import sssp as _sssp
 from ..errors import PathNotFoundError
 from ..printable import printable
-from .arguments import Id, Ids
+from .arguments.checks import Id, Ids
 from .graph_calls import Column, GraphCalls
 
 

@@ -13,9 +13,9 @@ from ..algorithms.triangles.definitions import DIRECTED
 from ..algorithms.triangles.jaccard_coefficient import jaccard_coefficient
 from ..algorithms.triangles.local_clustering import neighborhood
 from ..names.user_ids import is_one, listed
-from .arguments import Id, Ids
+from .arguments.checks import Id, Ids
+from .arguments.pairs import CommonNeighborsResult, JaccardResult, Pairs, given_pairs
 from .graph_calls import Column, GraphCalls, Int64s
-from .pairs import CommonNeighborsResult, JaccardResult, Pairs, given_pairs
 
 
 class GraphTriangles(GraphCalls):

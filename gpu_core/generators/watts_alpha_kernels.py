@@ -82,64 +82,94 @@ def choose_of_two_hops(order, first_choice, looked, draw, graph):
 
     ``looked``: uint32 by vertex, 0; of vertices two hops away how many neighbors are common.
     """
-    begin, degree, columns, made = graph.begin, graph.degree, graph.columns, graph.made
     start, propensity = draw
-    count, most = degree.size, propensity.size - 1
+    count, most = graph.degree.size, propensity.size - 1
     sizes = np.zeros(propensity.size, np.int64)
     near, members = np.empty(count, np.int64), np.empty(count, np.int64)
     for at in range(order.size):
-        if made[0] == graph.src.size:
+        if graph.made[0] == graph.src.size:
             return
         vertex, choice = order[at], first_choice + np.uint64(at)
-        row, size = begin[vertex], np.int64(degree[vertex])
+        found = look_two_hops_away(vertex, looked, near, graph)
         sizes[:] = 0
-        # Itself and its neighbors, as if they had been looked at: they are none of the others.
-        looked[vertex] = _NONE
-        for a in range(size):
-            looked[columns[row + a]] = _NONE
-        found = 0
-        for a in range(size):
-            between = columns[row + a]
-            position = begin[between]
-            for b in range(degree[between]):
-                other = columns[position + b]
-                if looked[other] == _NONE:
-                    continue
-                if looked[other] == 0:
-                    near[found] = other
-                    found += 1
-                looked[other] += 1
         for a in range(found):
             sizes[min(np.int64(looked[near[a]]), most)] += 1
-        sizes[0] = count - 1 - size - found
+        sizes[0] = count - 1 - np.int64(graph.degree[vertex]) - found
         common = drawn_class(start, choice, sizes, propensity)
         chosen = -1
-        if common > 0:
-            rank, kept = drawn_rank(start, choice, sizes[common]), 0
-            for a in range(found):
-                if min(np.int64(looked[near[a]]), most) == common:
-                    members[kept] = near[a]
-                    kept += 1
-            chosen = np.sort(members[:kept])[rank]
-        elif common == 0:
-            # Of the vertices that are neither near nor neighbors the one of this rank.
-            chosen = drawn_rank(start, choice, sizes[0])
-            for a in range(found):
-                members[a] = near[a]
-            for a in range(size):
-                members[found + a] = columns[row + a]
-            members[found + size] = vertex
-            left_out = np.sort(members[: found + size + 1])
-            for a in range(left_out.size):
-                if left_out[a] <= chosen:
-                    chosen += 1
-        looked[vertex] = 0
-        for a in range(size):
-            looked[columns[row + a]] = 0
-        for a in range(found):
-            looked[near[a]] = 0
+        if common >= 0:
+            rank = drawn_rank(start, choice, sizes[common])
+            if common > 0:
+                chosen = near_of_rank(rank, common, near, found, looked, most, members)
+            else:
+                chosen = far_of_rank(rank, vertex, near, found, graph, members)
+        forget_looks(vertex, looked, near, found, graph)
         if chosen >= 0:
             add_edge(vertex, chosen, graph)
+
+
+@inlined
+def look_two_hops_away(vertex, looked, near, graph):
+    """List the vertices two hops away in ``near``, and count common neighbors; how many they are.
+
+    The vertex and its neighbors are marked as none of them.
+    """
+    row, size = graph.begin[vertex], np.int64(graph.degree[vertex])
+    looked[vertex] = _NONE
+    for a in range(size):
+        looked[graph.columns[row + a]] = _NONE
+    found = 0
+    for a in range(size):
+        between = graph.columns[row + a]
+        position = graph.begin[between]
+        for b in range(graph.degree[between]):
+            other = graph.columns[position + b]
+            if looked[other] == _NONE:
+                continue
+            if looked[other] == 0:
+                near[found] = other
+                found += 1
+            looked[other] += 1
+    return found
+
+
+@inlined
+def forget_looks(vertex, looked, near, found, graph):
+    """Make ``looked`` 0 again."""
+    row = graph.begin[vertex]
+    looked[vertex] = 0
+    for a in range(np.int64(graph.degree[vertex])):
+        looked[graph.columns[row + a]] = 0
+    for a in range(found):
+        looked[near[a]] = 0
+
+
+@inlined
+def near_of_rank(rank, common, near, found, looked, most, members):
+    """Of the vertices with so many common neighbors, in increasing order, the one of a rank."""
+    kept = 0
+    for a in range(found):
+        if min(np.int64(looked[near[a]]), most) == common:
+            members[kept] = near[a]
+            kept += 1
+    return np.sort(members[:kept])[rank]
+
+
+@inlined
+def far_of_rank(rank, vertex, near, found, graph, members):
+    """Of the vertices without common neighbors, in increasing order, the one of a rank."""
+    row, size = graph.begin[vertex], np.int64(graph.degree[vertex])
+    for a in range(found):
+        members[a] = near[a]
+    for a in range(size):
+        members[found + a] = graph.columns[row + a]
+    members[found + size] = vertex
+    left_out = np.sort(members[: found + size + 1])
+    chosen = rank
+    for a in range(left_out.size):
+        if left_out[a] <= chosen:
+            chosen += 1
+    return chosen
 
 
 @compiled

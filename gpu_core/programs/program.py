@@ -114,24 +114,39 @@ class Program:
         #: Types of values and of messages.
         self.value = _dtype("value", value)
         self.message = self.value if message is None else _dtype("message", message)
-        if along not in ALONG:
-            msg = f"along={along!r} is unknown; use one of {', '.join(ALONG)}"
-            raise SettingsError(msg)
-        if total is not None and not all_vertices:
-            msg = "total is passed to programs of all vertices; give all_vertices=True, too"
-            raise SettingsError(msg)
-        if not isinstance(all_vertices, bool | np.bool_):
-            msg = f"all_vertices={all_vertices!r} is neither True nor False"
-            raise SettingsError(msg)
+        _check_options(combine, total, all_vertices=all_vertices, along=along)
         #: Edges that messages go along.
         self.along = along
         #: Whether every vertex sends and takes in each superstep.
         self.all_vertices = bool(all_vertices)
+        #: ``min``, ``max``, ``sum``, ``any``; None: `combined`.
+        self.rule = combine if isinstance(combine, str) else None
+        self._translate(edge, combine, vertex, wants, total)
+        #: Whether the order of messages makes no difference to the last bit.
+        self.is_exact = (
+            self.rule in ("min", "max", "any")
+            or (self.rule == "sum" and _kind(self.message) == WHOLE)
+            if isinstance(combine, str)
+            else check_combine(combine, self.message)
+        )
+        #: What a message is combined with at first, where they are pushed; None: there is no such.
+        self.neutral = self._neutral(combine, identity)
+        #: Message of a vertex that is sent none.
+        self.identity = self._identity(identity)
+
+    def _translate(
+        self,
+        edge: Function,
+        combine: str | Function,
+        vertex: Function,
+        wants: Function | None,
+        total: Function | None,
+    ) -> None:
+        """Write the functions in both languages."""
         of_value, of_message = _kind(self.value), _kind(self.message)
         of_vertex = {name: CONTEXT[name] for name in ("degree", "superstep", "num_vertices")}
         context = {**of_vertex, "total": REAL} if total else of_vertex
         sent = {"message": of_message}
-        #: The functions, in both languages.
         self.edge = written("edge", edge, {"source_value": of_value, "weight": REAL}, sent, context)
         self.vertex = written(
             "vertex", vertex, {"old": of_value, **sent}, {"new": of_value, "active": FLAG}, context
@@ -140,26 +155,11 @@ class Program:
         self.total = total and written(
             "total", total, {"value": of_value}, {"total": REAL}, of_vertex
         )
-        #: ``min``, ``max``, ``sum``, ``any``; None: `combined`.
-        self.rule = combine if isinstance(combine, str) else None
         self.combined: Written | None = None
-        if isinstance(combine, str) and combine not in COMBINES:
-            msg = f"combine={combine!r} is unknown; use {', '.join(COMBINES)} or a function"
-            raise SettingsError(msg)
         if not isinstance(combine, str):
             self.combined = written(
                 "combine", combine, {"one": of_message, "other": of_message}, sent, {}
             )
-        #: Whether the order of messages makes no difference to the last bit.
-        self.is_exact = self.rule in ("min", "max", "any") or (
-            self.rule == "sum" and of_message == WHOLE
-        )
-        if not isinstance(combine, str):
-            self.is_exact = check_combine(combine, self.message)
-        #: What a message is combined with at first, where they are pushed; None: there is no such.
-        self.neutral = self._neutral(combine, identity)
-        #: Message of a vertex that is sent none.
-        self.identity = self._identity(identity)
 
     @property
     def may_push(self) -> bool:
@@ -225,6 +225,22 @@ class Program:
         combine = self.rule or "a function"
         of = " of all vertices" if self.all_vertices else ""
         return f"<Program{of}: {self.value} values, {combine} of {self.message} messages>"
+
+
+def _check_options(combine: object, total: object, *, all_vertices: object, along: str) -> None:
+    """Refuse options that are none, or do not go together."""
+    if along not in ALONG:
+        msg = f"along={along!r} is unknown; use one of {', '.join(ALONG)}"
+        raise SettingsError(msg)
+    if total is not None and not all_vertices:
+        msg = "total is passed to programs of all vertices; give all_vertices=True, too"
+        raise SettingsError(msg)
+    if not isinstance(all_vertices, bool | np.bool_):
+        msg = f"all_vertices={all_vertices!r} is neither True nor False"
+        raise SettingsError(msg)
+    if isinstance(combine, str) and combine not in COMBINES:
+        msg = f"combine={combine!r} is unknown; use {', '.join(COMBINES)} or a function"
+        raise SettingsError(msg)
 
 
 def _dtype(name: str, given: npt.DTypeLike) -> np.dtype[Any]:

@@ -39,6 +39,7 @@ from ..choices import check_weight, one_of
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted, others_shown
 from ..properties.kinds import array_of
+from ..rows import Adjacencies, Rows
 from ..table import VertexTable
 from .program import Program
 from .vertex_order import VERTEX_ORDERS
@@ -56,6 +57,10 @@ BLOCK: Final = 1024
 
 DIRECTIONS: Final = ("auto", "push", "pull")
 
+#: A superstep is pulled where active vertices have more than one edge in `EASY_PULL_SHARE`, if a
+#: pull need not look at all messages: it then hardly reads the rows of most vertices.
+EASY_PULL_SHARE: Final = 14
+
 _NO_INDICES: Final = np.empty(0, np.uint32)
 
 
@@ -68,14 +73,40 @@ class Task(NamedTuple):
     may_pull: bool
     #: Whether weights of edges are read; else they are 1.
     weighted: bool
-    #: Most supersteps; None: until no vertex is active.
-    max_supersteps: int | None
+    #: Most supersteps; -1: until no vertex is active.
+    max_supersteps: int
     #: Sum of changes of a superstep at which it ends; below 0: it is not looked at.
     tolerance: float
     #: One of `VERTEX_ORDERS`: which rows lie side by side where they are pulled.
     vertex_order: str = "none"
     #: Whether short rows are pulled from a copy that is laid out column by column.
     remap: bool = False
+
+    def pull_share(self, share: int) -> int:
+        """A superstep is pulled where active vertices have more than one edge in so many; 0: never.
+
+        ``share``: that of programs whose pulls look at all messages.
+        """
+        if not self.may_pull:
+            return 0
+        looks_at_all = self.program.rule != "any" and self.program.wants is None
+        return share if looks_at_all else EASY_PULL_SHARE
+
+    def needs_transposed(self, adjacencies: Adjacencies) -> bool:
+        """Whether rows of in-neighbors are read that are not stored."""
+        return adjacencies.into is None and (self.program.along != "out" or self.may_pull)
+
+    def row_pairs(self, adjacencies: Adjacencies) -> list[tuple[Rows, Rows]]:
+        """Rows that messages are pushed along, and that they are pulled from, by direction.
+
+        ``adjacencies``: those that are stored, and what `needs_transposed` asks for.
+        """
+        out, into, along = adjacencies.out, adjacencies.into, self.program.along
+        if into is None:
+            return [(out, out)]
+        if not adjacencies.directed or along == "out":
+            return [(out, into)]
+        return [(into, out)] if along == "in" else [(out, into), (into, out)]
 
 
 class Start(NamedTuple):
@@ -202,7 +233,7 @@ def _task(reader: Reader, program: Program, options: RunOptions) -> Task:
         may_pull=not program.may_push or direction == "pull" or (direction == "auto" and has_both),
         weighted=weight is not None and reader.kind.record.has_weight and program.looks_at_weights,
         # Engines count in int64.
-        max_supersteps=None if max_supersteps is None else min(max_supersteps, 2**63 - 1),
+        max_supersteps=-1 if max_supersteps is None else min(max_supersteps, 2**63 - 1),
         tolerance=-1.0 if tolerance is None else float(tolerance),
         vertex_order=vertex_order,
         remap=remap,

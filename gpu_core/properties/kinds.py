@@ -147,7 +147,7 @@ def array_of(name: str, values: Any, error: type[GraphtideError] = BatchError) -
             )
             raise error(msg)
         return array
-    # Those that no type of whole numbers has are left to whoever asks for one.
+    # Numbers that fit no type of whole numbers stay objects; a caller that needs one refuses them.
     is_unsigned = all(0 <= each < 2**64 for each in values)
     return np.array(values, object).astype(np.uint64) if is_unsigned else array
 

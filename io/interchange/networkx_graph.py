@@ -272,7 +272,7 @@ class _Conversion:
         )
 
     def follows(self, now: _Read) -> bool:
-        """Apply what has changed since; False: it is to be converted anew."""
+        """Apply what has changed since; False: it is to be converted once more."""
         before, known, graph = self._read, len(self._read.nodes), self.graph
         if now.nodes[:known] != before.nodes:
             return False

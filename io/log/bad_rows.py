@@ -27,7 +27,7 @@ from ..text.text_values import typed
 from ..text.wrong_lines import WrongLine
 from .file_errors import UnreadableRowsError
 from .file_rows import ReadRows
-from .order.ordered_rows import OrderedBatch
+from .order.ordered_batch import OrderedBatch
 from .plan import PlannedBatch
 from .row_origin import RowOrigin
 from .update_log import UpdateLog

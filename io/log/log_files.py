@@ -24,8 +24,8 @@ from ..text.text_index import BLOCK_BYTES as TEXT_BLOCK_BYTES
 from ..text.text_index import TextIndex
 from .columns.schema import CANONICAL
 from .file_rows import ReadRows
-from .log_paths import LogPath
-from .partitions import partition_values
+from .paths.log_paths import LogPath
+from .paths.partitions import partition_values
 
 
 class LogFileReader(Protocol):

@@ -18,10 +18,10 @@ from ..tables.table_files import TableFile
 from ..text.text_types import SAMPLE_LINES
 from .columns.column_types import OP_BYTES
 from .file_errors import UnreadableRowsError
-from .file_names import FileName
 from .log_files import LogFileReader, hidden_partitions
-from .log_paths import LogPath
 from .operations import USUAL, Operations, word_shown
+from .paths.file_names import FileName
+from .paths.log_paths import LogPath
 from .update_log import UpdateLog
 
 #: Operations by how a graph takes them.

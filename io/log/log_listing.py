@@ -1,7 +1,7 @@
 """The files of a log at one moment: what a footer or an index shows of each, and of all together.
 
 `listing_of` looks into each file, and refuses or leaves out those that cannot be used. Which files
-there are: ``log_paths.py``.
+there are: ``paths/log_paths.py``.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,7 +17,7 @@ from ..text.text_index import TextIndex
 from .columns.schema import LogSchema, not_kept_line
 from .file_errors import UnusableFileError
 from .log_files import hidden_partitions
-from .log_paths import LogPath
+from .paths.log_paths import LogPath
 from .update_log import UpdateLog, check_time_unit
 
 #: Files in a store that are opened at once.
@@ -28,7 +28,7 @@ _REMOTE_FILES = 16
 class LogFile:
     """One file of a log, as its footer describes it."""
 
-    #: Name within the log, see ``log_paths.py``.
+    #: Name within the log, see ``paths/log_paths.py``.
     name: str
     #: Bytes.
     size: int

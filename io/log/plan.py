@@ -8,8 +8,8 @@ files, each with the ``batch_rows`` that cut it, and batches are computed from i
 Invariants
 ----------
 * batches are numbered from 0 without gaps; each row of a planned file is in exactly one
-* files are planned in the order of the log (``log_paths.py``), and a new one comes after all of
-  them. A plan keeps its order: older states were planned in the order of names as text
+* files are planned in the order of the log (``paths/log_paths.py``), and a new one comes after all
+  of them. A plan keeps its order: older states were planned in the order of names as text
 * a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
   graph is rebuilt from. Files beyond the newest checkpoint may be corrected, and are planned again
 
@@ -115,7 +115,7 @@ class BatchPlan:
         self,
         files: Sequence[LogFile],
         batch_rows: int,
-        planned_anew: Collection[str] = (),
+        planned_again: Collection[str] = (),
     ) -> "BatchPlan":
         """Plan what is new in the log.
 
@@ -125,7 +125,7 @@ class BatchPlan:
             All files of the log as they are now, in order.
         batch_rows
             Rows of a batch at most, for files that are not planned yet.
-        planned_anew
+        planned_again
             Names of files that an earlier plan had, maybe in the order of names as text: they may
             sort before the files of this plan.
 
@@ -141,7 +141,7 @@ class BatchPlan:
             raise SettingsError(msg)
         self._check_planned(files)
         there = {file.name for file in self.files}
-        known = {*there, *planned_anew}
+        known = {*there, *planned_again}
         planned = [number for number, file in enumerate(files) if file.name in there]
         for number, file in enumerate(files):
             after = bisect_right(planned, number)

@@ -3,8 +3,8 @@
 The log is its addresses, a column mapping and the kind of records, and holds no open file: it
 pickles in a few bytes and is shipped to the workers that read. Any fsspec address will do; local
 Parquet files are memory-mapped, and what need not be decoded is not copied. Which files it has, and
-in which order, is in ``log_paths.py``; what they show before rows are read in ``log_listing.py``;
-what a file is and how it is opened in ``log_files.py``.
+in which order, is in ``paths/log_paths.py``; what they show before rows are read in
+``log_listing.py``; what a file is and how it is opened in ``log_files.py``.
 
 A file's *fingerprint* is its size and the SHA-256 of its footer, which names the place, the size
 and the statistics of every column chunk: what a plan needs to know that a file is still the same,
@@ -19,7 +19,7 @@ Invariants
 
 Not here: what the columns mean and may be (``columns/``), how files are cut into batches
 (``plan.py``), what the values may be (``conversion.py``), rows in the order of a column
-(``order/ordered_rows.py``), writing (``log_writer.py``).
+(``order/row_order.py``), writing (``log_writer.py``).
 """
 
 import os
@@ -42,9 +42,9 @@ from .columns.schema import LogSchema, check_mapping, check_schema
 from .file_errors import UnusableFileError
 from .file_rows import ReadRows
 from .log_files import LogFileReader, names_of_columns, open_log_file
-from .log_paths import LogPath, list_in_order, list_log, log_path
-from .operation_folders import refuse_operations_apart
 from .operations import USUAL, Operations
+from .paths.log_paths import LogPath, list_in_order, list_log, log_path
+from .paths.operation_folders import refuse_operations_apart
 
 #: What the column that gives the order is called in a table.
 ORDER_KEY = "order key"

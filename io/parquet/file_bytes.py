@@ -2,7 +2,7 @@
 
 Whatever is renamed over the file afterwards, these are the bytes of the one that was opened.
 
-Not here: what lies where in a file (``row_groups.py``).
+Not here: where rows and columns are in a file (``row_groups.py``).
 """
 
 import io

@@ -1,4 +1,4 @@
-"""What lies where in a Parquet file by its footer: rows in row groups, columns in bytes."""
+"""Where rows and columns are in a Parquet file, by its footer: row groups, and their bytes."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -43,7 +43,7 @@ from ...gpu_core.printable import is_unicode, printable
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..given_paths import path_text
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
-from ..log.addresses import Address, absolute_address
+from ..log.paths.addresses import Address, absolute_address
 from ..log.plan import BatchPlan, PlannedFile
 from .state_lock import LOCK, is_lock_of, lock_holder, release_lock, take_lock
 from .state_settings import BAD_ROWS, StateSettings

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ... import __version__
-from ..log.addresses import Address, address_text
 from ..log.operations import Operations
+from ..log.paths.addresses import Address, address_text
 
 #: Key of `StateSettings.reading` that later runs may change, and its value where it is there.
 BAD_ROWS, QUARANTINE = "bad_rows", "quarantine"

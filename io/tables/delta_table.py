@@ -37,8 +37,8 @@ import pyarrow.parquet as pq
 from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
 from ..log.file_errors import EmptyLogError, UnusableFileError
-from ..log.log_order import natural_key
-from ..log.partitions import partitions_of
+from ..log.paths.log_order import natural_key
+from ..log.paths.partitions import partitions_of
 from .table_files import (
     DELETE,
     DELETE_EDGES,

@@ -34,7 +34,7 @@ from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
 from ..log.columns.schema import CANONICAL
 from ..log.file_errors import EmptyLogError, UnusableFileError
-from ..log.log_order import natural_key
+from ..log.paths.log_order import natural_key
 from .table_files import DELETE, INSERT, SNAPSHOT, TableFile, planned_before
 
 _METADATA = re.compile(r"v?(\d+)(-.*?)?(\.gz)?\.metadata\.json")

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from ...gpu_core.errors import UpdateLogError
 from ..log.file_rows import ReadRows
-from ..log.log_order import natural_key
+from ..log.paths.log_order import natural_key
 from ..parquet.parquet_files import ParquetLogFile
 
 #: What a version does with the rows of a file, in the order of names: all of them go, ...

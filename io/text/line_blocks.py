@@ -13,7 +13,7 @@ from .line_spaces import is_blank
 #: Text of 16 bits a letter begins so.
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-#: First line by which Excel is told what is between fields.
+#: First line that says, to Excel, what is between fields.
 _SEPARATOR_LINE = re.compile(rb'"?sep=[^\r\n]"?(?=\r?\n)', re.IGNORECASE)
 
 

@@ -38,7 +38,7 @@ class Form:
     as_written: frozenset[str] = frozenset()
     #: Columns where an empty field in quotes is a text, and only one without them is empty.
     texts: frozenset[str] = frozenset()
-    #: Columns of a log's ids; a run is told by a flag that they are names.
+    #: Columns of a log's ids; a flag says that they are names.
     ids: frozenset[str] = frozenset()
     #: Whether a column ``op`` has operations: a log may have mapped it to something else.
     has_operations: bool = True

@@ -24,7 +24,7 @@ from ..file_systems import open_file
 from ..log.columns.column_types import id_type_of_text, property_type_of_text
 from ..log.file_errors import UnreadableRowsError
 from ..log.file_rows import ReadRows
-from ..log.log_paths import LogPath
+from ..log.paths.log_paths import LogPath
 from ..parquet.page_checks import ChunkSum
 from .csv_columns import without_header
 from .json_lines import parse_json, sift_json

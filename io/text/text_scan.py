@@ -17,7 +17,7 @@ from ...gpu_core.errors import UpdateLogError
 from ..error_text import one_line
 from ..file_systems import as_storage_errors, is_local
 from ..log.file_errors import UnusableFileError
-from ..log.log_paths import LogPath
+from ..log.paths.log_paths import LogPath
 from .csv_columns import CsvColumns
 from .json_columns import JsonColumns
 from .line_blocks import line_blocks

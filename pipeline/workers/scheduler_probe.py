@@ -7,6 +7,7 @@ tried here, with a time limit for each step.
 """
 
 import asyncio
+from typing import Any
 
 from distributed.comm import CommClosedError, parse_address
 from distributed.comm.registry import get_backend
@@ -45,35 +46,11 @@ def check_scheduler(address: str) -> None:
 
 
 async def _greet(address: str) -> None:
-    scheme, location = parse_address(address)
-    connector = get_backend(scheme).get_connector()
-    has_tls = scheme == "tls"
-    advice = "check the address, or start one"
-    if has_tls:
-        advice = f"check the address, and {_CERTIFICATES}"
+    scheme, _ = parse_address(address)
+    advice = f"check the address, {f'and {_CERTIFICATES}' if scheme == 'tls' else 'or start one'}"
+    comm = await _connect(address, advice)
     try:
-        arguments = Security().get_connection_args("client")
-    except OSError as error:
-        msg = f"certificates for {address} cannot be read ({_reason(error)}); check {_CERTIFICATES}"
-        raise ClusterError(msg) from None
-    try:
-        comm = await asyncio.wait_for(connector.connect(location, **arguments), CONNECT_SECONDS)
-    except TimeoutError:
-        msg = f"no Dask scheduler answers at {address} within {CONNECT_SECONDS:g} s; {advice}"
-        raise ClusterError(msg) from None
-    except (OSError, ValueError) as error:
-        msg = f"no Dask scheduler answers at {address} ({_reason(error)}); {advice}"
-        raise ClusterError(msg) from None
-    try:
-        await comm.write(comm.handshake_info())
-        greeting = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
-        is_dask = isinstance(greeting, dict) and "compression" in greeting
-        kind = ""
-        if is_dask:
-            # Workers and nannies greet as schedulers do.
-            await comm.write({"op": "identity", "reply": True})
-            identity = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
-            kind = identity.get("type", kind)
+        kind = await _kind_of(comm)
     except TimeoutError:
         msg = (
             f"what listens at {address} has said nothing within {ANSWER_SECONDS:g} s: a Dask "
@@ -81,16 +58,16 @@ async def _greet(address: str) -> None:
         )
         raise ClusterError(msg) from None
     except CommClosedError as error:
-        if not has_tls:
+        if scheme != "tls":
             advice = "check the address, which begins with tls:// if it has TLS, or start one"
         msg = f"no Dask scheduler answers at {address} ({_reason(error)}); {advice}"
         raise ClusterError(msg) from None
     except Exception:
         # Its words, read as a message of Dask's, come to anything.
-        is_dask = False
+        kind = None
     finally:
         comm.abort()
-    if not is_dask:
+    if kind is None:
         msg = f"what listens at {address} is no Dask scheduler; {advice}"
         raise ClusterError(msg)
     if kind in ("Worker", "Nanny"):
@@ -99,6 +76,37 @@ async def _greet(address: str) -> None:
             f"its scheduler"
         )
         raise ClusterError(msg)
+
+
+async def _connect(address: str, advice: str) -> Any:
+    """Connect as a client does, but once; ``advice`` ends the error where nothing answers."""
+    scheme, location = parse_address(address)
+    connector = get_backend(scheme).get_connector()
+    try:
+        arguments = Security().get_connection_args("client")
+    except OSError as error:
+        msg = f"certificates for {address} cannot be read ({_reason(error)}); check {_CERTIFICATES}"
+        raise ClusterError(msg) from None
+    try:
+        return await asyncio.wait_for(connector.connect(location, **arguments), CONNECT_SECONDS)
+    except TimeoutError:
+        msg = f"no Dask scheduler answers at {address} within {CONNECT_SECONDS:g} s; {advice}"
+        raise ClusterError(msg) from None
+    except (OSError, ValueError) as error:
+        msg = f"no Dask scheduler answers at {address} ({_reason(error)}); {advice}"
+        raise ClusterError(msg) from None
+
+
+async def _kind_of(comm: Any) -> str | None:
+    """What Dask calls the process at the other end; None: it does not greet as Dask does."""
+    await comm.write(comm.handshake_info())
+    greeting = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
+    if not (isinstance(greeting, dict) and "compression" in greeting):
+        return None
+    # Workers and nannies greet as schedulers do.
+    await comm.write({"op": "identity", "reply": True})
+    identity = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
+    return str(identity.get("type", ""))
 
 
 def _reason(error: BaseException) -> str:

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, exported, fails, graphtide_here, run_first, run_here, write_log
+from commands import exported, fails, graphtide_here, run_first, run_here, write_log
+from small_log import files_below
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_a_file_with_wrong_columns_is_told_by_name_and_the_state_stays(
     base: Path, case: str
 ) -> None:
     table, words = BAD_COLUMNS[case]
-    before = contents(base / "state")
+    before = files_below(base / "state")
     path = base / "log" / "z.parquet"
     pq.write_table(pa.table(table), path)
     try:
@@ -52,7 +53,7 @@ def test_a_file_with_wrong_columns_is_told_by_name_and_the_state_stays(
     finally:
         path.unlink()
     fails(done, 1, "z.parquet", *words)
-    assert contents(base / "state") == before
+    assert files_below(base / "state") == before
 
 
 def test_bad_rows_are_told_with_file_and_row_and_what_came_before_is_kept(
@@ -133,7 +134,7 @@ def test_a_log_without_rows_has_no_graph_to_export(scheduler: str, tmp_path: Pat
 
 @pytest.mark.parametrize("case", ["not Parquet", "cut short", "empty file"])
 def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: str) -> None:
-    before = contents(base / "state")
+    before = files_below(base / "state")
     path = base / "log" / "z.parquet"
     whole = (base / "log" / "a.parquet").read_bytes()
     path.write_bytes({"not Parquet": b"src,dst\n1,2\n", "cut short": whole[:-20]}.get(case, b""))
@@ -142,7 +143,7 @@ def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: st
     finally:
         path.unlink()
     fails(done, 1, "z.parquet")
-    assert contents(base / "state") == before
+    assert files_below(base / "state") == before
 
 
 @pytest.mark.parametrize(
@@ -156,15 +157,15 @@ def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: st
 def test_a_state_made_with_other_settings_is_refused(
     base: Path, flags: list[str], words: list[str]
 ) -> None:
-    before = contents(base / "state")
+    before = files_below(base / "state")
     done = graphtide_here("run", "log", "--state", "state", *flags, cwd=base)
     assert done.returncode in (1, 2)
     fails(done, done.returncode, *words)
-    assert contents(base / "state") == before
+    assert files_below(base / "state") == before
 
 
 def test_a_file_that_changed_or_comes_before_is_refused(base: Path) -> None:
-    before = contents(base / "state")
+    before = files_below(base / "state")
     run = ["run", "log", "--state", "state", "--undirected"]
     early = base / "log" / "A.parquet"
     pq.write_table(pa.table(columns()), early)
@@ -179,7 +180,7 @@ def test_a_file_that_changed_or_comes_before_is_refused(base: Path) -> None:
         fails(graphtide_here(*run, cwd=base), 1, "b.parquet")
     finally:
         changed.write_bytes(whole)
-    assert contents(base / "state") == before
+    assert files_below(base / "state") == before
 
 
 def test_a_missing_or_empty_log_is_told_and_no_state_is_made(tmp_path: Path) -> None:

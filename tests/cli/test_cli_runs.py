@@ -22,7 +22,6 @@ from commands import (
     FIRST,
     PROGRAM,
     SECOND,
-    contents,
     ctrl_c_is_heard,
     exported,
     fails,
@@ -32,6 +31,7 @@ from commands import (
     run_first,
     write_log,
 )
+from small_log import files_below
 from waiting import PATIENCE, wait_until
 
 
@@ -165,11 +165,11 @@ RUN_AGAIN = ["run", "log", "--state", "state", "--undirected", "--batch-rows", 1
 
 def test_a_finished_log_has_nothing_to_do(ran: tuple[Path, str]) -> None:
     folder, _ = ran
-    before = contents(folder)
+    before = files_below(folder)
     done = graphtide_here(*RUN_AGAIN, cwd=folder)  # it starts no cluster
     assert done.returncode == 0, done.stderr
     assert "nothing to do" in done.stdout
-    assert contents(folder) == before
+    assert files_below(folder) == before
 
 
 def test_a_new_file_is_all_that_is_applied(ran: tuple[Path, str], tmp_path: Path) -> None:

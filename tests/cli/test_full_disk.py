@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, fails, run_here
+from commands import fails, run_here
 from graphtide.io.state.directory import StateDirectory
-from small_log import results_below
+from small_log import files_below, results_below
 
 
 def write_log(folder: Path, files: int, rows: int, vertices: int) -> Path:
@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_written_is_named_and_written_next_time(
     assert again.returncode == 0, again.stderr
     assert results_below(state) == results_below(undisturbed)
     for kept in ("plan", "checkpoints"):
-        ours, theirs = contents(state / kept), contents(undisturbed / kept)
+        ours, theirs = files_below(state / kept), files_below(undisturbed / kept)
         assert ours.keys() == theirs.keys()
         # A manifest says how its batches came to the graph.
         same = [name for name in ours if not name.endswith("manifest.json")]

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from commands import contents, fails, graphtide_here
+from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from made_state import apply_log, random_rows, write_rows
 from old_state import change_rows, flip
+from small_log import files_below
 
 BATCH_ROWS = 30
 #: Four batches and five; checkpoints after every third.
@@ -60,7 +61,7 @@ def proof_of(folder: Path, *options: object) -> tuple[int, dict[str, Any], str]:
 )
 def test_a_state_is_proven_on_another_layout(tmp_path: Path, kind: dict[str, Any]) -> None:
     made(tmp_path, **kind)
-    before = contents(tmp_path)
+    before = files_below(tmp_path)
     status, proof, _ = proof_of(tmp_path)
     assert status == 0
     assert proof["is_proven"] is True
@@ -72,7 +73,7 @@ def test_a_state_is_proven_on_another_layout(tmp_path: Path, kind: dict[str, Any
     flat = " ".join(done.stdout.split())
     assert "9 batches of 9, 230 rows" in flat
     assert "checkpoints of batches: 2, 5, 8 proven yes" in flat
-    assert contents(tmp_path) == before
+    assert files_below(tmp_path) == before
 
 
 def test_batches_that_no_checkpoint_has_are_named(folder: Path) -> None:

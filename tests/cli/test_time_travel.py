@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, fails, graphtide_here
+from commands import fails, graphtide_here
 from graphtide.io.state.directory import StateDirectory
 from made_state import apply_log, model_after, random_rows, write_rows
+from small_log import files_below
 
 BATCH_ROWS = 30
 EVERY = 3
@@ -245,7 +246,7 @@ def test_a_difference_is_written_as_parquet_alone(made: dict[str, Path], tmp_pat
 
 
 def test_readers_change_nothing(folder: Path) -> None:
-    before = contents(folder / "state"), contents(folder / "log")
+    before = files_below(folder / "state"), files_below(folder / "log")
     for command in (
         ["export", "state", "--at", 4, "--edges", "e.parquet"],
         ["diff", "state", "--from", 1, "--to", 7],
@@ -255,7 +256,7 @@ def test_readers_change_nothing(folder: Path) -> None:
         done = graphtide_here(*command, cwd=folder)
         assert done.returncode == 0, done.stderr
         assert max(len(text.replace(str(folder), "f")) for text in done.stdout.splitlines()) <= 80
-    assert (contents(folder / "state"), contents(folder / "log")) == before
+    assert (files_below(folder / "state"), files_below(folder / "log")) == before
 
 
 def test_bits_and_not_values_are_compared() -> None:

@@ -11,16 +11,10 @@ from hypothesis import strategies as st
 from copied_graphs import COPIES
 from exact_ranks import exact_ranks
 from followed import apply_drawn, apply_rows, draw_kind, random_rows
-from graphtide import (
-    ArenaFullError,
-    ConvergenceError,
-    CorruptImageError,
-    DynamicGraph,
-    SettingsError,
-)
+from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
-from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
+from maintained_ranks import check, grid, kept_of, rmat_graph
 from oracles import Row
 from strategies import DIRECTIONS
 
@@ -44,23 +38,6 @@ def always(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     monkeypatch.setattr(MaintainedPageRank, "always", request.param)
     way: str = request.param
     return way
-
-
-def kept_of(graph: DynamicGraph) -> Any:
-    return engine_of(graph).maintained["pagerank"]
-
-
-def check(graph: DynamicGraph, *, alpha: float = 0.85, tol: float) -> None:
-    """Compare with the exact ranks, and by an audit."""
-    found = graph.pagerank(alpha=alpha, tol=tol)
-    assert found.vertices.tolist() == graph.vertices().tolist()
-    assert found.residual <= tol
-    assert found.error_bound <= (tol + 1e-14) / (1 - alpha)
-    if graph.num_vertices:
-        apart = float(np.abs(found.pagerank - exact_ranks(graph, alpha=alpha)).sum())
-        assert apart <= found.error_bound
-        assert found.pagerank.min() >= 0
-    graph.audit()
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
@@ -99,18 +76,6 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(kind: dict[str, Any], always
         if number % 4 == 0:
             check(graph, tol=1e-8)
     check(graph, tol=1e-8)
-
-
-def rmat_graph(scale: int = 8, **kind: Any) -> tuple[DynamicGraph, np.ndarray, np.ndarray]:
-    src, dst = rmat_edges(np.arange(12 << scale, dtype=np.uint64), scale, seed=3)
-    return DynamicGraph.from_edges(src, dst, **kind), src, dst
-
-
-def grid(width: int) -> DynamicGraph:
-    number = np.arange(width * width).reshape(width, width)
-    src = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-    dst = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-    return DynamicGraph.from_edges(src, dst, directed=False)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -351,83 +316,6 @@ def test_copies_go_on_as_the_graph_does(
     assert kept_of(other).parameters == {"alpha": 0.9, "tol": 1e-7, "max_iter": 500}
     ranks = [each.pagerank(alpha=0.9, tol=1e-7).pagerank.tobytes() for each in (graph, other)]
     assert ranks[0] == ranks[1]
-
-
-@host_only
-def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    graph, src, dst = rmat_graph(7)
-    graph.maintain("pagerank")
-    twin = engine_of(graph).algorithms.maintained_pagerank
-
-    def refused(*_: object) -> None:
-        msg = "no room"
-        raise ArenaFullError(msg)
-
-    for change in (graph.delete_edges, graph.insert_edges):
-        with monkeypatch.context() as patch:
-            patch.setattr(twin, "follow_entries", refused)
-            report = change(src[:4], dst[:4])
-        assert report.edges_removed + report.edges_added > 0
-        assert kept_of(graph).is_stale
-        check(graph, tol=1e-6)
-
-
-@host_only
-def test_an_epoch_is_pinned_where_there_is_no_memory_to_bring_ranks_up_to_date(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    graph, src, dst = rmat_graph(7)
-    graph.maintain("pagerank")
-    twin = engine_of(graph).algorithms.maintained_pagerank
-
-    def refused(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    graph.delete_edges(src[:4], dst[:4])
-    with monkeypatch.context() as patch:
-        patch.setattr(twin, "take_vertices", refused)
-        epoch = graph.pin()
-    with epoch:
-        graph.delete_vertices(src[:9])
-        assert epoch.pagerank().pagerank.size > graph.num_vertices
-    check(graph, tol=1e-6)
-
-
-@host_only
-@pytest.mark.parametrize("always", ["push"], indirect=True)
-def test_what_breaks_off_on_the_way_is_computed_anew(
-    monkeypatch: pytest.MonkeyPatch, always: str
-) -> None:
-    graph = grid(20)
-    graph.maintain("pagerank")
-    pushes = engine_of(graph).algorithms.maintained_pagerank.Pushes
-    whole = pushes.run
-
-    def interrupted(self: Any, *given: Any) -> None:
-        whole(self, *given)
-        self._residuals[0] += 1 << 50
-        raise KeyboardInterrupt
-
-    graph.insert_edges([3], [300])
-    with monkeypatch.context() as patch:
-        patch.setattr(pushes, "run", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            graph.pagerank()
-    assert kept_of(graph).is_stale
-    check(graph, tol=1e-6)
-
-
-@host_only
-def test_an_audit_names_what_differs() -> None:
-    graph = DynamicGraph.from_edges([1, 2, 3], [2, 3, 1])
-    graph.maintain("pagerank")
-    kept_of(graph)._residuals[1] += 5
-    with pytest.raises(CorruptImageError, match=r"pagerank is wrong in 1 of 3 .* vertex 2: resid"):
-        graph.audit()
-    graph.audit()
-    check(graph, tol=1e-6)
 
 
 @host_only

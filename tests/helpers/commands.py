@@ -123,15 +123,6 @@ def replayed(files: list[dict[str, list]], directed: bool) -> list[tuple[int, in
     return sorted(edges)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, to see that nothing changed."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 FIRST = {"a.parquet": random_rows(1, 400), "b.parquet": random_rows(2, 300)}
 SECOND = {"c.parquet": random_rows(3, 200)}
 

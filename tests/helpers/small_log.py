@@ -61,6 +61,7 @@ def results_below(state: Path) -> dict[str, Any]:
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, to see that nothing changed."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graphtide.io.log.log_listing import listing_of
-from graphtide.io.log.log_paths import log_path
+from graphtide.io.log.paths.log_paths import log_path
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.tables.table_files import TableFile
 

@@ -19,7 +19,7 @@ LANES = 32
 
 
 def task_of(vertex_order: str, *, remap: bool, weighted: bool = False) -> Task:
-    return Task(distances_program(), True, True, weighted, None, -1.0, vertex_order, remap)
+    return Task(distances_program(), True, True, weighted, -1, -1.0, vertex_order, remap)
 
 
 def pulled(stack: ExitStack, engine: ImageEngine, rows: Rows, task: Task) -> PulledRows:

@@ -15,7 +15,7 @@ import pytest
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import SettingsError, UpdateLogError
 from graphtide.io.log.file_errors import EmptyLogError
-from graphtide.io.log.log_paths import LogPath
+from graphtide.io.log.paths.log_paths import LogPath
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory

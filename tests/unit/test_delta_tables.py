@@ -11,7 +11,7 @@ import pytest
 
 from graphtide import DynamicGraph, UpdateLogError
 from graphtide.io.log.log_listing import listing_of
-from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.paths.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.tables.table_files import TableFile
 from table_logs import Edge, check_versions, edges_by_version

@@ -12,7 +12,7 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.io.log.log_listing import listing_of
-from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.paths.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline import log_watch
 from graphtide.pipeline.log_watch import LogWatch

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphtide.io.log.log_order import natural_key, twice_note, unordered_note
+from graphtide.io.log.paths.log_order import natural_key, twice_note, unordered_note
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import StateError, UpdateLogError
-from graphtide.io.log.addresses import absolute_address
 from graphtide.io.log.log_listing import listing_of
-from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.operations import Operations
+from graphtide.io.log.paths.addresses import absolute_address
+from graphtide.io.log.paths.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.tables.table_files import TableFile

@@ -13,10 +13,10 @@ import pytest
 
 from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.file_systems import StorageError
-from graphtide.io.log import log_paths
 from graphtide.io.log.log_listing import LogListing, listing_of
-from graphtide.io.log.log_paths import LogPath
 from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.paths import log_paths
+from graphtide.io.log.paths.log_paths import LogPath
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.pipeline import log_watch, taken_files
 from graphtide.pipeline.log_watch import Follow, LogWatch

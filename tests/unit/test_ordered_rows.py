@@ -19,7 +19,7 @@ from graphtide.io.log.columns.column_types import OP_BYTES
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.operations import Operations
-from graphtide.io.log.order.ordered_rows import row_order
+from graphtide.io.log.order.row_order import row_order
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 from strategies import examples

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import dask.config
 import numpy as np
@@ -69,20 +68,6 @@ def test_flags_win_over_a_file_and_a_file_over_dask(tmp_path: Path) -> None:
     assert loaded.parameters["pagerank"] == expected
 
 
-def test_results_of_one_analytic_have_names_and_sections_of_their_own(tmp_path: Path) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_text("graphtide:\n  analytics: [pagerank, fast=pagerank]\n  fast: {alpha: 0.5}\n")
-    loaded = load_settings({}, str(file), {"fast": {"tol": 0.1}})
-    assert loaded.analytics == {"pagerank": "pagerank", "fast": "pagerank"}
-    assert loaded.parameters["pagerank"] == ANALYTICS["pagerank"].defaults
-    assert loaded.parameters["fast"] == {**loaded.parameters["pagerank"], "alpha": 0.5, "tol": 0.1}
-    loaded = settings_from_options(
-        {"analytics": "near=bfs,all=clustering", "assignments": ["near.sources=[1, 2]"]}
-    )
-    assert loaded.analytics == {"near": "bfs", "all": "clustering"}
-    assert loaded.parameters["near"] == {"sources": [1, 2], "parents": False}
-
-
 def test_numbers_with_an_exponent_need_no_point(tmp_path: Path) -> None:
     """YAML reads 1e-9 as text, which a name may be as well."""
     file = tmp_path / "run.yaml"
@@ -127,91 +112,6 @@ def test_a_number_is_what_it_looks_like(tmp_path: Path, *, is_in_file: bool) -> 
     ):
         with pytest.raises(SettingsError, match=words):
             loaded(**values)
-
-
-@pytest.mark.parametrize("vertex", ["--5", "1_0", "-", "x", 1.5])
-def test_values_of_vertices_need_whole_numbers_where_ids_are_numbers(vertex: object) -> None:
-    """Before a run is started: only its worker would meet such an id otherwise."""
-    values = {"analytics": ["pagerank"], "pagerank": {"personalization": {vertex: 1.0}}}
-    with pytest.raises(SettingsError, match=rf"personalization: {vertex!r} is no number"):
-        load_settings(values)
-
-
-def test_each_result_may_have_a_cadence_of_its_own() -> None:
-    given = {"analytics": "pagerank:1,fast=pagerank:10,clustering", "analytics_every": 4}
-    loaded = settings_from_options({**given, "assignments": ["fast.alpha=0.5"]})
-    assert loaded.analytics == {
-        "pagerank": "pagerank", "fast": "pagerank", "clustering": "clustering",
-    }  # fmt: skip
-    assert loaded.cadences == {"pagerank": 1, "fast": 10, "clustering": 4}
-    assert loaded.parameters["fast"]["alpha"] == 0.5
-    loaded = load_settings({"analytics": ["pagerank:3", "clustering"]})
-    assert loaded.cadences == {"pagerank": 3, "clustering": None}
-
-
-@pytest.mark.parametrize(
-    ("analytics", "section", "message"),
-    [
-        (["workers=pagerank"], {}, "'workers=pagerank' has a name that is taken; give"),
-        (["bfs=pagerank"], {}, "'bfs=pagerank' has a name that is taken"),
-        (["pagerank=pagerank"], {}, "has a name that is taken"),
-        (["fast=pagerank", "fast=bfs"], {}, "'fast=bfs' has a name that is taken"),
-        (["fast=rank"], {}, "setting analytics: 'fast=rank' is not allowed; use .*bfs, .*NAME="),
-        (["a/b=pagerank"], {}, "'a/b=pagerank' is not allowed"),
-        (["../b=pagerank"], {}, "is not allowed"),
-        (["fast=pagerank"], {"fast": {"beta": 1}}, "setting fast.beta is unknown.*alpha"),
-        (["fast=pagerank"], {"fast": {"alpha": 2}}, "setting fast.alpha: 2 is not allowed"),
-        (
-            ["pagerank"],
-            {"fast": {"alpha": 0.5}},
-            "fast is unknown, nor named in analytics, as",
-        ),
-        (["near=bfs"], {}, r"near needs near.sources .*--set near.sources="),
-        (
-            ["fast=pagerank"],
-            {"fast": {"weight": "weight"}},
-            "fast.weight: weight needs weights",
-        ),
-        (["pagerank"], {"pagerank": {"weight": "w"}}, "'w' is not allowed; use null or weight"),
-        (
-            ["pagerank"],
-            {"pagerank": {"dangling": {"x": 1}}},
-            "use ids of vertices with a value",
-        ),
-        (
-            ["pagerank"],
-            {"pagerank": {"dangling": {1: -1}}},
-            "dangling: -1 is not allowed; use 0",
-        ),
-        (["pagerank"], {"pagerank": {"dangling": {}}}, "pagerank.dangling: {} is not allowed"),
-    ],
-)
-def test_names_and_parameters_of_results_are_checked(
-    analytics: list[str], section: dict[str, object], message: str
-) -> None:
-    with pytest.raises(SettingsError, match=message):
-        load_settings({"analytics": analytics, **section})
-
-
-@pytest.mark.parametrize(
-    ("ids", "sources", "message"),
-    [
-        ("any", "a", "near.sources: 'a' is no id of a graph with ids: any; these are int64"),
-        ("dense", [1, 2**63], "9223372036854775808 is no id of a graph with ids: dense"),
-        ("uint64", [-1], "-1 is no id of a graph with ids: uint64; these are uint64"),
-        ("any", [1.0], "1.0 is no id of a graph with ids: any; these are int64"),
-        ("string", [16], "16 is no id of a graph with ids: string; these are texts, in quotes"),
-        ("uuid", 17, "17 is no id of a graph with ids: uuid"),
-    ],
-)
-def test_vertices_that_are_no_ids_are_refused_before_a_run(
-    ids: str, sources: Any, message: str
-) -> None:
-    near = {"analytics": ["near=bfs"], "ids": ids}
-    with pytest.raises(SettingsError, match=message):
-        load_settings({**near, "near": {"sources": sources}})
-    allowed = ["17", "b"] if ids in ("string", "uuid") else [17, 2**63 - 1]
-    assert load_settings({**near, "near": {"sources": allowed}}).graph.ids == ids
 
 
 def test_null_is_a_value_where_it_is_assigned(tmp_path: Path) -> None:

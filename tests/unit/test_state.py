@@ -4,8 +4,8 @@ import pytest
 
 from graphtide import StateError, UpdateLogError
 from graphtide.io.hashed_json import read_json, write_json
-from graphtide.io.log.addresses import absolute_address
 from graphtide.io.log.log_listing import LogFile
+from graphtide.io.log.paths.addresses import absolute_address
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.state.directory import StateDirectory
 from small_state import IDENTITY, contents, made

@@ -41,12 +41,12 @@ class Clustering(Refresh):
             count = max(round(share * graph.num_edges), 1)
             row = Row(self.name, f"{count:,}")
             drawn = partial(self._drawn, count)
-            yield row, self.repaired_beside_anew(graph, row, drawn)
+            yield row, self.repaired_beside_recounted(graph, row, drawn)
 
     def _drawn(self, count: int, repeat: int) -> Keys:
         return self.new_edges(count, 1000 * repeat)
 
-    def repaired_beside_anew(
+    def repaired_beside_recounted(
         self, graph: DynamicGraph, row: Row, drawn: Callable[[int], Keys], **parameters: Any
     ) -> str:
         """Time the laps of a row; returns what the graph that maintains clustering chose.
@@ -108,4 +108,4 @@ class DirectedClustering(Clustering):
                 count = max(round(share * graph.num_edges), 1)
                 row = Row(self.name, f"{definition} | {count:,}")
                 drawn = partial(draws.some_keys, xp, entries[half:], count)
-                yield row, self.repaired_beside_anew(graph, row, drawn, directed=definition)
+                yield row, self.repaired_beside_recounted(graph, row, drawn, directed=definition)

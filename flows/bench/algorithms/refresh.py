@@ -78,13 +78,13 @@ class Refresh(Bench):
 
     def _check(self, graph: DynamicGraph, ranks: Any, drawn: Keys) -> Steps:
         """Compare results of the graph with those of one that is rebuilt."""
-        anew = self.made(self.keys, drawn)
-        expected = anew.pagerank(alpha=_ALPHA, tol=TOLERANCE)
+        rebuilt = self.made(self.keys, drawn)
+        expected = rebuilt.pagerank(alpha=_ALPHA, tol=TOLERANCE)
         apart = float(np.abs(ranks.pagerank - expected.pagerank).sum())
         if not apart <= 2 * _ALPHA / (1 - _ALPHA) * TOLERANCE:
             msg = f"{self.name}: ranks after a batch are {apart:.3g} away; please report this"
             raise GraphtideError(msg)
-        if not np.array_equal(graph.clustering().triangles, anew.clustering().triangles):
+        if not np.array_equal(graph.clustering().triangles, rebuilt.clustering().triangles):
             msg = f"{self.name}: triangles after a batch are others; please report this"
             raise GraphtideError(msg)
         return Steps(ranks.iterations, expected.iterations)

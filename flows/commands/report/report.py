@@ -21,7 +21,7 @@ from .... import __version__
 from ....config.settings import GraphSettings
 from ....gpu_core.printable import counted, noun_of
 from ....io.file_systems import new_file_at
-from ....io.log.addresses import address_text
+from ....io.log.paths.addresses import address_text
 from ....io.state.directory import StateDirectory
 from ...plots import matplotlib_for
 from ...printing.summary import FATES, graph_text

@@ -67,6 +67,7 @@ from ..shared.vertex_vectors import Positions, VertexValues
 
 if TYPE_CHECKING:
     from ...engine import Reader
+    from ...rows import Rows
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
@@ -249,23 +250,12 @@ def pagerank(
     dangling_shares = positions.distribution(dangling, "dangling")
     if dangling_shares is None:
         dangling_shares = teleport
-    twin, workspace = reader.algorithms.pagerank, reader.workspace
-    adjacencies, ids = adjacencies_of(reader, weighted=weighted), reader.id_table()
-    if isinstance(nstart, PageRankResult):
-        start = twin.warm_start(workspace, adjacencies.out, ids, nstart.kept)
-        if start is None:
-            start = positions.warm_start(nstart.keys, nstart.pagerank)
-    else:
-        start = positions.distribution(nstart, "nstart")
-
-    strengths = None
-    if weighted:
-        strengths = twin.out_strengths(workspace, adjacencies.out, weighted=True)
-        check_weights(reader.ids_of(twin.refused_sources(workspace, strengths)))
+    adjacencies = adjacencies_of(reader, weighted=weighted)
+    strengths = _checked_strengths(reader, adjacencies.out) if weighted else None
     ranks = make_steps(
         reader,
         adjacencies,
-        start,
+        _start(reader, adjacencies.out, positions, nstart),
         Surfer(alpha, strengths, weighted, teleport, dangling_shares),
         threshold=count * tol if networkx_tol else tol,
         max_iter=max_iter,
@@ -273,6 +263,25 @@ def pagerank(
         is_plain=networkx_tol,
     )
     return _result(reader, *ranks)
+
+
+def _start(
+    reader: Reader, out: Rows, positions: Positions, nstart: VertexValues | PageRankResult | None
+) -> Any:
+    """Start of the iteration by vertex index; None: all alike, or by degrees."""
+    if not isinstance(nstart, PageRankResult):
+        return positions.distribution(nstart, "nstart")
+    twin = reader.algorithms.pagerank
+    start = twin.warm_start(reader.workspace, out, reader.id_table(), nstart.kept)
+    return positions.warm_start(nstart.keys, nstart.pagerank) if start is None else start
+
+
+def _checked_strengths(reader: Reader, out: Rows) -> Any:
+    """Sum of the weights of each vertex' edges; refused where edges cannot be followed by them."""
+    twin, workspace = reader.algorithms.pagerank, reader.workspace
+    strengths = twin.out_strengths(workspace, out, weighted=True)
+    check_weights(reader.ids_of(twin.refused_sources(workspace, strengths)))
+    return strengths
 
 
 def _maintained_result(

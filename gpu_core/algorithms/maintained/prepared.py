@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Prepared(ABC):
-    """An `engine.Maintained` that is told of each batch before and after it."""
+    """An `engine.Maintained` that is called before and after each batch."""
 
     twin: str
 

@@ -7,7 +7,7 @@ pushes, which still costs less than to start over with steps.
 
 When pushes are tried
 ---------------------
-After a small batch; a batch is taken to be as large as the one before, whose size is told by the
+After a small batch; a batch is taken to be as large as the one before, whose size shows in the
 residual of the first step (`NEAR`). Residuals up to `PushLimits.least` are not pushed. They add up
 from batch to batch, with what steps have left, until pushes no longer suffice within the tolerance
 and are given up. Steps are made then, which go *further*: to an eighth of the tolerance, so that

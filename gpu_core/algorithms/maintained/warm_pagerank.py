@@ -134,7 +134,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
         if self._own is None:
             self._ranks = RankLink(found)
         else:
-            # The bound is known last: then all is there, for whoever works on another stream.
+            # The bound is known last: once it is, other streams may read the ranks.
             if callable(found.error_bound):
                 found = found._replace(error_bound=found.error_bound())
             self._own.put(found)
@@ -205,7 +205,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
         residual, bound = exactness(entries, pushed.totals, self.alpha)
 
         def error_bound() -> float:
-            # As of steps, whoever asks for it finds the ranks there.
+            # As after steps, the ranks are there once their bound is known.
             ranks.wait()
             return bound
 

@@ -215,38 +215,25 @@ def _vertex_effect(rows: CheckedRows, *, keep_loops: bool) -> _VertexEffect:
         last_delete[deleted],
         keep_loops=keep_loops,
     )
-    # The edge of a lost insert is gone with one end point; the other one it creates all the same.
+    return _VertexEffect(
+        edges=rows.edges_at(np.flatnonzero(fates == last_deletes.STAYS)),
+        puts=touched[is_put],
+        deciding=last_row[is_put],
+        deletes=touched[deleted],
+        delete_rows=(last_row == last_delete)[deleted],
+        created=_created_ends(rows, fates),
+        dropped=int(np.count_nonzero(fates == last_deletes.LOOP)),
+    )
+
+
+def _created_ends(rows: CheckedRows, fates: npt.NDArray[np.uint8]) -> Ids:
+    """End points that inserts create whose edge is gone with the other one, with repeats."""
     lost_at = np.flatnonzero((fates & last_deletes.EDGE != 0) & (fates != last_deletes.STAYS))
     if rows.op.size:
         lost_at = lost_at[rows.op[lost_at] > 0]
     src_lives = fates[lost_at] & last_deletes.SRC_LIVES != 0
     dst_lives = fates[lost_at] & last_deletes.DST_LIVES != 0
-    created = np.concatenate([rows.src[lost_at[src_lives]], rows.dst[lost_at[dst_lives]]])
-    dropped = int(np.count_nonzero(fates == last_deletes.LOOP))
-    edges_at = np.flatnonzero(fates == last_deletes.STAYS)
-
-    def stays(column: npt.NDArray[Any] | None) -> Any:
-        return None if column is None else column[edges_at]
-
-    edges = CheckedRows(
-        op=stays(rows.op) if rows.op.size else rows.op,
-        src=stays(rows.src),
-        dst=stays(rows.dst),
-        is_vertex=None,
-        weight=stays(rows.weight),
-        type=stays(rows.type),
-        ts=stays(rows.ts),
-        values={name: stays(column) for name, column in rows.values.items()},
-    )
-    return _VertexEffect(
-        edges=edges,
-        puts=touched[is_put],
-        deciding=last_row[is_put],
-        deletes=touched[deleted],
-        delete_rows=(last_row == last_delete)[deleted],
-        created=created,
-        dropped=dropped,
-    )
+    return np.concatenate([rows.src[lost_at[src_lives]], rows.dst[lost_at[dst_lives]]])
 
 
 def _properties(rows: CheckedRows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class AimGraphTriangles:
         self._total = xp.zeros(1, xp.uint64)
 
     def count(self) -> None:
-        """Count them anew; waits for nothing."""
+        """Count all of them; waits for nothing."""
         graph = self._graph
         self._total.fill(0)
         kernel, items = "count_by_rows", graph.vertices

@@ -10,7 +10,7 @@ needed shows afterwards, where float64 was too small: then all is counted again.
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,78 @@ def centrality(
     return total
 
 
+class _Arrays(NamedTuple):
+    """Scratch of a batch of sources, in the order of ``Batch``, which describes it."""
+
+    search: Array
+    list: Array
+    masks: Array
+    levels: Array
+    costs: Array
+    seen: Array
+    fronts: Array
+    paths: Array
+    share: Array
+    exponents: Array
+    sums: Array
+    sum_exponents: Array
+    tickets: Array
+
+
+class _Sizes(NamedTuple):
+    """Sizes of what a batch of sources works in."""
+
+    vertices: int
+    #: Sources of a batch, of a bundle, and bundles of a batch.
+    batch: int
+    slots: int
+    bundles: int
+    #: Parts of long rows at most.
+    parts: int
+    #: Whether numbers of paths have exponents.
+    is_wide: bool
+
+    @classmethod
+    def of(cls, sources: int, out: Rows, *, is_wide: bool) -> Self:
+        """As many sources a batch as `MOST_VERTICES` allows, in whole bundles if there are more."""
+        batch = min(sources, max(1, MOST_VERTICES // out.count))
+        if _SLOTS < batch < sources:
+            batch -= batch % _SLOTS
+        bundles = blocks_for(batch, _SLOTS)
+        return cls(out.count, batch, min(batch, _SLOTS), bundles, _most_parts(out), is_wide)
+
+    @property
+    def cells(self) -> int:
+        """Vertices of all bundles."""
+        return self.bundles * self.vertices
+
+    @property
+    def lengths(self) -> tuple[tuple[int, npt.DTypeLike], ...]:
+        """Length and type of each of `_Arrays`."""
+        cells, items = self.cells, self.batch * self.vertices
+        numbers, sums = cells * self.slots, self.bundles * self.parts * self.slots
+        wide = int(self.is_wide)
+        return (
+            (words_of(_SEARCH), np.uint64), (items, np.uint32), (items, np.uint16),
+            (self.vertices + 1, np.uint64), (self.vertices + 1, np.uint64), (cells, np.uint32),
+            (_FRONTS * cells, np.uint32), (numbers, np.float64), (numbers, np.float64),
+            (wide * numbers, np.int32), (sums, np.float64), (wide * sums, np.int32),
+            (self.bundles * self.parts, np.uint32),
+        )  # fmt: skip
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of `arrays`, and of the parts of both directions."""
+        of_parts = (2 * self.parts, np.uint64), (2, np.uint32)
+        return bytes_of(*self.lengths, *of_parts)
+
+    def arrays(self, scratch: DeviceScratch) -> _Arrays:
+        """Take them; ``tickets`` are 0."""
+        arrays = _Arrays(*(scratch.take(*each) for each in self.lengths))
+        arrays.tickets.fill(0)
+        return arrays
+
+
 def _add(
     workspace: Workspace,
     adjacencies: Adjacencies,
@@ -103,52 +175,32 @@ def _add(
 ) -> None:
     """Add what sources give to every vertex, batch after batch; ``is_wide``: with exponents."""
     device, out, count = workspace.device, adjacencies.out, adjacencies.out.count
-    batch = min(sources.size, max(1, MOST_VERTICES // count))
-    if _SLOTS < batch < sources.size:
-        batch -= batch % _SLOTS
-    slots, bundles = min(batch, _SLOTS), blocks_for(batch, _SLOTS)
-    cells, items, room = bundles * count, batch * count, _most_parts(out)
-    numbers = cells * slots
-    marks, sums = (_FRONTS + 1) * cells, bundles * room * slots
-    wide_numbers, wide_sums = (numbers, sums) if is_wide else (0, 0)
-    need = bytes_of(
-        (words_of(_SEARCH) + 2 * (count + 1) + 2 * room, np.uint64),
-        (2 * numbers + sums, np.float64), (wide_numbers + wide_sums, np.int32),
-        (items + marks + bundles * room + 2, np.uint32), (items, np.uint16),
-    )  # fmt: skip
-    with workspace.scratch(need + in_rows_bytes(device, adjacencies)) as scratch:
+    sizes = _Sizes.of(sources.size, out, is_wide=is_wide)
+    with workspace.scratch(sizes.scratch_bytes + in_rows_bytes(device, adjacencies)) as scratch:
         into = in_rows(device, scratch, adjacencies)
-        of_out = _parts(device, scratch, out, room)
-        of_in = of_out if into is out else _parts(device, scratch, into, room)
-        search = scratch.take(words_of(_SEARCH), np.uint64)
-        listed, masks = scratch.take(items, np.uint32), scratch.take(items, np.uint16)
-        levels, costs = (scratch.take(count + 1, np.uint64) for _ in range(2))
-        marked = scratch.take(marks, np.uint32)
-        paths, share = (scratch.take(numbers, np.float64) for _ in range(2))
-        exponents, sum_exponents = (
-            scratch.take(each, np.int32) for each in (wide_numbers, wide_sums)
-        )
-        arrays = (
-            search, listed, masks, levels, costs, marked[:cells], marked[cells:], paths, share,
-            exponents, scratch.take(sums, np.float64), sum_exponents,
-            zeros(scratch, bundles * room, np.uint32),
+        of_out = _parts(device, scratch, out, sizes.parts)
+        of_in = of_out if into is out else _parts(device, scratch, into, sizes.parts)
+        arrays = sizes.arrays(scratch)
+        given = np.array(
+            (
+                *map(address, arrays), count, sizes.cells, sizes.slots, sizes.parts,
+                out.num_entries, SMALL_COST, PULL_SHARE,
+            ),
+            dtype=_BATCH,
         )  # fmt: skip
-        sizes = count, cells, slots, room, out.num_entries, SMALL_COST, PULL_SHARE
-        given = np.array((*map(address, arrays), *sizes), dtype=_BATCH)
         read = *out.walked, *of_out, *into.walked, *of_in, given
         small, large = ("small_batch_stages", *read), ("batch_stage", *read)
-        for first in range(0, sources.size, batch):
-            some = device.to_device(sources[first : first + batch])
+        for first in range(0, sources.size, sizes.batch):
+            some = device.to_device(sources[first : first + sizes.batch])
             number = np.uint64(some.size)
-            search.fill(0)
-            marked.fill(0)
-            exponents.fill(0)
+            for array in (arrays.search, arrays.seen, arrays.fronts, arrays.exponents):
+                array.fill(0)
             device.launch(
                 _SOURCE, "begin_batch", blocks_for(some.size), THREADS, some, number, out.degree,
                 into.degree, given,
             )  # fmt: skip
             _GROUPS.start(
-                device, _SOURCE, small, large, search, word_of(_SEARCH, "size"),
+                device, _SOURCE, small, large, arrays.search, word_of(_SEARCH, "size"),
                 defines=WIDE_PATHS if is_wide else {},
             )  # fmt: skip
             device.launch(

@@ -11,7 +11,7 @@ and after them what the values become.
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -58,80 +58,151 @@ def iterate(
     Parameters and what is returned are those of the host twin, the values float64[vertex_count] on
     the device. Waits for it.
     """
-    device, count = workspace.device, adjacencies.out.count
-    if not adjacencies.out.num_vertices:
-        values = device.empty(count, np.float64)
-        values.fill(0)
-        return values, 0, 0.0
-    measuring, words = blocks_for(count, _MEASURED), words_of(_STATE)
-    ahead = _first_steps(adjacencies.out, alpha, beta, threshold)
-    # Entries of a row in place lie side by side.
-    is_spaced = adjacencies.into is not None and adjacencies.into.step > 1
-    in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
-    in_place = in_place and fits_cache(device, count)
-    need = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
-    need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
-    need += hub_cache_bytes(device) if in_place else 0
+    device, out = workspace.device, adjacencies.out
+    if not out.num_vertices:
+        zeros = device.empty(out.count, np.float64)
+        zeros.fill(0)
+        return zeros, 0, 0.0
+    ahead = _first_steps(out, alpha, beta, threshold)
+    in_place = not weighted and _fits_in_place(device, adjacencies, ahead)
+    need = _Steps.scratch_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
     with workspace.scratch(need) as scratch:
+        steps = _Steps(
+            device, scratch, adjacencies, (alpha, beta), float(threshold), weighted=weighted,
+            in_place=in_place,
+        )  # fmt: skip
+        # The first step gives each vertex beta. By weight, a row of equal values is summed up no
+        # sooner than any other.
+        is_first = weighted or max_iter == 1 or abs(beta) * out.num_vertices < threshold
+        values: Array | None = None
+        launched, last = steps.launch_alike(1 if is_first else 2), min(ahead, max_iter)
+        while True:
+            for step in range(launched + 1, last + 1):
+                steps.launch(step)
+            launched = last
+            if values is None:  # the device has steps to make meanwhile
+                values = device.empty(out.count, np.float64)
+            state = steps.end(values, is_last=launched == max_iter, normalized=normalized)
+            residual = float(state["residual"])
+            if state["ended"] or launched == max_iter:
+                if normalized and not LEAST_NORM < float(state["norm"]) < MOST_NORM:
+                    normalize(values)
+                return values, int(state["steps"]), residual
+            more = steps_to(threshold, residual, float(state["previous"]), unknown=_UNKNOWN_STEPS)
+            last = min(launched + _at_most(more), max_iter)
+
+
+def _first_steps(out: Rows, alpha: float, beta: float, threshold: float) -> int:
+    """Steps before the first look: one more than if residuals fell as from the first to the second.
+
+    What these two are is known; on graphs with hubs they come to fall more slowly.
+    """
+    first, second = abs(beta) * out.num_vertices, abs(alpha * beta) * out.num_entries
+    return _at_most(3 + steps_to(threshold, second, first, unknown=_UNKNOWN_STEPS))
+
+
+def _at_most(steps: int) -> int:
+    return min(max(steps, 1), _MOST_STEPS)
+
+
+def _fits_in_place(device: Device, adjacencies: Adjacencies, steps: int) -> bool:
+    """Whether rows without weights are read where they are; entries of one lie side by side."""
+    is_spaced = adjacencies.into is not None and adjacencies.into.step > 1
+    return steps <= _IN_PLACE_STEPS and not is_spaced and fits_cache(device, adjacencies.out.count)
+
+
+class _Steps:
+    """The launches of steps, and the scratch that they work in.
+
+    Parameters
+    ----------
+    factors
+        ``alpha`` and ``beta``.
+    in_place
+        Whether rows are read where they are (`_fits_in_place`); else in slices.
+    """
+
+    @staticmethod
+    def scratch_bytes(
+        device: Device, adjacencies: Adjacencies, *, weighted: bool, in_place: bool
+    ) -> int:
+        """Bytes of scratch that steps take."""
+        count = adjacencies.out.count
+        numbers = 2 * count + 2 * blocks_for(count, _MEASURED)
+        need = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
+        need += bytes_of((numbers, np.float64), (words_of(_STATE), np.uint64))
+        return need + (hub_cache_bytes(device) if in_place else 0)
+
+    def __init__(
+        self,
+        device: Device,
+        scratch: DeviceScratch,
+        adjacencies: Adjacencies,
+        factors: tuple[float, float],
+        threshold: float,
+        *,
+        weighted: bool,
+        in_place: bool,
+    ) -> None:
+        self._device, self._factors = device, factors
+        count = self._count = adjacencies.out.count
+        self._measuring = blocks_for(count, _MEASURED)
         rows = in_slices(device, scratch, adjacencies, weighted=weighted, in_place=in_place)
-        # Values after steps of even and of odd numbers.
-        vectors = scratch.reserve(8 * count), scratch.reserve(8 * count)
-        sums, state = scratch.reserve(16 * measuring), scratch.take(words, np.uint64)
-        pull = (
+        self._lengths = rows.lengths
+        #: Values after steps of even and of odd numbers.
+        self._vectors = scratch.reserve(8 * count), scratch.reserve(8 * count)
+        sums = scratch.reserve(16 * self._measuring)
+        self._state = scratch.take(words_of(_STATE), np.uint64)
+        self._pull = (
             _pull_in_place(device, scratch, adjacencies.out)
             if in_place
             else _pull_slices(rows, weighted=weighted)
         )
-        before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
-        measured = pack(float(threshold), sums, address(state), words_of_stream(device).ticket)
-        # The first step gives each vertex beta. By weight, a row of equal values is summed up no
-        # sooner than any other.
-        change = abs(beta) * adjacencies.out.num_vertices
-        is_first = weighted or max_iter == 1 or change < threshold
-        common, before_alike = (0.0, 0) if is_first else (beta, 1)
-        launched = before_alike + 1
-        device.launch_packed(
-            _SOURCE, "step_alike", measuring, THREADS,
-            pack(
-                rows.lengths, count, alpha, beta, common, before_alike,
-                vectors[launched % 2], vectors[before_alike % 2],
-            ) + pull.cache + measured,
+        #: Arguments that stand before the vectors of a step, and after them.
+        self._rows = rows.arguments + rows.chunk_sums + pack(rows.indices, *factors)
+        ticket = words_of_stream(device).ticket
+        self._measured = self._pull.cache + pack(threshold, sums, address(self._state), ticket)
+
+    def _of_step(self, step: int) -> tuple[int, int]:
+        """Values before and after a step."""
+        return self._vectors[(step - 1) % 2], self._vectors[step % 2]
+
+    def launch_alike(self, steps: int) -> int:
+        """Make the first step, or the first two, by the lengths of rows; returns ``steps``."""
+        alpha, beta = self._factors
+        common = 0.0 if steps == 1 else beta
+        x, following = self._of_step(steps)
+        self._device.launch_packed(
+            _SOURCE, "step_alike", self._measuring, THREADS,
+            pack(self._lengths, self._count, alpha, beta, common, steps - 1, following, x)
+            + self._measured,
+        )  # fmt: skip
+        return steps
+
+    def launch(self, step: int) -> None:
+        """Make a step, which changes nothing after the last one."""
+        pull, (x, following) = self._pull, self._of_step(step)
+        self._device.launch_packed(
+            _SOURCE, pull.kernel, pull.blocks, pull.threads,
+            self._rows + pack(x, following, address(self._state)) + pull.arguments,
+            shared_bytes=pull.shared_bytes,
+        )  # fmt: skip
+        self._device.launch_packed(
+            _SOURCE, "measure_step", self._measuring, THREADS,
+            pack(x, following, self._count) + self._measured,
         )  # fmt: skip
 
-        def launch(step: int) -> None:
-            x, following = vectors[(step - 1) % 2], vectors[step % 2]
-            device.launch_packed(
-                _SOURCE, pull.kernel, pull.blocks, pull.threads,
-                before + pack(x, following, address(state)) + pull.arguments,
-                shared_bytes=pull.shared_bytes,
-            )  # fmt: skip
-            device.launch_packed(
-                _SOURCE, "measure_step", measuring, THREADS,
-                pack(x, following, count) + pull.cache + measured,
-            )  # fmt: skip
-
-        last, values = min(ahead, max_iter), None
-        while True:
-            for step in range(launched + 1, last + 1):
-                launch(step)
-            launched = last
-            if values is None:  # the device has steps to make meanwhile
-                values = device.empty(count, np.float64)
-            device.launch_packed(
-                _SOURCE, "end_values", blocks_for(count), THREADS,
-                pack(
-                    *vectors, count, launched == max_iter, normalized, LEAST_NORM, MOST_NORM,
-                    address(state), address(values),
-                ),
-            )  # fmt: skip
-            [read] = device.read_words(state).view(_STATE)
-            residual = float(read["residual"])
-            if read["ended"] or launched == max_iter:
-                if normalized and not LEAST_NORM < float(read["norm"]) < MOST_NORM:
-                    normalize(values)
-                return values, int(read["steps"]), residual
-            steps = steps_to(threshold, residual, float(read["previous"]), unknown=_UNKNOWN_STEPS)
-            last = min(launched + _at_most(steps), max_iter)
+    def end(self, values: Array, *, is_last: bool, normalized: bool) -> Any:
+        """Write the values as they are if steps have ended, and wait; returns the ``State``."""
+        self._device.launch_packed(
+            _SOURCE, "end_values", blocks_for(self._count), THREADS,
+            pack(
+                *self._vectors, self._count, is_last, normalized, LEAST_NORM, MOST_NORM,
+                address(self._state), address(values),
+            ),
+        )  # fmt: skip
+        [state] = self._device.read_words(self._state).view(_STATE)
+        return state
 
 
 class _Pull(NamedTuple):
@@ -159,16 +230,3 @@ def _pull_slices(rows: Slices, *, weighted: bool) -> _Pull:
     is_wide = bool(rows.weight_form)
     weights = pack(0 if is_wide else rows.weight, rows.weight if is_wide else 0)
     return _Pull("pull_weighted_values", rows.blocks, THREADS, weights)
-
-
-def _first_steps(out: Rows, alpha: float, beta: float, threshold: float) -> int:
-    """Steps before the first look: one more than if residuals fell as from the first to the second.
-
-    What these two are is known; on graphs with hubs they come to fall more slowly.
-    """
-    first, second = abs(beta) * out.num_vertices, abs(alpha * beta) * out.num_entries
-    return _at_most(3 + steps_to(threshold, second, first, unknown=_UNKNOWN_STEPS))
-
-
-def _at_most(steps: int) -> int:
-    return min(max(steps, 1), _MOST_STEPS)

@@ -83,12 +83,12 @@ class KeptRanks:
     def __init__(self, device: Device, ranks: Array, ids: Array | None) -> None:
         self._device = device
         self.ranks, self.ids = ranks, ids
-        #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of: given
-        #: by whoever starts from them when the graph has changed.
+        #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of: set by
+        #: maintained ranks, which start from them once the graph has changed.
         self.degrees: Array | None = None
         #: L1 residual of the first step, so how far the start was from them.
         self.first_residual = np.inf
-        #: What whoever maintains them knows of pushes.
+        #: What maintained ranks know of pushes.
         self.push_trials = PushTrials()
         #: How many hubs the graph has, as far as that is known, and rounds of the pushes that found
         #: these ranks that were pulled.

@@ -217,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS) push_r
     }
     if (thread_of_grid() == 0) {
         state->round = round;
-        // What a pull that comes next adds to; it chooses b anew.
+        // What a pull that comes next adds to; it chooses b again.
         state->unbased = 0;
         state->is_based = 0;
         Report* const report = reinterpret_cast<Report*>(pushes.report);

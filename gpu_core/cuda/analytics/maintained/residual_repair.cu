@@ -1,5 +1,5 @@
 // residual_repair.cu -- residuals of maintained ranks follow a batch: vertices whose rows it may change take back what
-// they have passed on, and pass on anew what they have then.
+// they have passed on, and pass on again what they have then.
 //
 // Caller      gpu_core/cuda/analytics/maintained/residual_repair.py
 // Formulas    pushed_ranks.cu: r and y are whole numbers, so these residuals are those that are computed from

@@ -157,7 +157,7 @@ def pass_on(
     alpha: float,
     field: MeanField,
 ) -> None:
-    """Have them begin and pass on anew, in the graph after the batch, which is as large.
+    """Have them begin and pass on again, in the graph after the batch, which is as large.
 
     ``earlier``: the ranks that the residuals were of; ``field``: what degrees say of them.
     """

@@ -106,58 +106,110 @@ def slices(
     is copied, and rows are walked by ``InPlace``; their ``step`` is 1, and they have neither hubs
     nor weights.
     """
-    count, entries = rows.count, rows.num_entries
-    most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
-    reserve = scratch.reserve
-    lengths = reserve(4 * count)
-    chunks, chunk_count = reserve(CHUNK_DTYPE.itemsize * most_chunks), reserve(4)
-    chunk_sums, tickets = reserve(8 * most_chunks), reserve(4 * most_chunks)
-    chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
-    blocks = chunk_blocks + blocks_for(count, THREADS)
-    sums = pack(chunk_sums, tickets)
+    chunks = _reserve_chunks(device, scratch, rows)
     if in_place:
-        begin, words = address(rows.begin), words_of_stream(device)
-        device.launch_packed(
-            _SOURCE, "list_in_place",
-            min(blocks_for(count), _LISTING_BLOCKS * device.multiprocessors), THREADS,
-            pack(
-                address(rows.degree), address(rows.present), begin, count, lengths, chunks,
-                chunk_count, tickets, words.block_numbers, words.ticket,
-            ),
-        )  # fmt: skip
-        arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
-        return Slices(count, lengths, address(rows.columns), 0, (), blocks, arguments, sums)
+        return _list_in_place(device, rows, chunks)
+    return _copy(device, scratch, rows, chunks, hubs, weighted=weighted)
+
+
+class _Chunks(NamedTuple):
+    """Scratch of either kind of slices: the lengths of rows, and the chunks of long ones."""
+
+    lengths: int
+    chunks: int
+    chunk_count: int
+    sums: int
+    tickets: int
+    #: Blocks of a launch that take chunks; others take slices.
+    blocks: int
+
+
+def _reserve_chunks(device: Device, scratch: DeviceScratch, rows: Rows) -> _Chunks:
+    most = _most_chunks(rows.num_entries)
+    reserve = scratch.reserve
+    return _Chunks(
+        reserve(4 * rows.count), reserve(CHUNK_DTYPE.itemsize * most), reserve(4),
+        reserve(8 * most), reserve(4 * most), min(_CHUNK_BLOCKS * device.multiprocessors, most),
+    )  # fmt: skip
+
+
+def _slices(
+    rows: Rows,
+    chunks: _Chunks,
+    begin: int,
+    indices: int,
+    weight: int = 0,
+    weight_form: tuple[tuple[str, int], ...] = (),
+) -> Slices:
+    """Slices whose entries are at ``indices``, those of a row or a slice from ``begin`` on."""
+    count = rows.count
+    return Slices(
+        count, chunks.lengths, indices, weight, weight_form,
+        blocks=chunks.blocks + blocks_for(count, THREADS),
+        arguments=pack(
+            chunks.lengths, begin, count, chunks.chunks, chunks.chunk_count, chunks.blocks
+        ),
+        chunk_sums=pack(chunks.sums, chunks.tickets),
+    )  # fmt: skip
+
+
+def _list_in_place(device: Device, rows: Rows, chunks: _Chunks) -> Slices:
+    """Cut rows where they are."""
+    begin, words = address(rows.begin), words_of_stream(device)
+    device.launch_packed(
+        _SOURCE, "list_in_place",
+        min(blocks_for(rows.count), _LISTING_BLOCKS * device.multiprocessors), THREADS,
+        pack(
+            address(rows.degree), address(rows.present), begin, rows.count, chunks.lengths,
+            chunks.chunks, chunks.chunk_count, chunks.tickets, words.block_numbers, words.ticket,
+        ),
+    )  # fmt: skip
+    return _slices(rows, chunks, begin, address(rows.columns))
+
+
+def _copy(
+    device: Device,
+    scratch: DeviceScratch,
+    rows: Rows,
+    chunks: _Chunks,
+    hubs: Hubs | None,
+    *,
+    weighted: bool,
+) -> Slices:
+    """Measure slices, list the chunks of long rows, and copy entries to where they are read."""
+    count, reserve = rows.count, scratch.reserve
+    measuring = blocks_for(count, MEASURED_ROWS)
     hub_arguments = NO_HUBS if hubs is None else hubs.arguments
     starts = reserve(8 * blocks_for(count, SLICE_ROWS))
     block_sums = reserve(8 * measuring)
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
-        pack(
-            address(rows.degree), address(rows.present), count,
-        ) + hub_arguments + pack(
-            lengths, starts, block_sums, chunk_count, words_of_stream(device).ticket,
+        pack(address(rows.degree), address(rows.present), count) + hub_arguments + pack(
+            chunks.lengths, starts, block_sums, chunks.chunk_count, words_of_stream(device).ticket,
         ),
     )  # fmt: skip
     device.launch_packed(
         _SOURCE, "list_chunks", blocks_for(count), THREADS,
         pack(
-            lengths, count, block_sums, starts, chunks, chunk_count, tickets,
+            chunks.lengths, count, block_sums, starts, chunks.chunks, chunks.chunk_count,
+            chunks.tickets,
         ),
     )  # fmt: skip
     bytes_each = weight_bytes(rows, weighted=weighted)
-    indices, weight = reserve(4 * entries), reserve(bytes_each * entries) if weighted else 0
+    indices = reserve(4 * rows.num_entries)
+    weight = reserve(bytes_each * rows.num_entries) if weighted else 0
     form = WIDE_WEIGHTS if bytes_each == 8 else ()
-    arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
+    found = _slices(rows, chunks, starts, indices, weight, form)
     copied = (rows.weights, rows.weight_begin) if weighted else (None, None)
     source = pack(
         address(rows.columns), address(rows.begin), rows.step, rows.in_pairs, *map(address, copied)
     )
     device.launch_packed(
-        _SOURCE, "copy_slices", blocks, THREADS,
-        source + arguments + hub_arguments + pack(indices, weight),
+        _SOURCE, "copy_slices", found.blocks, THREADS,
+        source + found.arguments + hub_arguments + pack(indices, weight),
         form,
     )  # fmt: skip
-    return Slices(count, lengths, indices, weight, form, blocks, arguments, sums)
+    return found
 
 
 def _most_chunks(entries: int) -> int:

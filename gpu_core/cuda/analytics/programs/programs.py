@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
@@ -29,9 +30,8 @@ from .message_rows import message_rows
 from .program_text import source_of
 from .pull_rows import TakeScratch, pulled_rows
 
-#: As of the host twin; ...
-EASY_PULL_SHARE = 14
-#: ... and where all messages are looked at.
+#: A superstep is pulled where active vertices have more than one edge in so many, if a pull looks
+#: at all messages.
 PULL_SHARE = 2
 
 _HEADER: Final = "program_run.cuh"
@@ -61,8 +61,7 @@ def run(
     start: Start,
 ) -> Ran:
     """Run a program as the host twin does; waits for it."""
-    needs_transposed = adjacencies.into is None and (task.program.along != "out" or task.may_pull)
-    count = adjacencies.out.count
+    needs_transposed, count = task.needs_transposed(adjacencies), adjacencies.out.count
     items = queue_items(adjacencies.out)
     need = (
         in_rows_bytes(workspace.device, adjacencies, weighted=task.weighted)
@@ -102,33 +101,37 @@ class _Run:
         start: Start,
     ) -> None:
         self._device = device
-        program = task.program
         self._weighted = task.weighted
-        self._source = source_of(program)
-        out, into, along = adjacencies.out, adjacencies.into, program.along
-        #: Rows that messages are pushed along, and that they are pulled from, by direction.
-        row_pairs: list[tuple[Rows, Rows]] = [(out, into or out)]
-        if into is not None and adjacencies.directed and along != "out":
-            row_pairs = [(into, out)] if along == "in" else [(out, into), (into, out)]
-        count = self._count = out.count
-        self._values = _first_values(device, start, count, program.value)
-        self._active = scratch.take(count, np.uint8)
-        if start.active is None:
-            self._active[:] = out.present
-        else:
-            self._active.fill(0)
-            self._active[device.to_device(start.active)] = 1
-        self._degree = scratch.take(count, np.int64)
-        self._degree[:] = row_pairs[0][0].degree
-        for pushed, _ in row_pairs[1:]:
-            self._degree += pushed.degree
+        self._source = source_of(task.program)
+        row_pairs, out = task.row_pairs(adjacencies), adjacencies.out
+        pushed = [rows for rows, _ in row_pairs]
+        self._count = out.count
+        self._values = _first_values(device, start, out.count, task.program.value)
+        self._active = _first_active(device, scratch, start, out)
+        self._degrees = [rows.degree for rows in pushed]
+        self._degree = scratch.take(out.count, np.int64)
+        self._degree[:] = self._degrees[0]
+        for degree in self._degrees[1:]:
+            self._degree += degree
+        self._run = self._take_arrays(scratch, task, out, pushed)
+        #: As kernels take them; the second of pushes is not looked at where there is one direction.
+        self._pushed = [message_rows(pushed[at], weighted=task.weighted) for at in (0, -1)]
+        self._pulled = [
+            pulled_rows(device, take_scratch, pulled, task)
+            for _, pulled in (row_pairs if task.may_pull else ())
+        ]
+
+    def _take_arrays(
+        self, scratch: DeviceScratch, task: Task, out: Rows, pushed: list[Rows]
+    ) -> npt.NDArray[np.void]:
+        """Take the other arrays of a run; returns their addresses and the numbers of ``Run``."""
+        program, count, items = task.program, out.count, queue_items(out)
         combined = scratch.take(count, program.message)
         combined.fill(0 if program.neutral is None else program.neutral)
         has = zeros(scratch, count, np.uint32)
         self._sent = None if program.looks_at_weights else scratch.take(count, program.message)
         self._state = zeros(scratch, words_of(_STATE), np.uint64)
-        items = queue_items(out)
-        queues = scratch.take(2 * len(row_pairs) * items, np.uint64)
+        queues = scratch.take(2 * len(pushed) * items, np.uint64)
         receivers = scratch.take(count, np.uint32)
         blocks = 2 * blocks_for(count, BLOCK)
         changes = scratch.take(blocks, np.float64) if task.tolerance >= 0 else None
@@ -138,23 +141,14 @@ class _Run:
             self._sent, receivers, queues, changes, self._totals,
         )  # fmt: skip
         self._held = arrays
-        is_easy = program.rule == "any" or program.wants is not None
-        share = EASY_PULL_SHARE if is_easy else PULL_SHARE
-        most = -1 if task.max_supersteps is None else task.max_supersteps
-        self._run = np.array(
+        return np.array(
             (
-                *(0 if each is None else address(each) for each in arrays), items, len(row_pairs),
-                count, out.num_vertices, sum(pushed.num_entries for pushed, _ in row_pairs),
-                share if task.may_pull else 0, task.may_push, most, task.tolerance,
+                *(0 if each is None else address(each) for each in arrays), items, len(pushed),
+                count, out.num_vertices, sum(rows.num_entries for rows in pushed),
+                task.pull_share(PULL_SHARE), task.may_push, task.max_supersteps, task.tolerance,
             ),
             dtype=_RUN,
         )  # fmt: skip
-        self._degrees = [pushed.degree for pushed, _ in row_pairs]
-        #: As kernels take them; the second of pushes is not looked at where there is one direction.
-        self._pushed = [message_rows(row_pairs[at][0], weighted=task.weighted) for at in (0, -1)]
-        if not task.may_pull:
-            row_pairs = []
-        self._pulled = [pulled_rows(device, take_scratch, pulled, task) for _, pulled in row_pairs]
 
     def all(self) -> Ran:
         """Make supersteps until there are enough."""
@@ -221,6 +215,17 @@ class _Run:
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
         blocks = blocks_for(items)
         self._device.launch(self._source, kernel, blocks, THREADS, self._run, *arguments)
+
+
+def _first_active(device: Device, scratch: DeviceScratch, start: Start, out: Rows) -> Array:
+    """uint8[vertex_count]: who sends in the first superstep."""
+    active = scratch.take(out.count, np.uint8)
+    if start.active is None:
+        active[:] = out.present
+    else:
+        active.fill(0)
+        active[device.to_device(start.active)] = 1
+    return active
 
 
 def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]) -> Array:

@@ -16,18 +16,20 @@ the sources, so that the number of threads makes no difference to any bit.
 """
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.shared.twin_constants import EXPONENT_STEP, MOST_PATHS
 from ....algorithms.traversal.bfs import UNREACHED
-from ....jit.compile import compiled, inlined
+from ....jit.compile import borrowing, compiled, inlined
 from ....jit.parallel import for_ranges, run_all, thread_count
 from ....rows import Adjacencies
 
 Vector = npt.NDArray[np.float64]
 UInt32s = npt.NDArray[np.uint32]
+Int32s = npt.NDArray[np.int32]
 
 #: Sources of a sum of their own.
 CHUNK = 8
@@ -35,6 +37,25 @@ CHUNK = 8
 _MOST_BYTES = 1 << 31
 #: Bytes that a thread works in for each vertex.
 _VERTEX_BYTES = 36
+
+
+class Scratch(NamedTuple):
+    """What a thread works in, by vertex, as a kernel argument.
+
+    Between two sources only `distance`, all `UNREACHED`, and `total` have a meaning.
+    """
+
+    #: int32: hops from the source.
+    distance: Int32s
+    #: uint32: vertices in the order in which they are reached.
+    queue: UInt32s
+    #: int32, float64: ``paths * 2**(512 exponent)`` shortest paths lead from the source.
+    exponent: Int32s
+    paths: Vector
+    #: float64: ``(1 + what lies after it) / its paths``.
+    share: Vector
+    #: float64: sums over sources.
+    total: Vector
 
 
 def centrality(
@@ -63,30 +84,116 @@ def centrality(
     total = np.zeros(count)
     chunks = [(low, min(low + CHUNK, sources.size)) for low in range(0, sources.size, CHUNK)]
     threads = max(1, min(thread_count(), len(chunks), _MOST_BYTES // (_VERTEX_BYTES * count + 1)))
-    rooms = [_room(count) for _ in range(threads)]
+    scratches = [_scratch(count) for _ in range(threads)]
     for first in range(0, len(chunks), threads):
-        used = list(zip(chunks[first : first + threads], rooms, strict=False))
+        used = list(zip(chunks[first : first + threads], scratches, strict=False))
         run_all(
             [
-                partial(add_sources, low, high, sources, out.walked, endpoints, room)
-                for (low, high), room in used
+                partial(add_sources, low, high, sources, out.walked, endpoints, scratch)
+                for (low, high), scratch in used
             ]
         )
-        for _, (*_, added) in used:
-            for_ranges(move_sums, count, added, total)
+        for _, scratch in used:
+            for_ranges(move_sums, count, scratch.total, total)
     own = total[sources] * scale_of_sources
     total *= scale
     total[sources] = own
     return total
 
 
-def _room(
-    count: int,
-) -> tuple[npt.NDArray[np.int32], UInt32s, npt.NDArray[np.int32], Vector, Vector, Vector]:
-    """Distances, queue, exponents, paths, shares and sums of a thread."""
+def _scratch(count: int) -> Scratch:
     distance = np.full(count, UNREACHED, np.int32)
     queue, exponent = np.empty(count, np.uint32), np.empty(count, np.int32)
-    return distance, queue, exponent, np.empty(count), np.empty(count), np.zeros(count)
+    return Scratch(distance, queue, exponent, np.empty(count), np.empty(count), np.zeros(count))
+
+
+@compiled
+def add_sources(low, high, sources, walked, endpoints, scratch):
+    """Add what ``sources[low:high]`` give to the sums of a `Scratch`."""
+    for number in range(low, high):
+        reached, is_wide = count_paths(sources[number], walked, scratch)
+        add_dependencies(reached, is_wide, walked, endpoints, scratch)
+        for at in range(reached):
+            scratch.distance[scratch.queue[at]] = UNREACHED
+
+
+@borrowing
+def count_paths(source, walked, scratch):
+    """Search breadth first from a source; count the shortest paths to each vertex reached.
+
+    Returns
+    -------
+    reached
+        Vertices in the queue, in the order of their distances; the source is the first.
+    is_wide
+        Whether a number of paths has an exponent other than 0.
+    """
+    begin, degree, columns, step = walked
+    distance, queue, exponent, paths, _, _ = scratch
+    queue[0], distance[source], paths[source], exponent[source] = source, 0, 1.0, 0
+    at, tail, is_wide = 0, 1, False
+    while at < tail:
+        vertex = queue[at]
+        at += 1
+        farther = distance[vertex] + 1
+        if paths[vertex] >= MOST_PATHS:
+            paths[vertex] *= EXPONENT_STEP
+            exponent[vertex] += 1
+            is_wide = True
+        position = begin[vertex]
+        for _ in range(degree[vertex]):
+            neighbor = columns[position]
+            position += step
+            far = distance[neighbor]
+            if far == UNREACHED:
+                distance[neighbor], paths[neighbor] = farther, paths[vertex]
+                exponent[neighbor] = exponent[vertex]
+                queue[tail] = neighbor
+                tail += 1
+            elif far == farther:
+                if is_wide:
+                    add_wide_paths(neighbor, vertex, paths, exponent)
+                else:
+                    paths[neighbor] += paths[vertex]
+    return tail, is_wide
+
+
+@borrowing
+def add_dependencies(reached, is_wide, walked, endpoints, scratch):
+    """Go back from the farthest vertex: add to each what paths from the source to others give."""
+    begin, degree, columns, step = walked
+    distance, queue, exponent, paths, share, total = scratch
+    for at in range(reached - 1, -1, -1):
+        vertex = queue[at]
+        farther = distance[vertex] + 1
+        dependency = 0.0
+        position = begin[vertex]
+        for _ in range(degree[vertex]):
+            neighbor = columns[position]
+            position += step
+            if distance[neighbor] == farther:
+                if is_wide:
+                    after = scale_of(exponent[neighbor] - exponent[vertex])
+                    dependency += share[neighbor] * after
+                else:
+                    dependency += share[neighbor]
+        dependency *= paths[vertex]
+        share[vertex] = (1.0 + dependency) / paths[vertex]
+        if at > 0:
+            total[vertex] += dependency + 1.0 if endpoints else dependency
+    if endpoints:
+        total[queue[0]] += reached - 1
+
+
+@inlined
+def add_wide_paths(vertex, other, paths, exponent):
+    """Add the paths to another vertex to those of one, where their exponents may differ."""
+    difference = exponent[vertex] - exponent[other]
+    if difference >= 0:
+        paths[vertex] += paths[other] * scale_of(difference)
+    else:
+        paths[vertex] = paths[vertex] * scale_of(-difference) + paths[other]
+        exponent[vertex] = exponent[other]
 
 
 @inlined
@@ -95,74 +202,6 @@ def scale_of(difference):
     if difference == 0:
         return 1.0
     return EXPONENT_STEP if difference == 1 else 0.0
-
-
-@compiled
-def add_sources(low, high, sources, walked, endpoints, room):
-    """Add what ``sources[low:high]`` give to the sums of a room.
-
-    Parameters
-    ----------
-    room
-        As `_room` makes it: distances are `UNREACHED` before and after, of queue, exponents, paths
-        and shares the content is of no meaning.
-    """
-    begin, degree, columns, step = walked
-    distance, queue, exponent, paths, share, total = room
-    for number in range(low, high):
-        source = sources[number]
-        queue[0], distance[source], paths[source], exponent[source] = source, 0, 1.0, 0
-        at, tail, is_wide = 0, 1, False
-        while at < tail:
-            vertex = queue[at]
-            at += 1
-            farther = distance[vertex] + 1
-            if paths[vertex] >= MOST_PATHS:
-                paths[vertex] *= EXPONENT_STEP
-                exponent[vertex] += 1
-                is_wide = True
-            own, own_exponent = paths[vertex], exponent[vertex]
-            position = begin[vertex]
-            for _ in range(degree[vertex]):
-                neighbor = columns[position]
-                position += step
-                far = distance[neighbor]
-                if far == UNREACHED:
-                    distance[neighbor], paths[neighbor] = farther, own
-                    exponent[neighbor] = own_exponent
-                    queue[tail] = neighbor
-                    tail += 1
-                elif far == farther:
-                    if not is_wide or exponent[neighbor] == own_exponent:
-                        paths[neighbor] += own
-                    elif exponent[neighbor] > own_exponent:
-                        paths[neighbor] += own * scale_of(exponent[neighbor] - own_exponent)
-                    else:
-                        before = scale_of(own_exponent - exponent[neighbor])
-                        paths[neighbor] = paths[neighbor] * before + own
-                        exponent[neighbor] = own_exponent
-        for at in range(tail - 1, -1, -1):
-            vertex = queue[at]
-            farther = distance[vertex] + 1
-            dependency = 0.0
-            position = begin[vertex]
-            for _ in range(degree[vertex]):
-                neighbor = columns[position]
-                position += step
-                if distance[neighbor] == farther:
-                    if is_wide:
-                        after = scale_of(exponent[neighbor] - exponent[vertex])
-                        dependency += share[neighbor] * after
-                    else:
-                        dependency += share[neighbor]
-            dependency *= paths[vertex]
-            share[vertex] = (1.0 + dependency) / paths[vertex]
-            if at > 0:
-                total[vertex] += dependency + 1.0 if endpoints else dependency
-        if endpoints:
-            total[source] += tail - 1
-        for at in range(tail):
-            distance[queue[at]] = UNREACHED
 
 
 @compiled

@@ -22,6 +22,7 @@ from ....rows import Adjacencies
 from ..parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Vector = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
 
 #: Sources of a block: float64 of one line.
 LANES: Final = 8
@@ -75,16 +76,8 @@ def iterate(
     residuals, masses = np.empty((2, blocks, LANES))
     for first in range(0, sources.size, LANES):
         own = sources[first : first + LANES].astype(np.int64)
-        lanes = np.arange(own.size)
-        at = np.full(LANES, _NO_VERTEX)
-        at[lanes] = own
-        x.fill(0.0)
-        x[own, lanes] = 1.0
-        shares.fill(0.0)
-        shares[own, lanes] = inverse[own]
-        mass = np.zeros(LANES)
-        mass[lanes] = inverse[own] == 0
-        left, iterations = set(lanes.tolist()), 0
+        at, mass = _begin(own, inverse, x, shares)
+        left, iterations = list(range(own.size)), 0
         while left:
             iterations += 1
             for_ranges(
@@ -94,15 +87,36 @@ def iterate(
             shares, next_shares = next_shares, shares
             # Rows are added one after the other, lane by lane.
             mass, residual = masses.sum(axis=0), residuals.sum(axis=0)
-            for lane in sorted(left):
-                if residual[lane] <= threshold or iterations == max_iter:
-                    left.remove(lane)
-                    ranks = x[:, lane].copy()
-                    # This sum is rounded as well.
-                    added = float(additions @ ranks) * (1 + 2.0**-20)
-                    rounding = Rounding(added, summed, 0.0, is_extreme)
-                    last = float(residual[lane])
-                    take(SourceRanks(first + lane, ranks, iterations, last, rounding))
+            is_ended = (residual <= threshold) | (iterations == max_iter)
+            for lane in (lane for lane in left if is_ended[lane]):
+                ranks = x[:, lane].copy()
+                # This sum is rounded as well.
+                added = float(additions @ ranks) * (1 + 2.0**-20)
+                rounding = Rounding(added, summed, 0.0, is_extreme)
+                last = float(residual[lane])
+                take(SourceRanks(first + lane, ranks, iterations, last, rounding))
+            left = [lane for lane in left if not is_ended[lane]]
+
+
+def _begin(sources: Int64s, inverse: Vector, x: Vector, shares: Vector) -> tuple[Int64s, Vector]:
+    """Put the first ranks of a block of sources into ``x`` and ``shares``, a lane each.
+
+    Returns
+    -------
+    at : int64[LANES]
+        The source of each lane.
+    mass : float64[LANES]
+        Rank of dangling vertices.
+    """
+    lanes = np.arange(sources.size)
+    at, mass = np.full(LANES, _NO_VERTEX), np.zeros(LANES)
+    at[lanes] = sources
+    mass[lanes] = inverse[sources] == 0
+    x.fill(0.0)
+    x[sources, lanes] = 1.0
+    shares.fill(0.0)
+    shares[sources, lanes] = inverse[sources]
+    return at, mass
 
 
 class Sources(NamedTuple):

@@ -1,20 +1,11 @@
 """Host twin of maintained triangles: those that a batch adds or removes, by common neighbors.
 
-The triangles of a changed edge are the common neighbors of its ends: each entry of the shorter row
-is looked for in the longer one. Edges come in the order of their longer ends. Where the edges of
-one have many entries to look for, its neighbors are marked first, and a look-up is one read; else
-by galloping: from where the last one was found in steps that double, then by halving.
-
 Work is counted in entries of the shorter rows, put end to end, and cut anywhere: ranges of equal
 work go through an edge between two hubs as well. Each range counts for itself, the first in the
 counts as they are, so what is added to a vertex is added by one thread.
 
-The row of a vertex of a directed graph is that of its out-neighbors and then that of its
-in-neighbors, where those that stand in both are passed over. What is known of a pair of vertices is
-its *weight*: the edges that join it, and four times those of them that change.
-
-Not here: which of a triangle's changed edges counts it, when, and what it comes to
-(`algorithms/maintained/maintained_triangles.py`).
+Not here: how a range is counted (`found_triangles.py`); which of a triangle's changed edges counts
+it, when, and what it comes to (`algorithms/maintained/maintained_triangles.py`).
 """
 
 from functools import partial
@@ -24,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.maintained.maintained_triangles import Kept
-from ....jit.compile import borrowing, compiled, inlined
+from ....jit.compile import compiled
 from ....jit.parallel import for_ranges, ranges_of, run_all
 from ....rows import Adjacencies, Rows
-from ...queries.row_search import first_not_below, gallop
 from ..parts.compact_rows import indptr_of
 from ..triangles.triangles import TriangleCounts, add_counts
+from .found_triangles import Changes, OrderedPairs, count_common, ends_of, find_entry, length_of
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -41,10 +32,6 @@ Keys = npt.NDArray[np.uint64]
 _LOOK_UPS_A_TRIANGLE = 1.5
 #: Below so much work one thread is done before a second one has begun.
 _SERIAL_WORK = 1 << 15
-
-
-#: Entries of a row that are marked in the time in which one is found by galloping.
-_MARKS_A_SEARCH = 16
 
 
 class Pairs(NamedTuple):
@@ -61,28 +48,6 @@ class Pairs(NamedTuple):
     weights: UInt8s | None
     #: Entries that are looked up: the sum of ``lengths``.
     work: int
-
-
-class OrderedPairs(NamedTuple):
-    """`Pairs` in the order of ``longer``, as a kernel argument."""
-
-    shorter: UInt32s
-    longer: UInt32s
-    #: int64[k + 1]: entries of the shorter rows before each pair, and of all.
-    starts: Int64s
-    #: None of an undirected graph.
-    weights: UInt8s | None
-
-
-class Changes(NamedTuple):
-    """The pairs by vertex, as a kernel argument."""
-
-    #: uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions.
-    mirrored: Keys
-    #: uint8: changed edges of each of them; None: one each.
-    changed: UInt8s | None
-    #: 1 where edges were added, -1 where they are removed.
-    sign: np.int64
 
 
 def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
@@ -208,30 +173,6 @@ def total(workspace: None, triangles: Int64s) -> int:
     return int(triangles.sum()) // 3
 
 
-@inlined
-def ends_of(key):
-    """Lower and higher end of a key."""
-    return np.uint32(key >> np.uint64(32)), np.uint32(key & np.uint64(0xFFFFFFFF))
-
-
-@borrowing
-def length_of(out, into, vertex):
-    """Entries of the row of a vertex, of both directions where there are two."""
-    length = np.int64(out[1][vertex])
-    if into is not None:
-        length += np.int64(into[1][vertex])
-    return length
-
-
-@borrowing
-def find_entry(walked, vertex, at, target):
-    """Position of an entry in the row of a vertex, from ``at`` on; and 1 if it is there."""
-    begin, degree, columns, step = walked
-    start, length = begin[vertex], np.int64(degree[vertex])
-    at = gallop(columns, start, length, step, at, target)
-    return at, np.int64(at < length and columns[start + at * step] == target)
-
-
 @compiled
 def measure_pairs(low, high, keys, out, into, measured):
     """Order the ends of ``keys[low:high]`` by the length of their rows; count their edges."""
@@ -259,185 +200,3 @@ def count_neighbors(keys, weights, sign, degree, both_ways):
         if edges == 2 and both_ways.size > 0:
             both_ways[u] += sign
             both_ways[v] += sign
-
-
-@inlined
-def edge_key(one, other):
-    """Key of a pair, as of `gpu_core/changes.py`."""
-    return np.uint64(min(one, other)) << np.uint64(32) | np.uint64(max(one, other))
-
-
-@borrowing
-def changed_edges(mirrored, changed, low, high, vertex, other):
-    """Number of changed edges of a pair; those of ``vertex`` are ``mirrored[low:high]``."""
-    entry = np.uint64(vertex) << np.uint64(32) | np.uint64(other)
-    at = first_not_below(mirrored, low, high, entry)
-    if at == high or mirrored[at] != entry:
-        return np.int64(0)
-    if changed is None:
-        return np.int64(1)
-    return np.int64(changed[at])
-
-
-@borrowing
-def changed_row(mirrored, vertex):
-    """Begin and end of the changed edges of a vertex in ``mirrored``."""
-    low = first_not_below(mirrored, 0, mirrored.size, np.uint64(vertex) << np.uint64(32))
-    high = first_not_below(mirrored, low, mirrored.size, np.uint64(vertex + 1) << np.uint64(32))
-    return low, high
-
-
-@borrowing
-def mark_row(walked, vertex, marks):
-    """Count the entries of a row, in one direction, in the marks of the neighbors."""
-    begin, degree, columns, step = walked
-    for i in range(np.int64(degree[vertex])):
-        marks[columns[begin[vertex] + i * step]] += np.uint8(1)
-
-
-@borrowing
-def clear_row(walked, vertex, marks):
-    """Take the marks of the neighbors in a row back."""
-    begin, degree, columns, step = walked
-    for i in range(np.int64(degree[vertex])):
-        marks[columns[begin[vertex] + i * step]] = np.uint8(0)
-
-
-@borrowing
-def mark_changed(mirrored, changed, low, high, marks):
-    """Add four to the marks of those neighbors for each edge that changes."""
-    for i in range(low, high):
-        edges = np.int64(1)
-        if changed is not None:
-            edges = np.int64(changed[i])
-        marks[mirrored[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
-
-
-@inlined
-def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
-    """Contribution of a triangle, less that without the changed edges of its three pairs.
-
-    Returns
-    -------
-    triangles, at_x, at_y, at_w : int64
-        0 or 1; and what it adds to ``links`` of each corner.
-    """
-    xy, xy_changed = np.int64(xy_weight & 3), np.int64(xy_weight >> 2)
-    xw, xw_changed = np.int64(xw_weight & 3), np.int64(xw_weight >> 2)
-    yw, yw_changed = np.int64(yw_weight & 3), np.int64(yw_weight >> 2)
-    remains = xy > xy_changed and xw > xw_changed and yw > yw_changed
-    if products:
-        change = xy * xw * yw - (xy - xy_changed) * (xw - xw_changed) * (yw - yw_changed)
-        return np.int64(not remains), change, change, change
-    if remains:
-        return np.int64(0), yw_changed, xw_changed, xy_changed
-    return np.int64(1), yw, xw, xy
-
-
-@compiled
-def count_common(low, high, pairs, changes, out, into, products, totals):
-    """Count what entries ``low … high - 1`` of the shorter rows find.
-
-    Parameters
-    ----------
-    pairs, changes
-        `OrderedPairs` and `Changes`.
-    out, into
-        `Rows.walked` of either direction; ``into`` is None of an undirected graph.
-    products
-        Definition of ``links``: directed triangles.
-    totals
-        int64 by vertex, added to: triangles and ``links``.
-    """
-    shorter, longer, starts, weights = pairs
-    mirrored, changed, sign = changes
-    triangles, links = totals
-    begin, degree, columns, step = out
-    #: Weights of the pairs of ``marked`` and its neighbors; 0: no neighbor.
-    marks = np.zeros(degree.size, np.uint8)
-    marked = decided = np.int64(-1)
-    number = np.searchsorted(starts, low, side="right") - 1
-    while low < high:
-        x, y = np.int64(shorter[number]), np.int64(longer[number])
-        if y != decided:
-            if marked >= 0:
-                clear_row(out, marked, marks)
-                if into is not None:
-                    clear_row(into, marked, marks)
-            marked, decided, ahead = np.int64(-1), y, number
-            while ahead < longer.size and longer[ahead] == y:
-                ahead += 1
-            y_low, y_high = changed_row(mirrored, y)
-            entries = length_of(out, into, y)
-            if (min(starts[ahead], high) - low) * _MARKS_A_SEARCH >= entries:
-                marked = y
-                mark_row(out, y, marks)
-                if into is not None:
-                    mark_row(into, y, marks)
-                mark_changed(mirrored, changed, y_low, y_high, marks)
-        own = edge_key(x, y)
-        # Looked for when something is found.
-        x_low = x_high = np.int64(-1)
-        at = at_in = x_at = np.int64(0)
-        found = x_links = y_links = np.int64(0)
-        x_length, y_length = np.int64(degree[x]), np.int64(degree[y])
-        for i in range(low - starts[number], min(starts[number + 1], high) - starts[number]):
-            if into is None or i < x_length:
-                w = np.int64(columns[begin[x] + i * step])
-            else:
-                if i == x_length:
-                    at = at_in = x_at = np.int64(0)
-                w = np.int64(into[2][into[0][x] + (i - x_length) * into[3]])
-            if marked == y:
-                weight = np.int64(marks[w])
-                if weight == 0:
-                    continue
-            else:
-                at, weight = find_entry(out, y, at, w)
-                if into is not None:
-                    at_in, is_in = find_entry(into, y, at_in, w)
-                    weight += is_in
-                elif at == y_length:
-                    break
-                if weight == 0:
-                    continue
-                weight += 4 * changed_edges(mirrored, changed, y_low, y_high, y, w)
-            if weight > 3 and edge_key(y, w) < own:
-                continue
-            if x_low < 0:
-                x_low, x_high = changed_row(mirrored, x)
-            is_below = edge_key(x, w) < own
-            if into is None:
-                if is_below and changed_edges(mirrored, changed, x_low, x_high, x, w) > 0:
-                    continue
-                triangles[w] += sign
-                found += 1
-            else:
-                # A self loop makes no triangle.
-                if w == x or w == y:
-                    continue
-                xw_changed = changed_edges(mirrored, changed, x_low, x_high, x, w)
-                if is_below and xw_changed > 0:
-                    continue
-                if i < x_length:
-                    x_at, is_both = find_entry(into, x, x_at, w)
-                else:
-                    x_at, is_both = find_entry(out, x, x_at, w)
-                    if is_both:
-                        # It has been met among the out-neighbors.
-                        continue
-                is_changed, at_x, at_y, at_w = change_of_triangle(
-                    weights[number], 1 + is_both + 4 * xw_changed, weight, products
-                )
-                triangles[w] += sign * is_changed
-                links[w] += sign * at_w
-                found += is_changed
-                x_links += at_x
-                y_links += at_y
-        triangles[x] += sign * found
-        triangles[y] += sign * found
-        if into is not None:
-            links[x] += sign * x_links
-            links[y] += sign * y_links
-        low = starts[number + 1]
-        number += 1

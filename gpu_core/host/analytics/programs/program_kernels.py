@@ -215,6 +215,20 @@ def pull_in_any_order(low, high, along, vertices, sent, now, inbox):
         combined[target], has[target] = message, is_found
 
 
+@inlined
+def combine_lanes(lanes, in_lane):
+    """Combine lanes in pairs, to ``lanes[0]``; returns whether there was any message."""
+    left = _LANES // 2
+    while left > 0:
+        for lane in range(left):
+            if in_lane[lane + left]:
+                other = lanes[lane + left]
+                lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
+                in_lane[lane] = True
+        left //= 2
+    return in_lane[0]
+
+
 @compiled
 def pull_in_order(low, high, along, vertices, sent, now, inbox):
     """The same, in the order that `run.py` defines."""
@@ -229,33 +243,25 @@ def pull_in_order(low, high, along, vertices, sent, now, inbox):
         position, weight_position = begin[target], weight_begin[target]
         message, is_found = combined[target], has[target]
         is_short = length <= _SHORT_ROW
-        for at in range(length):
-            if not is_short and at % _PIECE == 0:
+        for first in range(0, length, _PIECE):
+            if not is_short:
                 in_lane[:] = False
-            source = np.int64(columns[position])
-            if _OF_ALL or active[source]:
-                one = sent_by(source, weights, weight_position, values, degrees, sent, now)
-                if is_short:
-                    message = both(message, one) if is_found else one
-                    is_found = True
-                else:
-                    lane = at % _LANES
-                    lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
-                    in_lane[lane] = True
-            position += step
-            weight_position += step
-            if not is_short and (at == length - 1 or (at + 1) % _PIECE == 0):
-                left = _LANES // 2
-                while left > 0:
-                    for lane in range(left):
-                        if in_lane[lane + left]:
-                            other = lanes[lane + left]
-                            lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
-                            in_lane[lane] = True
-                    left //= 2
-                if in_lane[0]:
-                    message = both(message, lanes[0]) if is_found else lanes[0]
-                    is_found = True
+            for at in range(first, min(first + _PIECE, length)):
+                source = np.int64(columns[position])
+                if _OF_ALL or active[source]:
+                    one = sent_by(source, weights, weight_position, values, degrees, sent, now)
+                    if is_short:
+                        message = both(message, one) if is_found else one
+                        is_found = True
+                    else:
+                        lane = at % _LANES
+                        lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
+                        in_lane[lane] = True
+                position += step
+                weight_position += step
+            if not is_short and combine_lanes(lanes, in_lane):
+                message = both(message, lanes[0]) if is_found else lanes[0]
+                is_found = True
         combined[target], has[target] = message, is_found
 
 

@@ -26,13 +26,9 @@ from ..parts.weighted_rows import weighted_rows
 from .program_arrays import Inbox, Now, PushLimits, Vertices
 from .program_module import kernels_of
 
-#: A superstep is pulled where active vertices have more than one edge in `EASY_PULL_SHARE`, if a
-#: pull need not look at all messages: it then hardly reads the rows of most vertices.
-EASY_PULL_SHARE = 14
-#: Else more than one edge in threads / `PULL_THREADS`: a pull reads all rows, but by all threads.
+#: A superstep is pulled where active vertices have more than one edge in threads / `PULL_THREADS`,
+#: if a pull looks at all messages: it reads all rows, but by all threads.
 PULL_THREADS = 2
-
-
 #: Edges that are pushed along before Python is back: some tenths of a second.
 PUSH_BUDGET = 1 << 24
 
@@ -66,7 +62,16 @@ class _Run:
     def __init__(self, task: Task, adjacencies: Adjacencies, start: Start) -> None:
         self._task, program = task, task.program
         self._kernels = kernels_of(program)
-        self._row_pairs = _row_pairs(adjacencies, task)
+        if task.needs_transposed(adjacencies):
+            into = _rows_of(in_rows(adjacencies, weighted=task.weighted), adjacencies.out)
+            adjacencies = Adjacencies(adjacencies.out, into)
+        self._row_pairs = task.row_pairs(adjacencies)
+        if program.all_vertices:
+            # They are read in each superstep.
+            self._row_pairs = [
+                (pushed, _rows_of(compact_rows(pulled, weighted=task.weighted), pulled))
+                for pushed, pulled in self._row_pairs
+            ]
         self._out = adjacencies.out
         count = adjacencies.out.count
         values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
@@ -89,17 +94,13 @@ class _Run:
         self._totals = np.empty(blocks if program.total else 0)
 
     def all(self) -> Ran:
-        task, program = self._task, self._task.program
-        size, entries = self._measured()
-        share = max(1, thread_count() // PULL_THREADS)
-        if program.rule == "any" or program.wants:
-            share = EASY_PULL_SHARE
-        most = -1 if task.max_supersteps is None else task.max_supersteps
-        while size and self._superstep != most:
-            if not task.may_push or (task.may_pull and entries * share > self._entries):
+        task, (size, entries) = self._task, self._measured()
+        share = task.pull_share(max(1, thread_count() // PULL_THREADS))
+        while size and self._superstep != task.max_supersteps:
+            if not task.may_push or entries * share > self._entries:
                 size, entries = self._pull()
             else:
-                size, entries = self._push(share if task.may_pull else 0, most)
+                size, entries = self._push(share)
         return Ran(self._vertices.values, self._superstep, self._pulled, size)
 
     def _measured(self) -> tuple[int, int]:
@@ -110,7 +111,7 @@ class _Run:
     def _now(self) -> Now:
         return Now(np.int64(self._superstep), np.int64(self._out.num_vertices), 0.0)
 
-    def _push(self, share: int, most: int) -> tuple[int, int]:
+    def _push(self, share: int) -> tuple[int, int]:
         """Push supersteps until one is to be pulled, or none is left."""
         count = self._out.count
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
@@ -121,7 +122,8 @@ class _Run:
         )
         self._superstep, size, entries = self._kernels.push(
             (first, second, len(self._row_pairs)), queues, begun.size, self._vertices, self._inbox,
-            self._now(), PushLimits(most, self._entries, share, PUSH_BUDGET),
+            self._now(),
+            PushLimits(self._task.max_supersteps, self._entries, share, PUSH_BUDGET),
         )  # fmt: skip
         return size, entries
 
@@ -149,24 +151,6 @@ class _Run:
             # Values that hardly change leave no vertex active.
             return 0, 0
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
-
-
-def _row_pairs(adjacencies: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
-    """Rows that messages are pushed along, and those that they are pulled from, by direction."""
-    out, into, along = adjacencies.out, adjacencies.into, task.program.along
-    if into is None and (along != "out" or task.may_pull):
-        transposed = in_rows(adjacencies, weighted=task.weighted)
-        into = _rows_of(transposed, out)
-    if into is None:
-        return [(out, out)]
-    if task.program.all_vertices:
-        # They are read in each superstep.
-        out, into = (
-            _rows_of(compact_rows(rows, weighted=task.weighted), rows) for rows in (out, into)
-        )
-    if not adjacencies.directed or along == "out":
-        return [(out, into)]
-    return [(into, out)] if along == "in" else [(out, into), (into, out)]
 
 
 def _rows_of(compact: Any, like: Rows) -> Rows:

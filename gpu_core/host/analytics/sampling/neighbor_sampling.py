@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, SamplingMode
-from ....jit.compile import compiled, inlined
+from ....jit.compile import borrowing, compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Rows
 from ...queries.row_search import gallop
@@ -204,62 +204,112 @@ def was_seen(vertex, neighbor, i, seen, bound):
     return values[at] <= bound
 
 
+@borrowing
+def candidate(rows, seen, vertex, i, bound):
+    """Neighbor of an entry, and its weight: 0 where the edge is not to be drawn."""
+    neighbor = np.int64(rows.columns[rows.begin[vertex] + i * rows.step])
+    weight = 1.0
+    if rows.weights.size > 0:
+        weight = np.float64(rows.weights[rows.weight_begin[vertex] + i * rows.step])
+    if weight > 0.0 and not was_seen(vertex, neighbor, i, seen, bound):
+        weight = 0.0
+    return neighbor, weight
+
+
 @compiled
 def sample_chosen(low, high, rows, seen, drawn, keys, found, counts):
     """Sample by weight, of edges seen before a time, or both; vertices ``low … high - 1``."""
-    begin, degree, columns, step, weights, weight_begin = rows
-    frontier, slots, first_word, replace, takes_all = drawn
     bounds = seen[0][2]
-    weighted = weights.size > 0
     for owner in range(low, high):
-        vertex, slot = np.int64(frontier[owner]), slots[owner]
-        room, entries = slots[owner + 1] - slot, np.int64(degree[vertex])
         bound = bounds[owner] if bounds.size else np.int64(0)
-        count, total = 0, 0.0
-        is_negative = False
-        for i in range(entries):
-            neighbor = np.int64(columns[begin[vertex] + i * step])
-            weight = np.float64(weights[weight_begin[vertex] + i * step]) if weighted else 1.0
-            is_negative |= weight < 0.0
-            if weight <= 0.0 or not was_seen(vertex, neighbor, i, seen, bound):
-                continue
-            total += weight
-            if replace:
-                continue
-            if takes_all:
-                found[slot + count] = neighbor
-                count += 1
-                continue
-            # The least keys so far, in order; of equal ones the first entry.
-            word = random_word(first_word, owner, i)
-            key = exponential(word) / weight if weighted else unit_float(word)
-            at = count
-            while at > 0 and keys[slot + at - 1] > key:
-                at -= 1
-            if at == room:
-                continue
-            count = min(count + 1, room)
-            for j in range(count - 1, at, -1):
-                keys[slot + j] = keys[slot + j - 1]
-                found[slot + j] = found[slot + j - 1]
-            keys[slot + at] = key
-            found[slot + at] = neighbor
-        if replace and total > 0.0:
-            count = room
-            for j in range(room):
-                target = unit_float(random_word(first_word, owner, j)) * total
-                upto = 0.0
-                for i in range(entries):
-                    neighbor = np.int64(columns[begin[vertex] + i * step])
-                    weight = (
-                        np.float64(weights[weight_begin[vertex] + i * step]) if weighted else 1.0
-                    )
-                    if weight <= 0.0 or not was_seen(vertex, neighbor, i, seen, bound):
-                        continue
-                    upto += weight
-                    # The last one, should the target be rounded up to the total.
-                    found[slot + j] = neighbor
-                    if upto > target:
-                        break
-        is_drawn = takes_all or can_be_shared(total)
+        if drawn.replace:
+            count, total, is_negative = draw_again(owner, rows, seen, bound, drawn, found)
+        elif drawn.takes_all:
+            count, total, is_negative = take_all(owner, rows, seen, bound, drawn, found)
+        else:
+            count, total, is_negative = draw_once(owner, rows, seen, bound, drawn, keys, found)
+        is_drawn = drawn.takes_all or can_be_shared(total)
         counts[owner] = REFUSED if is_negative or not is_drawn else count
+
+
+@borrowing
+def take_all(owner, rows, seen, bound, drawn, found):
+    """Take every candidate of a vertex.
+
+    Returns
+    -------
+    count
+        Entries that were taken, as of the two draws below.
+    total
+        Sum of the weights of all candidates.
+    is_negative
+        Whether there is an entry of negative weight.
+    """
+    vertex, slot = np.int64(drawn.frontier[owner]), drawn.slots[owner]
+    count, total, is_negative = 0, 0.0, False
+    for i in range(np.int64(rows.degree[vertex])):
+        neighbor, weight = candidate(rows, seen, vertex, i, bound)
+        is_negative |= weight < 0.0
+        if weight > 0.0:
+            total += weight
+            found[slot + count] = neighbor
+            count += 1
+    return count, total, is_negative
+
+
+@borrowing
+def draw_once(owner, rows, seen, bound, drawn, keys, found):
+    """Draw different candidates: those with the least keys, each an exponential over its weight."""
+    vertex, slot = np.int64(drawn.frontier[owner]), drawn.slots[owner]
+    room, weighted = drawn.slots[owner + 1] - slot, rows.weights.size > 0
+    count, total, is_negative = 0, 0.0, False
+    for i in range(np.int64(rows.degree[vertex])):
+        neighbor, weight = candidate(rows, seen, vertex, i, bound)
+        is_negative |= weight < 0.0
+        if weight <= 0.0:
+            continue
+        total += weight
+        word = random_word(drawn.first_word, owner, i)
+        key = exponential(word) / weight if weighted else unit_float(word)
+        # The least keys so far are kept in order; of equal ones the first entry.
+        at = count
+        while at > 0 and keys[slot + at - 1] > key:
+            at -= 1
+        if at == room:
+            continue
+        count = min(count + 1, room)
+        for j in range(count - 1, at, -1):
+            keys[slot + j] = keys[slot + j - 1]
+            found[slot + j] = found[slot + j - 1]
+        keys[slot + at] = key
+        found[slot + at] = neighbor
+    return count, total, is_negative
+
+
+@borrowing
+def draw_again(owner, rows, seen, bound, drawn, found):
+    """Draw candidates, each time from all of them, by the sums of weights up to each."""
+    vertex, slot = np.int64(drawn.frontier[owner]), drawn.slots[owner]
+    entries = np.int64(rows.degree[vertex])
+    total, is_negative = 0.0, False
+    for i in range(entries):
+        _, weight = candidate(rows, seen, vertex, i, bound)
+        is_negative |= weight < 0.0
+        if weight > 0.0:
+            total += weight
+    if total == 0.0:
+        return 0, total, is_negative
+    room = drawn.slots[owner + 1] - slot
+    for j in range(room):
+        target = unit_float(random_word(drawn.first_word, owner, j)) * total
+        upto = 0.0
+        for i in range(entries):
+            neighbor, weight = candidate(rows, seen, vertex, i, bound)
+            if weight <= 0.0:
+                continue
+            upto += weight
+            # The last one, should the target be rounded up to the total.
+            found[slot + j] = neighbor
+            if upto > target:
+                break
+    return room, total, is_negative

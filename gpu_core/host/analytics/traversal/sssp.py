@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.traversal.bfs import UNREACHED
-from ....jit.compile import compiled
+from ....jit.compile import borrowing, compiled
 from ....jit.parallel import for_ranges
 from ....rows import Rows
 
@@ -112,10 +112,48 @@ def split(distance, is_queued, is_far, near, far, far_size, limit, width):
     return size, kept, above
 
 
+@borrowing
+def relax_edges(vertex, rows, distance, limit, queue, pile):
+    """Lower the distances of the neighbors of a vertex to those by way of it.
+
+    Parameters
+    ----------
+    limit
+        Neighbors below it are queued, others put on the far pile, unless they are there.
+    queue, pile
+        bool by vertex, uint32 and their number: who is there.
+
+    Returns
+    -------
+    queued, far_size
+        Their numbers afterwards.
+    """
+    (begin, degree, columns, step), weights, weight_begin = rows
+    (is_queued, following, queued), (is_far, far, far_size) = queue, pile
+    upto = distance[vertex]
+    position, weight_position = begin[vertex], weight_begin[vertex]
+    for _ in range(degree[vertex]):
+        neighbor = columns[position]
+        found = upto + np.float64(weights[weight_position])
+        position += step
+        weight_position += step
+        if found < distance[neighbor]:
+            distance[neighbor] = found
+            if found >= limit:
+                if not is_far[neighbor]:
+                    is_far[neighbor] = True
+                    far[far_size] = neighbor
+                    far_size += 1
+            elif not is_queued[neighbor]:
+                is_queued[neighbor] = True
+                following[queued] = neighbor
+                queued += 1
+    return queued, far_size
+
+
 @compiled
 def search(walked, weights, weight_begin, distance, sources, width):
     """Lower ``distance`` (inf everywhere) to what it must be."""
-    begin, degree, columns, step = walked
     count = distance.size
     is_queued, is_far = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     near, following = np.empty(count, np.uint32), np.empty(count, np.uint32)
@@ -123,30 +161,16 @@ def search(walked, weights, weight_begin, distance, sources, width):
     near[: sources.size] = sources
     for source in sources:
         distance[source] = 0.0
+    rows = walked, weights, weight_begin
     size, far_size, limit = sources.size, 0, width
     while size > 0:
         queued = 0
         for at in range(size):
-            vertex = near[at]
-            is_queued[vertex] = False
-            upto = distance[vertex]
-            position, weight_position = begin[vertex], weight_begin[vertex]
-            for _ in range(degree[vertex]):
-                neighbor = columns[position]
-                found = upto + np.float64(weights[weight_position])
-                position += step
-                weight_position += step
-                if found < distance[neighbor]:
-                    distance[neighbor] = found
-                    if found >= limit:
-                        if not is_far[neighbor]:
-                            is_far[neighbor] = True
-                            far[far_size] = neighbor
-                            far_size += 1
-                    elif not is_queued[neighbor]:
-                        is_queued[neighbor] = True
-                        following[queued] = neighbor
-                        queued += 1
+            is_queued[near[at]] = False
+            queued, far_size = relax_edges(
+                near[at], rows, distance, limit, (is_queued, following, queued),
+                (is_far, far, far_size),
+            )  # fmt: skip
         near, following, size = following, near, queued
         if size == 0:
             size, far_size, limit = split(

@@ -6,8 +6,8 @@ there is no order of the rows: files would be read in the order of the words.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...gpu_core.errors import UpdateLogError
-from ..tables.table_files import TableFile
+from ....gpu_core.errors import UpdateLogError
+from ...tables.table_files import TableFile
 from .file_names import FileName
 from .partitions import partitions_of
 

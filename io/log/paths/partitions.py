@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ..text.text_types import type_of_time
-from ..text.text_values import typed
-from .columns.column_types import id_type_of_text, property_type_of_text
-from .file_errors import UnusableFileError
+from ...text.text_types import type_of_time
+from ...text.text_values import typed
+from ..columns.column_types import id_type_of_text, property_type_of_text
+from ..file_errors import UnusableFileError
 
 #: How writers call the folder of rows without a value.
 _NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -16,117 +16,22 @@ batches are what they are.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from dask.utils import parse_timedelta
 
 from ....gpu_core.errors import SettingsError, UpdateLogError
 from ....gpu_core.times import PER_SECOND
-from ...parquet.page_checks import ChunkSum
-from ..file_rows import ReadRows
 from ..log_files import LogFileReader
 from ..update_log import ORDER_KEY, UpdateLog
-from .joined_tables import joined
+from .ordered_batch import KeyedGroup, OrderedBatch, keys_of, late_row
 
 #: Rows that one batch may hold while it is sorted.
 MOST_SORTED_ROWS = 1 << 25
-
-
-@dataclass(frozen=True)
-class KeyedGroup:
-    """A row group, with the values of the column that gives the order."""
-
-    file: str
-    fingerprint: str
-    #: In the file.
-    first_row: int
-    rows: int
-    low: int
-    high: int
-    #: Highest value before it in the log; its own lowest one where it is the first.
-    before: int
-
-
-@dataclass(frozen=True)
-class OrderedBatch:
-    """Source of one batch: pickles in a few bytes."""
-
-    column: str
-    #: By how much a row may be late.
-    within: int
-    #: Runs of rows in the order of the log; ``low`` and ``high`` are not used.
-    pieces: tuple[KeyedGroup, ...]
-    #: Ordered rows of the pieces that come before the batch, and rows of the batch.
-    skip: int
-    rows: int
-
-    def runs(self) -> list[tuple[str, int, int]]:
-        """``(file, first row, rows)`` of what is read, a run a file."""
-        ends: dict[str, tuple[int, int]] = {}
-        for piece in self.pieces:
-            first, end = ends.get(piece.file, (piece.first_row, 0))
-            ends[piece.file] = min(first, piece.first_row), max(end, piece.first_row + piece.rows)
-        return [(file, first, end - first) for file, (first, end) in ends.items()]
-
-    def read(self, log: UpdateLog, file: str, known: Mapping[int, int] | None = None) -> ReadRows:
-        """Read, check and sort the rows; ``known`` and the checksums are of ``file`` alone.
-
-        Raises
-        ------
-        UpdateLogError
-            A row has no value, or is late by more than the bound; or as of `read_checked`.
-        """
-        tables: list[pa.Table] = []
-        keys: list[npt.NDArray[np.int64]] = []
-        sums: dict[int, ChunkSum] = {}
-        for piece in self.pieces:
-            is_own = piece.file == file
-            found = log.read_checked(
-                piece.file, piece.first_row, piece.rows, piece.fingerprint,
-                known if is_own else None, key=self.column,
-            )  # fmt: skip
-            shown = log.shown(piece.file)
-            keys.append(_keys(found.table[ORDER_KEY], self.column, shown, piece.first_row))
-            _check_order(keys[-1], piece, self.column, self.within, shown)
-            tables.append(found.table.drop_columns([ORDER_KEY]))
-            sums.update(found.sums if is_own else {})
-        try:
-            table = joined(tables, log.operations)
-        except (pa.ArrowException, ValueError) as error:
-            names = ", ".join(log.shown(piece.file) for piece in self.pieces)
-            msg = f"{names} cannot be sorted together: {error}; write their columns alike"
-            raise UpdateLogError(msg) from error
-        order = np.arange(self.skip, self.skip + self.rows)
-        if self.within:
-            order = np.argsort(np.concatenate(keys), kind="stable")[order]
-            table = table.take(pa.array(order)).combine_chunks()
-        else:
-            table = table.slice(self.skip, self.rows)
-        origin = self._origin(order)
-
-        def row_name(offset: int) -> str:
-            name, row = origin(offset)
-            return f"{log.shown(name)}, row {row}"
-
-        return ReadRows(table, sums, row_name, origin)
-
-    def _origin(self, order: npt.NDArray[np.int64]) -> Callable[[int], tuple[str, int]]:
-        starts = [0, *accumulate(piece.rows for piece in self.pieces)]
-
-        def origin(offset: int) -> tuple[str, int]:
-            at = int(order[offset])
-            number = bisect_right(starts, at) - 1
-            piece = self.pieces[number]
-            return piece.file, piece.first_row + at - starts[number]
-
-        return origin
 
 
 class RowOrder:
@@ -241,9 +146,9 @@ def row_order(
         raise UpdateLogError(msg)
     for path in (path for name, path in paths.items() if name in fingerprints):
         with log.opened(path) as file:
+            positions[path.name] = position
             if not file.rows:
                 # Whatever types its columns have: those of an empty frame of pandas have none.
-                positions[path.name] = position
                 continue
             found = _check_column(file, column, path.shown)
             if kind is None:
@@ -254,21 +159,15 @@ def row_order(
                     f"write it alike in all, to order rows by it"
                 )
                 raise UpdateLogError(msg)
-            positions[path.name] = position
             position += file.rows
-            first_row = 0
-            for rows, (low, high) in zip(
-                file.group_rows, _group_bounds(file, column, path.shown), strict=True
-            ):
-                if rows:
-                    before = max(low, groups[-1].before, groups[-1].high) if groups else low
-                    fingerprint = fingerprints[path.name]
-                    group = KeyedGroup(path.name, fingerprint, first_row, rows, low, high, before)
-                    groups.append(group)
-                    if low < before - bound:
-                        row = _first_below(log, group, column, before - bound)
-                        raise _late(path.shown, row, column, bound)
-                first_row += rows
+            for low, high, first_row, rows in _group_bounds(file, column, path.shown):
+                before = max(low, groups[-1].before, groups[-1].high) if groups else low
+                fingerprint = fingerprints[path.name]
+                group = KeyedGroup(path.name, fingerprint, first_row, rows, low, high, before)
+                groups.append(group)
+                if low < before - bound:
+                    row = _first_below(log, group, column, before - bound)
+                    raise late_row(path.shown, row, column, bound)
     return RowOrder(column, bound, groups, positions)
 
 
@@ -308,68 +207,36 @@ def _bound(within: str | float | None, kind: pa.DataType, column: str) -> int:
     raise SettingsError(msg)
 
 
-def _group_bounds(file: LogFileReader, column: str, shown: str) -> Iterator[tuple[int, int]]:
-    """Lowest and highest value of each group: as the file says, or as they are read.
+def _group_bounds(
+    file: LogFileReader, column: str, shown: str
+) -> Iterator[tuple[int, int, int, int]]:
+    """``(lowest value, highest value, first row, rows)`` of each group that has rows.
 
-    Of one without rows they are 0, and mean nothing.
+    Values are as the file says, or as they are read.
     """
     kind = file.schema.field(column).type
-    first_row = 0
-    for rows in file.group_rows:
+    starts = accumulate(file.group_rows, initial=0)
+    for first_row, rows in zip(starts, file.group_rows, strict=False):
         if not rows:
-            yield 0, 0
             continue
         bounds = file.bounds([column], first_row, rows)[0]
         # Statistics of nanoseconds have lost some of them.
         if bounds is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
-            keys = _keys(
+            keys = keys_of(
                 file.read([column], first_row, rows).table[column], column, shown, first_row
             )
             bounds = int(keys.min()), int(keys.max())
-        yield _number(bounds[0], kind), _number(bounds[1], kind)
-        first_row += rows
+        yield _number(bounds[0], kind), _number(bounds[1], kind), first_row, rows
 
 
 def _number(value: Any, kind: pa.DataType) -> int:
     return value if isinstance(value, int) else int(pa.scalar(value, kind).value)
 
 
-def _keys(column: Any, name: str, shown: str, first_row: int) -> npt.NDArray[np.int64]:
-    """Values of the column as integers; refuses what has none."""
-    if column.null_count:
-        at = pc.index(column.is_null(), pa.scalar(True)).as_py()
-        msg = f"{shown}, row {first_row + at}: {name} is null, and gives the order; fill it in"
-        raise UpdateLogError(msg)
-    try:
-        return column.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid as error:
-        msg = f"{shown}: {name} has numbers beyond int64, and gives the order; use smaller ones"
-        raise UpdateLogError(msg) from error
-
-
-def _check_order(
-    keys: npt.NDArray[np.int64], piece: KeyedGroup, column: str, within: int, shown: str
-) -> None:
-    highest = np.maximum(np.maximum.accumulate(keys), piece.before)
-    late = highest - keys > within
-    if late.any():
-        raise _late(shown, piece.first_row + int(late.argmax()), column, within)
-
-
-def _late(shown: str, row: int, column: str, within: int) -> UpdateLogError:
-    if within:
-        cure = "is later than order_within allows; give a higher --order-within, or sort the log"
-        return UpdateLogError(f"{shown}, row {row} is out of order by {column} and {cure}")
-    return UpdateLogError(
-        f"{shown}, row {row} is out of order: its {column} is lower than one before it; sort the "
-        f"log, or say with --order-within how late rows may be"
-    )
-
-
 def _first_below(log: UpdateLog, group: KeyedGroup, column: str, least: int) -> int:
     """First row of a group with a lower value."""
     found = log.read_checked(group.file, group.first_row, group.rows, key=column)
-    keys = _keys(found.table[ORDER_KEY], column, log.shown(group.file), group.first_row)
+    keys = keys_of(found.table[ORDER_KEY], column, log.shown(group.file), group.first_row)
     return group.first_row + int((keys < least).argmax())
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import SettingsError
-from ..table import Column, TableRows
-from .arguments import Frame, Id, Ids, is_frame
+from ...errors import SettingsError
+from ...table import Column, TableRows
+from .checks import Id, Ids
+from .given_rows import Frame, is_frame
 from .named_values import is_series
 
 #: Pairs of ids: an array or list [k, 2], or a frame with columns ``src`` and ``dst``.
@@ -74,7 +75,7 @@ def given_pairs(pairs: Any) -> tuple[Ids, Ids]:
         A frame has no columns ``src`` and ``dst``.
     """
     if is_frame(pairs) and not is_series(pairs):
-        from ... import pairs_of_frame  # which knows Arrow
+        from .... import pairs_of_frame  # which knows Arrow
 
         return pairs_of_frame(pairs)
     if not isinstance(pairs, np.ndarray) and getattr(pairs, "ndim", None) == 2:

@@ -1,6 +1,6 @@
 """Addresses of a log: a folder, a file, a pattern or a table, on a disk or in a store.
 
-What is at an address is another matter: ``log_paths.py``.
+What is at an address is another matter: ``address_files.py``.
 """
 
 import os
@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ...gpu_core.errors import UpdateLogError
-from ..error_text import one_line
-from ..file_systems import file_system_of, is_local_address
+from ....gpu_core.errors import UpdateLogError
+from ...error_text import one_line
+from ...file_systems import file_system_of, is_local_address
 
 EMPTY_ADDRESS = "an address of the log is empty; give a folder, a file or a pattern"
 

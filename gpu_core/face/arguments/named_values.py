@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.shared.masked import refuse_masked
-from ..errors import BatchError
-from .arguments import is_frame
+from ...algorithms.shared.masked import refuse_masked
+from ...errors import BatchError
+from .given_rows import is_frame
 
 
 def is_series(given: object) -> bool:
