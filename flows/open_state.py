@@ -267,7 +267,9 @@ def _number(batch: object) -> int:
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
-        msg = f"name={choice_shown(name)} is no name of a result; give text such as 'pagerank'"
+        msg = (
+            f"name={choice_shown(name)} is no name of a result; names are text, as in result_names"
+        )
         raise SettingsError(msg)
 
 

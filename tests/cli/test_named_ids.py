@@ -86,7 +86,8 @@ def test_a_name_with_a_comma_may_be_an_argument_of_its_own(folder: Path) -> None
         assert ask(folder, *words) == wanted
     assert ask(folder, "edge", "ann,bob") == ask(folder, "edge ann, bob")
     assert ask(folder, "edge", "a,b", 'c "d" e') == {
-        "query": 'edge a,b c "d" e', "batch": 1, "src": "a,b", "dst": 'c "d" e', "is_edge": False
+        "query": 'edge a,b c "d" e', "batch": 1, "src": "a,b", "dst": 'c "d" e', "is_edge": False,
+        "directed": True,
     }  # fmt: skip
     fails(graphtide_here("query", "state", "edge", "a,b,c", cwd=folder), 2, "names 3")
 

@@ -52,10 +52,10 @@ def cut_when_read(path: Path) -> None:
     """Have a file of the log cut behind its first bytes when this worker has read it."""
     convert = tasks.convert
 
-    def cut(table: Any, form: BatchForm, **arguments: Any) -> Batch:
+    def cut(table: Any, form: BatchForm, times: Any, **arguments: Any) -> Batch:
         if Path(arguments["origin"].file).name == path.name:
             os.truncate(path, 4)
-        return convert(table, form, **arguments)
+        return convert(table, form, times, **arguments)
 
     tasks.convert = cut
 

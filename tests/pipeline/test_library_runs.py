@@ -105,7 +105,7 @@ def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):
     newest = graphtide.open(state)
     for wrong in (None, 5, ["pagerank"]):
         for read in (newest.read_results, lambda name: graphtide.read_results(state, name)):
-            with pytest.raises(SettingsError, match=r"name=.* is no name of a result; give text"):
+            with pytest.raises(SettingsError, match=r"name=.* is no name of a result; names are"):
                 read(wrong)
     checkpoint = Path(state) / "checkpoints" / f"batch={newest.batch_id:012d}"
     with pytest.raises(StateError, match=r"a checkpoint of a run; use graphtide\.open"):
