@@ -6,6 +6,7 @@ The two devices are emulated everywhere, and real where there are two GPUs.
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,14 @@ import pytest
 
 from emulated_device import EmulatedDevice
 from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.batch.raw_rows import RawRows
+from graphtide.gpu_core.cuda.convert import feed
 from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.kind import RowMeaning
+from graphtide.gpu_core.records import RECORDS
 from graphtide.testing import engine_of
+from pretended_cupy import pretended
 
 KINDS: list[dict[str, Any]] = [
     {},
@@ -100,6 +106,52 @@ def test_copies_stay_on_the_device_of_their_graph(change: Change) -> None:
     assert copy.state_hash() == graph.state_hash()
     # Elsewhere there may be fewer.
     assert pickle.loads(pickle.dumps(graph)).device == 0
+
+
+def test_rows_are_sent_to_the_device_of_their_graph(
+    with_cupy: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the lock of its engine; CUDA refuses a stream of another device than the current."""
+    now = [0]
+    cupy = pretended(
+        getDeviceCount=lambda: 2, getDevice=lambda: now[0],
+        setDevice=lambda ordinal: now.__setitem__(0, ordinal),
+    )  # fmt: skip
+    cupy.cuda.Stream = lambda **_: PretendedStream(now)
+    cupy.cuda.Event = lambda **_: None
+    with_cupy(cupy)
+    sent: list[int] = []
+
+    def begin(*_: Any) -> Any:
+        sent.append(now[0])
+        return SimpleNamespace(batch=None)
+
+    monkeypatch.setattr(feed, "send", lambda *_: {})
+    monkeypatch.setattr(feed, "begin_edges", begin)
+    staging: Any = SimpleNamespace(device=devices.open_device(1))
+    rows = RawRows({}, None, RowMeaning(RECORDS["simple"]), dense=True)
+    feed.Feed(staging, dense=True).send(rows)
+    assert sent == [1]
+    assert now == [0], "the caller's device is left as it was"
+
+
+class PretendedStream:
+    """A stream of the device that is current when it is made."""
+
+    def __init__(self, now: list[int]) -> None:
+        self._now, self._device = now, now[0]
+
+    def __enter__(self) -> None:
+        assert self._now == [self._device], "invalid resource handle"
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def record(self, _event: object) -> None:
+        assert self._now == [self._device], "invalid resource handle"
+
+    def wait_event(self, _event: object) -> None:
+        pass
 
 
 @pytest.mark.parametrize("device", [True, "1", -1, 1.0])

@@ -76,8 +76,10 @@ class Feed:
         self.skew = Skew()
         #: CuPy's module for streams; NumPy, which stands for it in tests, has none.
         self._cuda: Any = getattr(self._device.xp, "cuda", None)
-        self._stream = self._new_stream()
-        self._conversions = self._new_stream()
+        # Batches are sent without the engine's lock, which would make its device the current one.
+        with self._device.current():
+            self._stream = self._new_stream()
+            self._conversions = self._new_stream()
         #: First byte of each piece of memory that is locked -> its bytes, and what keeps it mapped.
         self._locked: dict[int, tuple[int, Bytes]] = {}
         if self._cuda:
@@ -130,8 +132,13 @@ class Feed:
         BatchError
             An id of a batch that is not packed yet cannot be a vertex index.
         """
-        if isinstance(batch, RawRows):
-            return Upload(batch, self._converted(batch).batch)
+        with self._device.current():
+            if isinstance(batch, RawRows):
+                return Upload(batch, self._converted(batch).batch)
+            return self._sent(batch)
+
+    def _sent(self, batch: UpdateBatch | PackedBatch) -> Upload:
+        """Begin to copy a batch."""
         with self._device.errors_named("copying to the device"), self._stream or nullcontext():
             if isinstance(batch, UpdateBatch):
                 packed, sent = self._staging.send(batch, dense=self._dense)
