@@ -8,7 +8,6 @@ called NAME, with a section NAME of its own for the parameters that are not the 
 Behind either may stand ``:N``: the result is computed after every N batches.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any
@@ -208,12 +207,9 @@ def _check_ids(key: str, value: Any, ids: str) -> None:
 
 
 def _check_changes(beyond: float | None, columns_every: int | None) -> None:
-    """Refuse a tolerance that is none, or for which there are no batches."""
+    """Refuse a tolerance for which there are no batches."""
     if beyond is None:
         return
-    if not math.isfinite(beyond):
-        msg = f"setting changes_beyond: {beyond} is not allowed; use 0, or a number above it"
-        raise SettingsError(msg)
     if columns_every is None:
         msg = (
             "changes_beyond is for batches between whole columns, but these are written with "

@@ -4,6 +4,7 @@ First what the schema refuses, key by key; then what only several keys together 
 """
 
 import difflib
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,12 +60,15 @@ def check_settings(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> No
 
 
 def _check_magnitudes(settings: Mapping[str, Any], within: str = "") -> None:
-    """Refuse whole numbers that no float holds: arithmetic with them fails."""
+    """Refuse numbers that are not finite, and whole ones that no float holds: arithmetic fails."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             _check_magnitudes(value, f"{within}{name}.")
         elif isinstance(value, int) and value.bit_length() >= sys.float_info.max_exp:
             msg = f"setting {within}{name}: a number beyond {sys.float_info.max:.1e} is not allowed"
+            raise SettingsError(msg)
+        elif isinstance(value, float) and not math.isfinite(value):
+            msg = f"setting {within}{name}: {value} is not allowed; use a number that is finite"
             raise SettingsError(msg)
 
 

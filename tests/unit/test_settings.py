@@ -1,6 +1,7 @@
 """Settings: where they come from, which one wins, and how a wrong one is refused."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -294,6 +295,8 @@ def test_checkpoints_by_time_or_by_batches(
         ({"directed": "yes"}, "setting directed: 'yes' is not allowed; use true or false"),
         ({"pagerank": {"alpha": 1.0}}, "setting pagerank.alpha: 1.0 .* use less than 1"),
         ({"pagerank": {"tol": 0}}, "setting pagerank.tol: 0 .* use more than 0"),
+        ({"pagerank": {"tol": math.nan}}, "setting pagerank.tol: nan .* that is finite"),
+        ({"katz_centrality": {"alpha": -math.inf}}, "katz_centrality.alpha: -inf is not allowed"),
         ({"pagerank": 3}, "pagerank: 3 is not allowed; use a mapping, such as {name: value}"),
         ({"analytics": "none"}, r"analytics: 'none' is not .* \[a, b\]; \[\] computes none"),
         ({"window": "7d"}, "window: '7d' is not .* or null; .* is the setting time_window"),
