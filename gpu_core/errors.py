@@ -29,6 +29,12 @@ from typing import Self
 
 from .printable import printable
 
+#: Why nothing works where Numba is told to compile nothing.
+NOT_COMPILED = (
+    "NUMBA_DISABLE_JIT is set, so Numba compiles nothing, and graphtide consists of compiled code; "
+    "unset it"
+)
+
 
 class GraphtideError(Exception):
     """Base of all errors of this package: ``except graphtide.GraphtideError`` catches each."""

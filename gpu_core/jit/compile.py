@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 import numba
 
+from ..errors import NOT_COMPILED, EngineError
 from .borrowed_arrays import only_borrow
 from .shared_cache import share_compiled
 from .trusted_folder import trusted_folder
@@ -48,6 +49,9 @@ _FILES = (
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+if numba.config.DISABLE_JIT:
+    raise EngineError(NOT_COMPILED)
 
 keep_unpickled()
 

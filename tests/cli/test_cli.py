@@ -260,6 +260,17 @@ def test_a_limit_of_open_files_that_a_process_may_raise_is_raised(tmp_path: Path
     assert done.returncode == 0, done.stderr
 
 
+def test_numba_that_compiles_nothing_is_told(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    words = "NUMBA_DISABLE_JIT is set, so Numba compiles nothing"
+    for command in (["run", "log", "--state", "s"], ["replay", "log", "--to", "1"]):
+        done = subprocess.run(
+            [*PROGRAM, *command], capture_output=True, text=True, check=False, timeout=PATIENCE,
+            env={**ENVIRONMENT, "NUMBA_DISABLE_JIT": "1"}, cwd=tmp_path,
+        )  # fmt: skip
+        fails(done, 1, words)
+
+
 def test_a_machine_without_locks_between_processes_is_told(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
     user = [] if os.getuid() == 0 else ["--map-root-user"]

@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
 from typing import Final
 
-from ....gpu_core.errors import ClusterError
+from ....gpu_core.errors import NOT_COMPILED, ClusterError
 from ....gpu_core.printable import counted
 from ..stopped_workers import is_stopped
 
@@ -85,13 +85,14 @@ def start_fork_server() -> None:
     Raises
     ------
     ClusterError
-        ``ulimit`` leaves less than processes of a cluster need, or they cannot have locks; or this
-        process was forked from one that had started the server.
+        ``ulimit`` leaves less than processes of a cluster need, or they cannot have locks, or may
+        not compile; or this process was forked from one that had started the server.
     """
     global _starter
     _check_address_space()
     provide_open_files(workers=1)  # as many as there are at least
     _check_locks()
+    _check_compiler()
     if _starter not in (None, os.getpid()):
         msg = (
             "this process was forked from one that had run graphtide, and Dask, whose threads are "
@@ -174,6 +175,12 @@ def provide_open_files(workers: int) -> None:
     more = limit + needed
     allowed = more if most == resource.RLIM_INFINITY else min(more, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+
+
+def _check_compiler() -> None:
+    """Refuse a debugging switch of Numba's, with which all processes end as they start."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        raise ClusterError(NOT_COMPILED)
 
 
 def _check_locks() -> None:
