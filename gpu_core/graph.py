@@ -251,7 +251,7 @@ class DynamicGraph(ChangingGraph):
         values = {name: settings.pop(name) for name in own if name in settings}
         graph = cls(**settings)
         if dst is None and is_frame(src) and weight is type is ts is None and not values:
-            graph._take(src, stacklevel=3)
+            graph._take(src)
         else:
             graph.insert_edges(src, dst, weight=weight, type=type, ts=ts, **values)
         return graph

@@ -6,6 +6,7 @@ a batch is applied: the engine's ``update/``.
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -84,7 +85,7 @@ class ChangingGraph(MaintainingGraph):
             Weights were rounded to the type of the graph's weights. Only the first such batch of a
             graph warns; each report has their number, ``weights_rounded``.
         """
-        return self._take(batch, stacklevel=3, effects=effects)
+        return self._take(batch, effects=effects)
 
     def insert_edges(
         self,
@@ -120,7 +121,7 @@ class ChangingGraph(MaintainingGraph):
         if dst is None:
             given = {"weight": weight, "type": type, "ts": ts, **values}
             make = self._engine.batch_of_rows
-            return self._take(batch_of_frame(src, self._kind, make, 1, **given), stacklevel=3)
+            return self._take(batch_of_frame(src, self._kind, make, 1, **given))
         return self._apply_rows(1, src, dst, values, weight=weight, type=type, ts=ts)
 
     def delete_edges(
@@ -129,7 +130,7 @@ class ChangingGraph(MaintainingGraph):
         """Delete edges; one that does not exist counts as missing. Arguments as `insert_edges`."""
         if dst is None:
             make = self._engine.batch_of_rows
-            return self._take(batch_of_frame(src, self._kind, make, -1, ts=ts), stacklevel=3)
+            return self._take(batch_of_frame(src, self._kind, make, -1, ts=ts))
         return self._apply_rows(-1, src, dst, {}, ts=ts)
 
     def expire(self, before: Any, *, effects: bool = False) -> BatchReport:
@@ -177,7 +178,7 @@ class ChangingGraph(MaintainingGraph):
                 batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))
             else:
                 batch = self._engine.expired(min(until, _LARGEST_TIME))
-            report = self._take(batch, stacklevel=3, effects=effects)
+            report = self._take(batch, effects=effects)
         return report._replace(rows=0, deleted=0, expired=report.deleted)
 
     def insert_vertices(self, vertices: Ids, **values: npt.ArrayLike) -> BatchReport:
@@ -203,16 +204,12 @@ class ChangingGraph(MaintainingGraph):
         self, op: int, src: Ids, dst: Ids | None, values: Mapping[str, Any], **columns: Any
     ) -> BatchReport:
         batch = batch_of_call(op, src, dst, columns, self._kind, self._engine.batch_of_rows, values)
-        return self._take(batch, stacklevel=4)
+        return self._take(batch)
 
     def _take(
-        self,
-        batch: UpdateBatch | Batch | SentBatch | Frame,
-        *,
-        stacklevel: int,
-        effects: bool = False,
+        self, batch: UpdateBatch | Batch | SentBatch | Frame, *, effects: bool = False
     ) -> BatchReport:
-        """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
+        """Apply what `apply` takes."""
         start = time.perf_counter()
         engine = self._engine
         # After other work every look at an object is slow: few are taken before launches start.
@@ -238,7 +235,8 @@ class ChangingGraph(MaintainingGraph):
         # A run counts for itself.
         if report.weights_rounded and report.batch_id < 0 and not self._has_warned:
             self._has_warned = True
-            warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
+            text = rounded_text(report, self.weights)
+            warnings.warn(text, PrecisionWarning, stacklevel=_level_of_user())
         return report
 
     def _received(self, batch: Any) -> Any:
@@ -316,3 +314,12 @@ class ChangingGraph(MaintainingGraph):
         with self._engine.lock:
             found = touched.effects()
         return found if type(self._ids) is UserIds else found.in_users_ids(self._ids)
+
+
+def _level_of_user() -> int:
+    """Frames from the caller, which is 1, to the first line that is not of this package."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level

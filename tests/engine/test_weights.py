@@ -1,6 +1,7 @@
 """Weights: what float32 rounds is said and counted, and float64 rounds nothing."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -43,6 +44,24 @@ def test_rounding_is_said_once_a_graph_and_counted_each_time() -> None:
         exact = DynamicGraph(records="weighted", engine="host")
         assert exact.insert_edges([1], [2], weight=[0.25]).weights_rounded == 0
         assert exact.insert_edges([1], [2], weight=np.float32([0.1])).weights_rounded == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda rows: DynamicGraph.from_edges(rows, records="weighted", engine="host"),
+        lambda rows: DynamicGraph.from_edges(
+            *rows.columns[:2], weight=rows["weight"], records="weighted", engine="host"
+        ),
+        lambda rows: DynamicGraph(records="weighted", engine="host").apply(rows),
+        lambda rows: DynamicGraph(records="weighted", engine="host").insert_edges(rows),
+    ],
+    ids=["from_edges", "from_edges of columns", "apply", "insert_edges"],
+)
+def test_rounding_is_said_of_the_line_of_the_user(call: Callable[[pa.Table], object]) -> None:
+    with pytest.warns(PrecisionWarning) as caught:
+        call(pa.table({"src": [1], "dst": [2], "weight": [0.1]}))
+    assert caught[0].filename == __file__
 
 
 def test_only_rows_that_insert_an_edge_count() -> None:
