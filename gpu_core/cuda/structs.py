@@ -26,8 +26,9 @@ DIGITS: Final = 1 << DIGIT_BITS
 SORT_THREADS: Final = DIGITS
 #: Blocks of a pass whose counts are summed up together.
 GROUP_BLOCKS: Final = 16
-#: Keys of the largest bucket that one block sorts.
-BUCKET_KEYS: Final = 19 * SORT_THREADS
+#: Threads of a block that sorts a bucket of keys, and keys of the largest one.
+BUCKET_THREADS: Final = 512
+BUCKET_KEYS: Final = 9 * BUCKET_THREADS
 
 # -- rows of a batch -------------------------------------------------------------------------------
 

@@ -36,12 +36,12 @@ __device__ __forceinline__ u64 packed(const Sums& sums) {
 __device__ __forceinline__ Sums buckets_before(const u64* buckets, u32 bucket) {
     const u64 mask = (1 << 13) - 1;
     u64 kept = 0, rows = 0;
-    for_published<SORT_THREADS>(buckets, 0, bucket, [&](u64 found) {
+    for_published<BUCKET_THREADS>(buckets, 0, bucket, [&](u64 found) {
         kept += (found & mask) | (found >> 13 & mask) << 32;
         rows += (found >> 26 & mask) | (found >> 39 & mask) << 32;
     });
-    const u64 all_kept = block_sum<u64, SORT_THREADS>(kept);
-    const u64 all_rows = block_sum<u64, SORT_THREADS>(rows);
+    const u64 all_kept = block_sum<u64, BUCKET_THREADS>(kept);
+    const u64 all_rows = block_sum<u64, BUCKET_THREADS>(rows);
     return {{static_cast<u32>(all_kept), static_cast<u32>(all_kept >> 32)},
             {static_cast<u32>(all_rows), static_cast<u32>(all_rows >> 32)}};
 }
@@ -50,7 +50,7 @@ __device__ __forceinline__ Sums buckets_before(const u64* buckets, u32 bucket) {
 // either, and counts loops that are dropped.
 __device__ __forceinline__ Sums list_kept(
         const Sorted& rows, const u64* sorted, int here, bool keep_loops, Position* kept, u32* loops) {
-    const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
+    const int items = (here + BUCKET_THREADS - 1) / BUCKET_THREADS;
     // Bit i: item i is kept.
     u32 is_put = 0, is_delete = 0;
     u32 dropped = 0;
@@ -73,7 +73,7 @@ __device__ __forceinline__ Sums list_kept(
         of_warp += __popc(__ballot_sync(FULL_WARP, put));
         of_warp += __popc(__ballot_sync(FULL_WARP, removes)) << 16;
     }
-    dropped = block_sum<u32, SORT_THREADS>(dropped);
+    dropped = block_sum<u32, BUCKET_THREADS>(dropped);
     if (threadIdx.x == 0 && dropped) atomicAdd(loops, dropped);
     __shared__ u32 warps[Bucket::WARPS];
     if (lane_of_thread() == 0) warps[warp_of_thread()] = of_warp;
@@ -125,7 +125,7 @@ struct Listed {
     }
     // Rows that begin in this thread's warp; all lanes call.
     __device__ __forceinline__ u32 rows_of_warp() const {
-        const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
+        const int items = (count + BUCKET_THREADS - 1) / BUCKET_THREADS;
         u32 found = 0;
         for (int i = 0; i < items; ++i) {
             found += __popc(__ballot_sync(FULL_WARP, starts_row(Bucket::position(i, items))));
@@ -136,7 +136,7 @@ struct Listed {
     // warp; returns the largest id + 1 and counts edges whose operations alternate.
     __device__ __forceinline__ u32 write(
             const OutputList& list, bool ids_are_narrow, u32 begin, u32 row, u32& switched) const {
-        const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
+        const int items = (count + BUCKET_THREADS - 1) / BUCKET_THREADS;
         const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
         u32 most = 0;
         for (int i = 0; i < items; ++i) {
@@ -175,7 +175,7 @@ struct Listed {
 // `buckets` u64[number of buckets], 0 before; `block_numbers` u32, 0 before and after.
 //
 // Launch    a block a bucket
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 2) group_buckets(
         Sorted rows, Partition partition, OutputList puts, OutputList deletes, i64 keep_loops,
         i64 ids_are_narrow, u64* buckets, u32* block_numbers, Report report) {
     follow_previous_launch();
@@ -225,10 +225,10 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
             report.counts->rows[kind] = all_rows;
             list.indptr[all_rows] = entries;
         }
-        most = block_max<u32, SORT_THREADS>(most);
+        most = block_max<u32, BUCKET_THREADS>(most);
         if (ids_are_narrow && threadIdx.x == 0) atomicMax(&report.counts->beyond[kind], most);
         if (kind == 0) continue;
-        switched = block_sum<u32, SORT_THREADS>(switched);
+        switched = block_sum<u32, BUCKET_THREADS>(switched);
         if (threadIdx.x == 0 && switched) atomicAdd(&report.counts->revoked, switched);
     }
     report.finish();

@@ -27,7 +27,7 @@ from ..device.sorting.sorting import BLOCK_KEYS, SORT_FIELDS, Grid, grid_of, pas
 from ..device.sorting.sorting import KERNELS as SORT_KERNELS
 from ..device.stream_words import renew_words, words_of_stream
 from ..memory.scratch import ALIGNMENT
-from ..structs import DIGITS, SORT_THREADS
+from ..structs import BUCKET_THREADS, DIGITS, SORT_THREADS
 from .edge_order import KEY_BITS, NARROW, EdgeRows, bits_of
 from .output_lists import COUNT_WORDS, Output
 
@@ -180,7 +180,7 @@ def _write(launches, packed):
         keys, spare, 0, 0, counts, groups, facts.tickets, count, blocks, portion, facts.is_few,
     ))  # fmt: skip
     write_sort(launches, kernels[_SORTING:], sort, low, top)
-    position = begin_launch(launches, kernels[_GROUP], facts.buckets, SORT_THREADS)
+    position = begin_launch(launches, kernels[_GROUP], facts.buckets, BUCKET_THREADS)
     position = put_words(launches, position, (
         sort[_KEYS], 0, 0, count, facts.src_low, facts.dst_low, facts.dst_bits, facts.tail_bits,
         int(facts.op == 0), low, (1 << facts.bucket_bits) - 1,

@@ -7,8 +7,8 @@
 #include "sort_tiles.cuh"
 
 // Keys a thread holds of the largest bucket; two blocks a multiprocessor, so that 256 run at once.
-constexpr int BUCKET_ITEMS = BUCKET_KEYS / SORT_THREADS;
-using Bucket = SortTile<BUCKET_ITEMS>;
+constexpr int BUCKET_ITEMS = BUCKET_KEYS / BUCKET_THREADS;
+using Bucket = SortTile<BUCKET_ITEMS, BUCKET_THREADS, unsigned short>;
 
 // The bucket that the block takes, in the order in which blocks begin: those before it have begun. The
 // last block to ask leaves 0. All threads.
@@ -51,7 +51,7 @@ __device__ __forceinline__ void find_bucket(
 // Sort the `here` keys of a bucket into `sorted`, by bits [low_bit, high_bit).
 __device__ __forceinline__ void sort_bucket(
         const u64* keys, int here, u32 low_bit, u32 high_bit, u64* sorted, Bucket::Counters& counters) {
-    const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
+    const int items = (here + BUCKET_THREADS - 1) / BUCKET_THREADS;
     u64 own[BUCKET_ITEMS];
     u32 positions[BUCKET_ITEMS];
 #pragma unroll

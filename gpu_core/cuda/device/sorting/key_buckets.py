@@ -11,7 +11,7 @@ from ....jit.compile import inlined
 from ...structs import BUCKET_KEYS, DIGIT_BITS
 
 #: Keys of a bucket on the mean at most: buckets of keys that are drawn alike differ.
-MEAN_KEYS: Final = BUCKET_KEYS * 17 // 20
+MEAN_KEYS: Final = BUCKET_KEYS * 9 // 10
 #: Bits that keys are partitioned by: one pass of the sort, or two.
 _LEAST_BITS: Final = DIGIT_BITS
 _MOST_BITS: Final = 2 * DIGIT_BITS

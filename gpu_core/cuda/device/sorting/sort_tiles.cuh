@@ -14,14 +14,15 @@ __device__ __forceinline__ u32 same_digit(u32 digit, bool valid, u32 mask) {
     return same;
 }
 
-// A tile of SORT_THREADS * ITEMS keys, for blocks of SORT_THREADS threads, one a digit. Thread t holds, as
-// item i, the key at position (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
-template <int ITEMS>
+// A tile of THREADS * ITEMS keys, for blocks of THREADS threads, at least one a digit. Thread t holds, as item
+// i, the key at position (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
+// A Count is large enough for the keys.
+template <int ITEMS, int THREADS = SORT_THREADS, class Count = u32>
 struct SortTile {
-    static constexpr int KEYS = SORT_THREADS * ITEMS;
-    static constexpr int WARPS = SORT_THREADS / WARP;
+    static constexpr int KEYS = THREADS * ITEMS;
+    static constexpr int WARPS = THREADS / WARP;
     // How often each warp has met each digit.
-    typedef u32 Counters[WARPS][DIGITS];
+    typedef Count Counters[WARPS][DIGITS];
 
     // Where this thread's item lies in the tile, of whose items `items` are in use.
     static __device__ __forceinline__ int position(int item, int items = ITEMS) {
@@ -29,13 +30,14 @@ struct SortTile {
     }
 
     // Rank the tile's keys by digit. `positions[i]` becomes the position of item i in the sorted tile.
-    // Returns the number of keys whose digit is the thread's number; `start` is their first position.
+    // Returns the number of keys whose digit is the thread's number, if there is such a digit; `start` is their
+    // first position.
     static __device__ __forceinline__ u32 rank(
             const u64 (&keys)[ITEMS], u32 (&positions)[ITEMS], int count, Digit digit, u32& start,
             Counters& counters, int items = ITEMS) {
-        for (u32 i = threadIdx.x; i < WARPS * DIGITS; i += SORT_THREADS) (&counters[0][0])[i] = 0;
+        for (u32 i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&counters[0][0])[i] = 0;
         __syncthreads();
-        u32* own = counters[warp_of_thread()];
+        Count* own = counters[warp_of_thread()];
         const u32 below = (1u << lane_of_thread()) - 1;
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) {
@@ -46,19 +48,22 @@ struct SortTile {
             const u32 counted = own[value];
             positions[i] = counted + __popc(same & below);
             __syncwarp();
-            if (valid && (same & below) == 0) own[value] = counted + __popc(same);
+            if (valid && (same & below) == 0) own[value] = static_cast<Count>(counted + __popc(same));
             __syncwarp();
         }
         __syncthreads();
+        const bool is_digit = threadIdx.x < DIGITS;
         u32 sum = 0;
-        for (int warp = 0; warp < WARPS; ++warp) {
+        for (int warp = 0; warp < WARPS && is_digit; ++warp) {
             const u32 found = counters[warp][threadIdx.x];
-            counters[warp][threadIdx.x] = sum;
+            counters[warp][threadIdx.x] = static_cast<Count>(sum);
             sum += found;
         }
         u32 total;
-        start = block_exclusive_sum<u32, SORT_THREADS>(sum, total);
-        for (int warp = 0; warp < WARPS; ++warp) counters[warp][threadIdx.x] += start;
+        start = block_exclusive_sum<u32, THREADS>(sum, total);
+        for (int warp = 0; warp < WARPS && is_digit; ++warp) {
+            counters[warp][threadIdx.x] += static_cast<Count>(start);
+        }
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) positions[i] += own[digit.of(keys[i])];

@@ -50,7 +50,16 @@ from ...device.sorting.sorting import (
     write_sort,
 )
 from ...memory.scratch import aligned
-from ...structs import DELTA, DIGITS, GROUP_BLOCKS, LISTS, SORT_THREADS, TILE_ENTRIES, TILE_THREADS
+from ...structs import (
+    BUCKET_THREADS,
+    DELTA,
+    DIGITS,
+    GROUP_BLOCKS,
+    LISTS,
+    SORT_THREADS,
+    TILE_ENTRIES,
+    TILE_THREADS,
+)
 from ..facts import (
     COUNT_ROWS,
     DELTA_WORDS,
@@ -415,7 +424,7 @@ def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
 @inlined
 def write_grouping(launches, facts, delta, keys, sort, published):
     """Write the launch that sorts each bucket and groups its entries by row."""
-    position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
+    position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, BUCKET_THREADS)
     end_launch(launches, put_words(launches, position, (
         facts.image.shapes[0, 0], sort[_KEYS], delta[ENTRIES], keys.index_bits, keys.number_bits,
         keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, published,

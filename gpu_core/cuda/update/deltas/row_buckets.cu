@@ -15,15 +15,15 @@
 // Rows that begin in the buckets before. All threads.
 __device__ __forceinline__ u32 rows_before(const u64* published, u32 bucket) {
     u32 rows = 0;
-    for_published<SORT_THREADS>(published, 0, bucket, [&](u64 found) { rows += static_cast<u32>(found); });
-    return block_sum<u32, SORT_THREADS>(rows);
+    for_published<BUCKET_THREADS>(published, 0, bucket, [&](u64 found) { rows += static_cast<u32>(found); });
+    return block_sum<u32, BUCKET_THREADS>(rows);
 }
 
 // `published` u64[buckets], 0 before; `block_numbers` 0 before and after; keys are sorted by the bits
 // from `low_bit` on. `ordered`: the keys of a row are in order then; else they are put in order here.
 //
 // Launch    a block a bucket
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 2) group_rows(
         u32* image, const u64* keys, i64 count, Layout layout, Partition partition, i64 low_bit,
         u64* published, u32* block_numbers, Grouped to, u32* row_count, i64 ordered) {
     follow_previous_launch();
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_rows(
     sort_bucket(keys + begin, here, static_cast<u32>(low_bit), static_cast<u32>(partition.shift), sorted,
                 counters);
 
-    const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
+    const int items = (here + BUCKET_THREADS - 1) / BUCKET_THREADS;
     // Bit i: item i begins a row.
     u32 starts = 0;
     u32 of_warp = 0;
