@@ -29,7 +29,7 @@ from graphtide.flows.bench.measuring.run_figures import by_worker
 from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.scan import scan_of
-from graphtide.flows.bench.scripts import updates_beside_peers
+from graphtide.flows.bench.scripts import large_graph, updates_beside_peers
 from graphtide.flows.bench.scripts.measuring import parser
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.commands.generate import write_log
@@ -96,6 +96,25 @@ def test_updates_are_measured_in_every_table() -> None:
     medians, highest = figures[1::2], figures[2::2]
     assert len(medians) == len(highest) == 4
     assert all(float(low) <= float(high) for low, high in zip(medians, highest, strict=True))
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+def test_all_is_known_of_a_large_graph(monkeypatch: pytest.MonkeyPatch, *, one_way: bool) -> None:
+    monkeypatch.setattr(large_graph, "_UPDATES", 1_000)
+    monkeypatch.setattr(large_graph, "_ROWS", 1 << 10)
+    known = large_graph.Circulant(Arm("host"), 1 << 12, 12, one_way=one_way)
+    known.build()
+    assert known.graph.num_edges == 12 << 12
+    inserts, deletes = large_graph.updates_of(known)
+    assert len(inserts) == len(deletes) == 7
+    calls = dict(large_graph.queries(known))
+    if not one_way:
+        calls |= dict(large_graph.analytics(known))
+    for call in calls.values():
+        call()
+    known.graph.insert_edges([5], [2_000])
+    with pytest.raises(GraphtideError, match="not what it must be"):
+        calls["neighbors, degrees"]()
 
 
 def test_an_unknown_workload_is_told() -> None:

@@ -19,6 +19,10 @@ class BrokenDeviceError(EngineError):
     """A CUDA context broke: no call of this process to its device will succeed again."""
 
 
+class DeviceMemoryError(ArenaFullError):
+    """The device has no such piece of memory left."""
+
+
 def translated(
     error: Exception, doing: str, asked: int | None, memory: Callable[[], str]
 ) -> Exception:
@@ -42,7 +46,7 @@ def translated(
         return error
     if isinstance(error, MemoryError) or (of_cuda and code in _OUT_OF_MEMORY):
         wanted = f" for {asked:,} bytes" if asked is not None else ""
-        return ArenaFullError(
+        return DeviceMemoryError(
             f"CUDA out of memory{wanted} while {doing}: {memory()}; use a smaller arena or smaller "
             "batches, or free memory that other processes hold"
         )

@@ -35,6 +35,7 @@ from ...image.free_runs import LEVELS
 from ...image.scratch import even
 from ...kind import ArenaSizes, GraphKind
 from ..device.device import Device
+from ..device.driver_errors import DeviceMemoryError
 from ..device.launches import copy_words
 from ..device.packed_arguments import address, packer
 from . import free_runs
@@ -73,7 +74,8 @@ class DeviceArena(BaseArena):
     def __init__(self, device: "Device", kind: GraphKind, sizes: ArenaSizes) -> None:
         self.device = device
         self.xp = device.xp
-        #: Bytes of images that were replaced, which CuPy's pool may still hold.
+        #: Bytes of images that were replaced, and of scratch beside them, which CuPy's pool may
+        #: still hold.
         self._replaced_bytes = 0
         #: Numbers of free runs since the newest batch; `None`: they are only on the device.
         self.kept_counts: Int64s | None = None
@@ -285,6 +287,16 @@ class DeviceArena(BaseArena):
     # -- scratch -----------------------------------------------------------------------------
 
     def _take_scratch(self, need_bytes: int) -> DeviceScratch:
+        try:
+            return self._scratch_in_image(need_bytes)
+        except DeviceMemoryError:
+            # The limit permits it, but the device does not hold two images while one replaces the
+            # other: for this call the scratch is a piece of its own, beside the image.
+            self._replaced_bytes += need_bytes
+            memory = self.device.empty(need_bytes + SLACK_BYTES, np.uint8)
+            return DeviceScratch(self.xp, memory)
+
+    def _scratch_in_image(self, need_bytes: int) -> DeviceScratch:
         self._release_replaced()
         # Up to `scratch.PIECES` pieces may be taken of it.
         taken: DeviceScratch = super()._take_scratch(need_bytes + SLACK_BYTES)
@@ -310,7 +322,7 @@ class DeviceArena(BaseArena):
             The arena cannot grow that far.
         """
         mark = self._scratch_top
-        self._take_scratch(size)
+        self._scratch_in_image(size)
         self._scratch_top = mark
 
     def _release_replaced(self) -> None:

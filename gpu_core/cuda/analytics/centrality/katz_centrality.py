@@ -25,7 +25,7 @@ from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
-from ..parts.slices import Slices, in_slices, in_slices_bytes
+from ..parts.slices import Slices, can_be_in_place, in_slices, scratch_for_slices
 from ..parts.steps_ahead import steps_to
 
 _SOURCE: Final = "katz_centrality.cu"
@@ -64,9 +64,14 @@ def iterate(
         zeros.fill(0)
         return zeros, 0, 0.0
     ahead = _first_steps(out, alpha, beta, threshold)
-    in_place = not weighted and _fits_in_place(device, adjacencies, ahead)
-    need = _Steps.scratch_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
-    with workspace.scratch(need) as scratch:
+    in_place: bool | None = False
+    if can_be_in_place(adjacencies, weighted=weighted) and fits_cache(device, out.count):
+        in_place = True if ahead <= _IN_PLACE_STEPS else None
+    taken = scratch_for_slices(
+        workspace, adjacencies, _Steps.bytes_beside_rows(device, out.count),
+        weighted=weighted, in_place=in_place,
+    )  # fmt: skip
+    with taken as (scratch, in_place):
         steps = _Steps(
             device, scratch, adjacencies, (alpha, beta), float(threshold), weighted=weighted,
             in_place=in_place,
@@ -105,12 +110,6 @@ def _at_most(steps: int) -> int:
     return min(max(steps, 1), _MOST_STEPS)
 
 
-def _fits_in_place(device: Device, adjacencies: Adjacencies, steps: int) -> bool:
-    """Whether rows without weights are read where they are; entries of one lie side by side."""
-    is_spaced = adjacencies.into is not None and adjacencies.into.step > 1
-    return steps <= _IN_PLACE_STEPS and not is_spaced and fits_cache(device, adjacencies.out.count)
-
-
 class _Steps:
     """The launches of steps, and the scratch that they work in.
 
@@ -119,19 +118,15 @@ class _Steps:
     factors
         ``alpha`` and ``beta``.
     in_place
-        Whether rows are read where they are (`_fits_in_place`); else in slices.
+        Whether rows are read where they are; else in slices.
     """
 
     @staticmethod
-    def scratch_bytes(
-        device: Device, adjacencies: Adjacencies, *, weighted: bool, in_place: bool
-    ) -> int:
-        """Bytes of scratch that steps take."""
-        count = adjacencies.out.count
+    def bytes_beside_rows(device: Device, count: int) -> int:
+        """Bytes of scratch that steps of ``count`` vertices take beside the rows."""
         numbers = 2 * count + 2 * blocks_for(count, _MEASURED)
-        need = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
-        need += bytes_of((numbers, np.float64), (words_of(_STATE), np.uint64))
-        return need + (hub_cache_bytes(device) if in_place else 0)
+        need = bytes_of((numbers, np.float64), (words_of(_STATE), np.uint64))
+        return need + hub_cache_bytes(device)
 
     def __init__(
         self,

@@ -176,16 +176,16 @@ extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const 
 // Writes      next_shares  f64[n], absent vertices left out; before, it has the shares before the last step
 // Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
 //             a row, 8 more where it goes beyond, 4 fewer where degrees and lengths are one array
-template <class Load, class Value>
+template <class Walk = Interleaved, class Load, class Value>
 __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums& chunk_sums,
                                           const Strengths& strengths, const Pull& pull, Load load,
                                           Value value) {
-    const SliceRow own = slices.open();
+    const SliceRow own = Walk::open(slices, slices.slice_of_warp());
     Step step(pull);
     if (is_over(pull)) return;
-    sum_rows(slices, own, chunk_sums, load, value,
-             [&](i64 vertex) { return step.prepare(strengths.of(vertex), vertex); },
-             [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, vertex, sum, row); });
+    sum_rows<Walk>(slices, own, chunk_sums, load, value,
+                   [&](i64 vertex) { return step.prepare(strengths.of(vertex), vertex); },
+                   [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, vertex, sum, row); });
     step.add_up<SLICE_THREADS>();
 }
 
@@ -200,6 +200,20 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
                next_shares, state_in(words), report},
               [&](i64 entry) { return __ldcs(&indices[entry]); },
               [&](u32 source) { return shares[source]; });
+}
+
+// As `pull`, of rows where they are; `indices` are those of all rows.
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull_in_place(
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const u32* __restrict__ degrees, const double* __restrict__ teleport,
+        const double* __restrict__ dangling, const double uniform, const double alpha,
+        const double threshold, const double most_radius, const double entries, const i64 step,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows<InPlace>(slices, chunk_sums, {degrees, nullptr},
+                       {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+                        next_shares, state_in(words), report},
+                       [&](i64 entry) { return indices[entry]; },
+                       [&](u32 source) { return shares[source]; });
 }
 
 struct WeightedEntry {

@@ -42,7 +42,14 @@ from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes
 from ..parts.hubs.hubs import NO_HUBS, Hubs, hubs_bytes
 from ..parts.reductions.largest import largest
-from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
+from ..parts.slices import (
+    Slices,
+    can_be_in_place,
+    in_slices,
+    scratch_for_slices,
+    slices,
+    slices_bytes,
+)
 from ..parts.steps_ahead import steps_to
 from .pagerank_start import start_of, start_of_same
 
@@ -251,15 +258,19 @@ def iterate(
     device, count, weighted = workspace.device, adjacencies.out.count, surfer.weighted
     if start is None and most_radius > 0 and surfer.is_even:
         start = start_of(workspace, adjacencies.out, None, None, alpha=surfer.alpha)
-    need = in_slices_bytes(device, adjacencies, weighted=weighted) + hubs_bytes(count)
-    need += bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
-    with workspace.scratch(need) as scratch, done_when_broken_off(device):
+    more = hubs_bytes(count) + bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
+    # A copy is soon worth its time; without the memory for it, rows are read where they are.
+    in_place = None if can_be_in_place(adjacencies, weighted=weighted) else False
+    taken = scratch_for_slices(workspace, adjacencies, more, weighted=weighted, in_place=in_place)
+    with taken as (scratch, in_place), done_when_broken_off(device):
         # Of an undirected graph the lengths of the rows that are pulled are the degrees.
         degrees = surfer.strengths if adjacencies.directed or weighted else None
-        hubs = None if weighted else Hubs(device, scratch, adjacencies.out)
+        hubs = None if weighted or in_place else Hubs(device, scratch, adjacencies.out)
         if hubs is not None:
             hubs.choose(adjacencies.out.num_entries)
-        rows = in_slices(device, scratch, adjacencies, weighted=weighted, hubs=hubs)
+        rows = in_slices(
+            device, scratch, adjacencies, weighted=weighted, hubs=hubs, in_place=in_place
+        )
         read = surfer._replace(strengths=degrees)
         iteration = Iteration(device, scratch, adjacencies.out, rows, hubs, read, start)
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
@@ -390,7 +401,9 @@ class Iteration:
         self._hub_arguments = b""
         self._shared_bytes = 0
         self._blocks, self._threads = rows.blocks, THREADS
-        self._kernel = "pull_weighted" if rows.weight else "pull"
+        self._kernel = "pull_in_place" if rows.in_place else "pull"
+        if rows.weight:
+            self._kernel = "pull_weighted"
         self.hub_count = hubs.wait() if hubs else 0
         if hubs is None or self.hub_count == 0:
             return

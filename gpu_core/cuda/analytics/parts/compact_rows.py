@@ -69,11 +69,13 @@ def weight_bytes(rows: Rows, *, weighted: bool) -> int:
 
 def rows_bytes(rows: int, entries: int, *, with_words: bool = False) -> int:
     """Bytes of scratch that `compact_rows` of ``rows`` rows and entries takes."""
+    return windows_bytes(rows, entries) + bytes_of(((2 if with_words else 1) * entries, np.uint32))
+
+
+def windows_bytes(rows: int, entries: int) -> int:
+    """Bytes of scratch that `measure_rows` and `cut_windows` take."""
     windows = window_count(rows, entries)
-    return bytes_of(
-        (rows + 1 + blocks_for(rows, SCAN_ROWS) + 2 * (windows + 1), np.int64),
-        ((2 if with_words else 1) * entries, np.uint32),
-    )
+    return bytes_of((rows + 1 + blocks_for(rows, SCAN_ROWS) + 2 * (windows + 1), np.int64))
 
 
 def window_count(rows: int, entries: int) -> int:

@@ -28,6 +28,7 @@ from .compact_rows import (
     in_rows_bytes,
     measure_rows,
     rows_bytes,
+    windows_bytes,
 )
 
 _SOURCE: Final = "oriented_edges.cu"
@@ -69,9 +70,10 @@ def oriented_edges_bytes(device: Device, adjacencies: Adjacencies) -> int:
     if (adjacencies.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
         msg = f"{count:,} vertices and {room:,} entries are too many to count triangles on a GPU"
         raise EngineError(msg)
-    need = rows_bytes(count, entries)
+    # Rows of an undirected graph are read where they are.
+    need = windows_bytes(count, entries)
     if adjacencies.directed:
-        need += rows_bytes(count, entries) + in_rows_bytes(device, adjacencies)
+        need = 2 * rows_bytes(count, entries) + in_rows_bytes(device, adjacencies)
     return need + bytes_of((room, np.uint32), (count, np.uint64))
 
 

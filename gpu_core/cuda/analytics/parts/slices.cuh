@@ -99,10 +99,11 @@ struct Slices {
         return piece;
     }
     __device__ __forceinline__ bool takes_chunks() const { return blockIdx.x < chunk_blocks; }
-    // This lane's row of the slice that its warp has, where the block takes no chunks.
-    __device__ __forceinline__ SliceRow open() const {
-        return open((blockIdx.x - chunk_blocks) * BLOCK_SLICES + warp_of_thread());
+    // The slice that a warp has, where the block takes no chunks, and this lane's row of it.
+    __device__ __forceinline__ i64 slice_of_warp() const {
+        return (blockIdx.x - chunk_blocks) * BLOCK_SLICES + warp_of_thread();
     }
+    __device__ __forceinline__ SliceRow open() const { return open(slice_of_warp()); }
     // This lane's row of a slice: an absent one, without entries, where there is no such slice or row.
     __device__ __forceinline__ SliceRow open(i64 slice) const {
         SliceRow found{slice * WARP + lane_of_thread(), 0, ABSENT_BIT};
@@ -248,8 +249,8 @@ __device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, W
     });
 }
 
-// All rows, in blocks that take either chunks or slices, of rows that are copied.
-template <class Load, class Value, class Prepare, class Finish>
+// All rows, in blocks that take either chunks or slices.
+template <class Walk = Interleaved, class Load, class Value, class Prepare, class Finish>
 __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& own,
                                          const ChunkSums& chunk_sums, Load load, Value value,
                                          Prepare prepare, Finish finish) {
@@ -259,7 +260,7 @@ __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& o
         sum_long_rows(slices, static_cast<u32>(slices.chunk_blocks), work_queue, chunk_sums, load, value,
                       prepare, finish);
     } else {
-        sum_short_rows(own, load, value, prepare, finish);
+        sum_short_rows<Walk>(own, load, value, prepare, finish);
     }
 }
 

@@ -5,14 +5,18 @@ Kernels: ``slices.cu``; what a slice is, and how its rows are summed up:
 order: right for a kernel that reads every row from end to end, again and again. One that does so a
 few times only may have them *in place*: cut likewise, read where they are.
 
-They are scratch of the caller, who states the bytes before (`slices_bytes`, `in_slices_bytes`).
-How many entries there are is known beforehand, so nothing is read back and nothing waits.
+They are scratch of the caller, who states the bytes before (`slices_bytes`, `in_slices_bytes`), or
+has them from `scratch_for_slices`, which knows when there is too little memory for a copy. How many
+entries there are is known beforehand, so nothing is read back and nothing waits.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from ....errors import ArenaFullError
 from ....rows import Adjacencies, Rows
 from ...device.compile import WIDE_WEIGHTS
 from ...device.declarations import constant, structure
@@ -20,6 +24,7 @@ from ...device.device import Device
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
 from ...memory.scratch import DeviceScratch
+from ...memory.workspace import Workspace
 from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
 from .hubs.hubs import NO_HUBS, Hubs
 
@@ -48,6 +53,8 @@ class Slices(NamedTuple):
     weight: int
     #: Form of kernels that read the weights.
     weight_form: tuple[tuple[str, int], ...]
+    #: Whether they are read where they are.
+    in_place: bool
     #: Blocks of a launch that works slice by slice.
     blocks: int
     #: Arguments of a kernel that works slice by slice: ``Slices`` of ``slices.cuh``.
@@ -58,7 +65,7 @@ class Slices(NamedTuple):
 
 def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0, in_place: bool = False) -> int:
     """Bytes of scratch that `slices` of ``rows`` rows, entries and bytes of a weight takes."""
-    chunks = _most_chunks(entries)
+    chunks = _most_chunks(rows, entries)
     return weight_bytes * entries + bytes_of(
         (rows + 1 + chunks + (0 if in_place else entries), np.uint32),
         (blocks_for(rows, SLICE_ROWS) + blocks_for(rows, MEASURED_ROWS), np.int64),
@@ -75,6 +82,42 @@ def in_slices_bytes(
     bytes_each = weight_bytes(out, weighted=weighted)
     need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each, in_place=in_place)
     return need + in_rows_bytes(device, adjacencies, weighted=weighted)
+
+
+def can_be_in_place(adjacencies: Adjacencies, *, weighted: bool) -> bool:
+    """Whether rows may be read where they are: without weights, entries of a row adjacent."""
+    return not weighted and (adjacencies.into is None or adjacencies.into.step == 1)
+
+
+@contextmanager
+def scratch_for_slices(
+    workspace: Workspace,
+    adjacencies: Adjacencies,
+    more_bytes: int,
+    *,
+    weighted: bool,
+    in_place: bool | None,
+) -> Iterator[tuple[DeviceScratch, bool]]:
+    """Scratch for `in_slices` and for ``more_bytes``, and whether rows are in place.
+
+    ``in_place``: None where they are copied if there is the memory for that, which
+    `can_be_in_place` must allow.
+    """
+    device = workspace.device
+
+    def need(*, in_place: bool) -> int:
+        bytes_each = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
+        return bytes_each + more_bytes
+
+    with ExitStack() as taken:
+        try:
+            scratch = taken.enter_context(workspace.scratch(need(in_place=bool(in_place))))
+        except ArenaFullError:
+            if in_place is not None:
+                raise
+            in_place = True
+            scratch = taken.enter_context(workspace.scratch(need(in_place=True)))
+        yield scratch, bool(in_place)
 
 
 def in_slices(
@@ -125,7 +168,7 @@ class _Chunks(NamedTuple):
 
 
 def _reserve_chunks(device: Device, scratch: DeviceScratch, rows: Rows) -> _Chunks:
-    most = _most_chunks(rows.num_entries)
+    most = _most_chunks(rows.count, rows.num_entries)
     reserve = scratch.reserve
     return _Chunks(
         reserve(4 * rows.count), reserve(CHUNK_DTYPE.itemsize * most), reserve(4),
@@ -140,11 +183,13 @@ def _slices(
     indices: int,
     weight: int = 0,
     weight_form: tuple[tuple[str, int], ...] = (),
+    *,
+    in_place: bool = False,
 ) -> Slices:
     """Slices whose entries are at ``indices``, those of a row or a slice from ``begin`` on."""
     count = rows.count
     return Slices(
-        count, chunks.lengths, indices, weight, weight_form,
+        count, chunks.lengths, indices, weight, weight_form, in_place,
         blocks=chunks.blocks + blocks_for(count, THREADS),
         arguments=pack(
             chunks.lengths, begin, count, chunks.chunks, chunks.chunk_count, chunks.blocks
@@ -164,7 +209,7 @@ def _list_in_place(device: Device, rows: Rows, chunks: _Chunks) -> Slices:
             chunks.chunks, chunks.chunk_count, chunks.tickets, words.block_numbers, words.ticket,
         ),
     )  # fmt: skip
-    return _slices(rows, chunks, begin, address(rows.columns))
+    return _slices(rows, chunks, begin, address(rows.columns), in_place=True)
 
 
 def _copy(
@@ -212,6 +257,6 @@ def _copy(
     return found
 
 
-def _most_chunks(entries: int) -> int:
-    """Chunks of ``entries`` entries at most; at least 1."""
-    return entries // (SHORT_LENGTH + 1) + entries // CHUNK_ENTRIES + 1
+def _most_chunks(rows: int, entries: int) -> int:
+    """Chunks of so many rows and entries at most; at least 1."""
+    return min(entries // (SHORT_LENGTH + 1), rows) + entries // CHUNK_ENTRIES + 1
