@@ -31,8 +31,8 @@ from .measuring import Table, number, parser, print_tables
 
 Int64s = npt.NDArray[np.int64]
 
-#: Offsets that make triangles; and those of a batch, of which each makes an edge of every vertex.
-_SMALL, _AT_ONCE = 10, 4
+#: Offsets that make triangles.
+_SMALL = 10
 #: Rows of a part that is inserted at once, one way.
 _ROWS = 1 << 22
 _UPDATES = 1_000_000
@@ -75,11 +75,8 @@ class Circulant:
     def _parts(self) -> Iterator[tuple[Any, Any]]:
         xp = self.arm.xp
         every = xp.arange(self.vertices, dtype=xp.int64)
-        for first in range(0, len(self.offsets), _AT_ONCE):
-            steps = self.offsets[first : first + _AT_ONCE].tolist()
-            yield self._narrow(
-                xp.tile(every, len(steps)), xp.concatenate([every + step for step in steps])
-            )
+        for step in self.offsets.tolist():
+            yield self._narrow(every, every + step)
 
     def _parts_one_way(self) -> Iterator[tuple[Any, Any]]:
         xp, rows = self.arm.xp, min(_ROWS, self.vertices)
@@ -207,11 +204,13 @@ def main() -> None:
     """Measure, and print the table."""
     options = parser(__doc__, with_csv=False)
     options.add_argument("--engine", default="auto", help="cuda, host or auto (default)")
+    options.add_argument("--layout", default="runs", help="runs (default), chain or tree")
     options.add_argument("--vertices", type=number, default=1 << 26, help="a power of two")
     options.add_argument("--offsets", type=number, default=38, help="edges of a vertex")
     options.add_argument("--one-way", action="store_true", help="directed, updates and searches")
     asked = options.parse_args()
-    known = Circulant(Arm(asked.engine), asked.vertices, asked.offsets, one_way=asked.one_way)
+    arm = Arm(asked.engine, asked.layout)
+    known = Circulant(arm, asked.vertices, asked.offsets, one_way=asked.one_way)
     rows: list[list[str]] = []
 
     def timed(what: str, call: Callable[[], None]) -> None:
@@ -223,8 +222,10 @@ def main() -> None:
             shown = str(error)
         rows.append([what, shown])
 
-    timed("build", known.build)
+    begin = time.perf_counter()
+    known.build()
     _must(known.graph.num_edges == known.edges)
+    rows.append(["build", f"{time.perf_counter() - begin:.2f}"])
     inserts, deletes = updates_of(known)
     for what, call in queries(known):
         timed(what, call)
