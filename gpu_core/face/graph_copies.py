@@ -7,7 +7,7 @@ with. Some settings may be others then, for they change neither what the graph i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ FREE = (
     "arena_bytes", "max_arena_bytes", "arena_growth", "arena_grow_at",
     "expected_edges",
 )  # fmt: skip
+
+#: Names of what `settings_of` gives.
+SETTINGS = frozenset({"records", *(field.name for field in fields(GraphKind))} - {"record"})
 
 
 def settings_of(kind: GraphKind) -> dict[str, Any]:

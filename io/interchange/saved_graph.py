@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import __version__
 from ...gpu_core.copies.state_hash import state_hash
 from ...gpu_core.errors import StateError
-from ...gpu_core.face.graph_copies import settings_of, with_given
+from ...gpu_core.face.graph_copies import SETTINGS, settings_of, with_given
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ..durable import new_folder, set_aside_as
@@ -73,7 +74,7 @@ def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
     Raises
     ------
     StateError
-        There is no saved graph, or it is damaged.
+        There is no saved graph, it is damaged, or it has a setting of a later version.
     SettingsError
         Another argument is given.
     """
@@ -89,6 +90,13 @@ def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
     manifest, fault = check_graph(folder, _FACTS)
     if fault:
         msg = f"the graph in {folder} is damaged ({fault}); use another copy of it"
+        raise StateError(msg)
+    if unknown := sorted(manifest["settings"].keys() - SETTINGS):
+        msg = (
+            f"the graph in {folder}, saved by graphtide {manifest['graphtide']}, has the setting "
+            f"{unknown[0]}, which this graphtide {__version__} does not know; load it with the "
+            f"graphtide that saved it"
+        )
         raise StateError(msg)
     arrays = read_graph(folder, "load it again")
     if manifest["time_unit"] is not None:

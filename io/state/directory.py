@@ -133,9 +133,17 @@ class StateDirectory:
         """Read what defines the graph; `StateError` where there is no state that we can read."""
         values = self._read_settings()
         try:
-            return StateSettings.of_json(values)
+            settings, unknown = StateSettings.of_json(values), StateSettings.unknown_names(values)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(_damaged(self._settings_file, repr(error))) from error
+        if unknown:
+            msg = (
+                f"state {self.path}, made by graphtide {settings.made_by}, has the setting "
+                f"{unknown[0]}, which this graphtide {__version__} does not know: use the "
+                f"graphtide that made it, or another --state"
+            )
+            raise StateError(msg)
+        return settings
 
     @property
     def must_have_hashes(self) -> bool:

@@ -24,6 +24,15 @@ _LATER: dict[str, Any] = {
     "time_window": None,
 }  # fmt: skip
 
+#: All names that a state may have, at the top of its file and in ``identity`` and ``reading``.
+_KNOWN = {
+    "": {"format", "version", "graphtide", "identity", "log", "columns", "time_unit", "reading"},
+    "identity": {
+        "directed", "records", "ids", "reverse", "self_loops", "create_vertices", *_LATER,
+    },
+    "reading": {"op_insert", "op_delete", "order_by", "order_within", BAD_ROWS},
+}  # fmt: skip
+
 #: Name of the unit of time among differences.
 _TIME_UNIT = "unit of time"
 
@@ -66,6 +75,15 @@ class StateSettings:
             reading=dict(values.get("reading", {})),
             made_by=str(values["graphtide"]),
         )
+
+    @staticmethod
+    def unknown_names(values: Mapping[str, Any]) -> list[str]:
+        """Names in what `of_json` takes that are of a later version, which has more settings.
+
+        To go on without regard to one of them could make another graph.
+        """
+        parts = {"": values, **{name: values.get(name, {}) for name in _KNOWN if name}}
+        return [name for part, names in parts.items() for name in sorted({*names} - _KNOWN[part])]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, made by this graphtide."""

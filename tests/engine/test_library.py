@@ -22,6 +22,7 @@ from graphtide import (
     VertexNotFoundError,
 )
 from graphtide.io.durable import set_aside_as
+from graphtide.io.hashed_json import read_json, write_json
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -293,6 +294,15 @@ def test_saving_and_loading_refuse_what_is_no_saved_graph(tmp_path):
     content[10] ^= 1
     edges.write_bytes(content)
     with pytest.raises(StateError, match=r"edges\.parquet is not as it was written"):
+        DynamicGraph.load(tmp_path / "g")
+
+
+@host_only
+def test_a_graph_that_was_saved_with_a_setting_of_a_later_version_is_refused(tmp_path):
+    manifest = DynamicGraph.from_edges([1], [2]).save(tmp_path / "g") / "manifest.json"
+    values = read_json(manifest, must_have_hash=True)
+    write_json(manifest, {**values, "settings": {**values["settings"], "half_life": "7d"}})
+    with pytest.raises(StateError, match="has the setting half_life, which this graphtide"):
         DynamicGraph.load(tmp_path / "g")
 
 

@@ -3,11 +3,13 @@
 import pytest
 
 from graphtide import StateError, UpdateLogError
+from graphtide.config.settings import GraphSettings
 from graphtide.io.hashed_json import read_json, write_json
 from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.paths.addresses import absolute_address
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.state_settings import StateSettings
 from small_state import IDENTITY, contents, made
 
 
@@ -90,6 +92,27 @@ def test_a_state_of_another_version(tmp_path, version):
         state.settings()
     with pytest.raises(StateError, match=f"is of version {version}"):
         made(state.path)
+
+
+def test_a_state_with_a_setting_of_a_later_version(tmp_path):
+    """To go on without it would make another graph, and nothing would show it."""
+    state = made(tmp_path / "s", reading={"order_by": "when"})
+    file = state.path / "graphtide.json"
+    values = read_json(file, must_have_hash=True)
+    for later in (
+        {"identity": {**IDENTITY, "half_life": "7d"}},
+        {"reading": {"order_by": "when", "half_life": "7d"}},
+        {"half_life": "7d"},
+    ):
+        write_json(file, {**values, **later})
+        with pytest.raises(StateError, match="has the setting half_life, which this graphtide"):
+            state.settings()
+        with pytest.raises(StateError, match="has the setting half_life, which this graphtide"):
+            made(state.path)
+
+
+def test_all_settings_that_define_a_graph_are_known():
+    assert StateSettings.unknown_names({"identity": GraphSettings().identity()}) == []
 
 
 def test_what_is_no_state(tmp_path):
