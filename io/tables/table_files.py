@@ -246,15 +246,18 @@ class ChangedRows:
         is_there = pc.is_in(sources, value_set=come.combine_chunks())
         goes: npt.NDArray[np.bool_] = go & is_vertex.to_numpy()
         stays = goes & is_there.to_numpy()
-        # The rows before and after an update are in one file, unless partitions divide them.
+        # The rows before and after an update are in one file, unless partitions divide them, or the
+        # writer does: delta-rs before 1.3.
+        before, after = (pc.sum(pc.equal(kinds, each)).as_py() for each in (_BEFORE, _AFTER))
         alone = goes & ~stays & pc.equal(kinds, _BEFORE).to_numpy()
-        if self._values and alone.any():
+        if (self._values or before != after) and alone.any():
             row = int(np.flatnonzero(alone)[0])
+            where = "partition's file" if self._values else "file"
+            cure = ", and keep rows about vertices in one partition" if self._values else ""
             msg = (
                 f"{self._shown}, row {row}: vertex {sources[row].as_py()} was updated, but its row "
-                f"after that is not in this partition's file, so whether its edges stay is not "
-                f"known; begin with the rows of this version, as TABLE@v<version>, and another "
-                f"--state, and keep rows about vertices in one partition"
+                f"after that is not in this {where}, so whether its edges stay is not known; begin "
+                f"with the rows of this version, as TABLE@v<version>, and another --state{cure}"
             )
             raise UpdateLogError(msg)
         return stays

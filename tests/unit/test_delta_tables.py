@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -377,6 +378,24 @@ def test_a_vertex_that_is_moved_to_another_partition_is_refused(tmp_path: Path) 
     with pytest.raises(UpdateLogError, match="row 0: vertex 1 was updated, but its row after"):
         graph_of(tmp_path)
     assert edges_by_version(f"{tmp_path}@v1")[1] >= edge_rows(tmp_path)
+
+
+def test_a_vertex_whose_update_is_in_two_files_is_refused(tmp_path: Path) -> None:
+    """As delta-rs before 1.3 wrote them: the vertex lost its edges."""
+    write(tmp_path, with_vertex(score=[1.0, 1, 1, 1]), configuration=FEED)
+    opened(tmp_path).update({"score": "2.0"}, predicate="src = 1 AND dst IS NULL")
+    commit = tmp_path / "_delta_log" / "00000000000000000001.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    [feed] = [each["cdc"] for each in actions if "cdc" in each]
+    rows, halves = pq.read_table(tmp_path / feed["path"]), []
+    for kind in ("update_preimage", "update_postimage"):
+        path = f"_change_data/{kind}.parquet"
+        pq.write_table(rows.filter(pc.equal(rows["_change_type"], kind)), tmp_path / path)
+        halves.append({"cdc": {**feed, "path": path}})
+    actions = [each for each in actions if "cdc" not in each] + halves
+    commit.write_text("".join(json.dumps(each) + "\n" for each in actions))
+    with pytest.raises(UpdateLogError, match="row 0: vertex 1 was updated, but its row after"):
+        graph_of(tmp_path)
 
 
 def test_a_vertex_in_files_that_are_rewritten_or_restored_keeps_its_edges(tmp_path: Path) -> None:
