@@ -83,7 +83,7 @@ def files_of_table(
     if find_spec("pyiceberg") is None:
         msg = (
             f"{shown} is a table of Iceberg, which is read with pyiceberg; pip install "
-            f"-e '.[iceberg]' in the checkout of graphtide, or pip install 'pyiceberg>=0.9'"
+            f"-e '.[iceberg]' in the checkout of graphtide, or pip install 'pyiceberg>=0.11'"
         )
         raise UpdateLogError(msg)
     from .iceberg_table import iceberg_files
