@@ -1,12 +1,17 @@
 """Report of one batch: counts of its rows, its net effect, and memory after it."""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from .effects import Effects
 from .printable import counted, file_shown
 from .times import shown, time_unit_named
+
+
+def _of_names(kind: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """A pickled tuple, whose fields may stand elsewhere by now: by position they would shift."""
+    return kind(**values)
 
 
 class BatchSource(NamedTuple):
@@ -25,6 +30,9 @@ class BatchSource(NamedTuple):
     last_ts: int | None = None
     #: Unit of times, such as ``timestamp[us]``; None: there are none.
     time_unit: str | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_names, (BatchSource, self._asdict())
 
     def __str__(self) -> str:
         end = self.first_row + self.rows - 1
@@ -92,6 +100,9 @@ class BatchReport(NamedTuple):
     source: BatchSource | None = None
     #: Edges that were too old after the batch, and were removed without a row.
     expired: int = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_names, (BatchReport, self._asdict())
 
     def __repr__(self) -> str:
         """Outcome of the rows, and the graph after them; `as_dict` has all."""

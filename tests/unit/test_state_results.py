@@ -1,10 +1,14 @@
 """Results and reports of batches in a state directory."""
 
+import pickle
+from collections import namedtuple
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from graphtide import BatchReport, StateError
+from graphtide.gpu_core import report as report_module
 from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
@@ -30,6 +34,19 @@ def report(batch_id, **changes):
         "source": None,
     }
     return BatchReport(**{**nothing, "batch_id": batch_id, "rows": 7, **changes})
+
+
+def test_pickled_reports_are_read_by_a_version_that_has_more_fields(monkeypatch):
+    """By position, `page_bytes` had taken the value of the field that came after it."""
+    source = BatchSource("a.parquet", 3, 7)
+    pickled = pickle.dumps(report(5, inserted=4, num_edges=9, source=source))
+    for old in (BatchSource, BatchReport):
+        fields = ("of_later", *old._fields)
+        later = namedtuple(old.__name__, fields, defaults=[0] * len(fields))
+        monkeypatch.setattr(report_module, old.__name__, later)
+    read = pickle.loads(pickled)
+    assert (read.of_later, read.batch_id, read.inserted, read.num_edges) == (0, 5, 4, 9)
+    assert (read.source.file, read.source.rows) == ("a.parquet", 7)
 
 
 def test_results_are_tables(tmp_path):
