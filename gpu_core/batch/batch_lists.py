@@ -17,7 +17,7 @@ Invariants
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -236,8 +236,7 @@ class BatchLists:
         return tuple(getattr(self, f"{name}_{part}") for part in ("rows", "indptr", "indices"))
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return {name: each for name, each in self.__dict__.items() if isinstance(each, np.ndarray)}
 
     def _freeze(self) -> None:
         # A view: the caller's own array stays as it is. One kind of array also means that a kernel

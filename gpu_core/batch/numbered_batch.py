@@ -32,9 +32,7 @@ class NumberedBatch(UpdateBatch):
     @classmethod
     def _of_effect(cls, effect: dict[str, Any], meaning: RowMeaning) -> Self:
         numbers = {name: effect.pop(name) for name in IDS}
-        batch = cls.of_valid_fields(meaning, **effect, numbers=numbers)
-        batch._freeze()
-        return batch
+        return super()._of_effect({**effect, "numbers": numbers}, meaning)
 
     def __getattr__(self, name: str) -> npt.NDArray[np.int64]:
         """Keys of a field that is numbers."""
@@ -51,11 +49,6 @@ class NumberedBatch(UpdateBatch):
     def nbytes(self) -> int:
         """Bytes of all arrays: what a transfer moves."""
         return super().nbytes + sum(array.nbytes for array in (self.numbers or {}).values())
-
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        if self.numbers is None:
-            return super()._arrays()
-        return {name: each for name, each in self.__dict__.items() if isinstance(each, np.ndarray)}
 
     def _freeze(self) -> None:
         super()._freeze()

@@ -45,6 +45,10 @@ def _made_for(meaning: RowMeaning) -> dict[str, Any]:
     }
 
 
+#: Fields that may be left out, but for those whose default is made.
+_DEFAULTS = {each.name: each.default for each in fields(BatchLists) if each.default is not MISSING}
+
+
 class UpdateBatch(BatchLists):
     """The net effect of a batch's rows: edges and vertices to put and to delete.
 
@@ -195,15 +199,15 @@ class UpdateBatch(BatchLists):
 
     @classmethod
     def _of_effect(cls, effect: dict[str, Any], meaning: RowMeaning) -> Self:
-        return cls(**_made_for(meaning), **effect).taken_for_valid()
+        batch = cls.of_valid_fields(meaning, **effect)
+        batch._freeze()
+        return batch
 
     @classmethod
     def of_valid_fields(cls, meaning: RowMeaning, **given: Any) -> Self:
         """Make a batch of fields without a look at them; those left out have their defaults."""
         batch = cls.__new__(cls)
-        defaults = ((each.name, each.default) for each in fields(cls))
-        batch.__dict__.update(each for each in defaults if each[1] is not MISSING)
-        batch.__dict__.update(_made_for(meaning), **given)
+        batch.__dict__.update(_DEFAULTS, **_made_for(meaning), **given)
         return batch.taken_for_valid()
 
     def has_self_loops(self) -> bool:

@@ -29,19 +29,27 @@ class Demand:
 
 
 class Taken:
-    """Runs handed out for one batch, to be spent by size class."""
+    """Runs handed out for one batch, to be spent by size class.
 
-    def __init__(self, runs: dict[int, Int64s], recycled_pages: Int64s) -> None:
-        self._runs = runs
+    Parameters
+    ----------
+    firsts
+        int64[n]: first pages of the runs, those of a class one after another.
+    following
+        int64[CLASSES]: where the next run of each class stands among them; moves on.
+    recycled_pages
+        int64: pages from the page queue.
+    """
+
+    def __init__(self, firsts: Int64s, following: Int64s, recycled_pages: Int64s) -> None:
+        self.firsts, self.following = firsts, following
         self._recycled = recycled_pages
 
     def runs(self, size_class: int, count: int) -> Int64s:
         """First pages of the next ``count`` runs of a class."""
-        if count == 0:
-            return np.empty(0, np.int64)
-        left = self._runs[size_class]
-        self._runs[size_class] = left[count:]
-        return left[:count]
+        begin = self.following[size_class]
+        self.following[size_class] += count
+        return self.firsts[begin : begin + count]
 
     def pages(self, count: int) -> Int64s:
         """Return the next ``count`` pages for rows on pages, recycled ones first."""

@@ -5,6 +5,7 @@ follows from the header; nothing here changes the image.
 """
 
 from abc import ABC, abstractmethod
+from operator import itemgetter
 from types import ModuleType
 
 import numpy as np
@@ -31,6 +32,15 @@ from .fields import (
 from .memory import MemoryReport
 
 Int64s = npt.NDArray[np.int64]
+
+_SHAPE_FIELDS = itemgetter(
+    Field.LAYOUT, Field.VERTEX_BASE, Field.VERTEX_WORDS, Field.VERTEX_COUNT,
+    Field.PAGE_END, Field.PAGE_WORDS, Field.ENTRY_WORDS, Field.REVERSE_ENTRY_WORDS, Field.SOA,
+)  # fmt: skip
+
+#: Where a vertex record has an adjacency: ``first_word``, ``degree_word``, ``class_shift``.
+_OUT_WORDS = OUT_FIRST_WORD, OUT_DEGREE_WORD, OUT_CLASS_SHIFT
+_IN_WORDS = IN_FIRST_WORD, IN_DEGREE_WORD, IN_CLASS_SHIFT
 
 
 class ImageView(ABC):
@@ -64,30 +74,24 @@ class ImageView(ABC):
 
     def table(self, table: Table) -> Array:
         """Words of a table; empty where it has no run yet. Valid until the image is replaced."""
-        words = self.table_words(table)
-        if words == 0:
+        first, size_class = self._position_of(table)
+        if first == NONE:
             return self.image[:0]
-        first, _ = self._position_of(table)
-        base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
-        return self.image[base : base + words]
+        page_words = self[Field.PAGE_WORDS]
+        end = self[Field.PAGE_END] - first * page_words
+        return self.image[end - (page_words << size_class) : end]
 
     def shape(self, direction: str) -> Shape:
         """Numbers that a kernel needs to walk one direction's adjacencies (`fields.Shape`)."""
-        fields = self.header.tolist()  # one conversion: a batch asks several times
-        reverse = direction == "in" and fields[Field.REVERSE_ENTRY_WORDS] > 0
-        entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS
+        # One conversion: a batch asks several times.
+        code, base, words, count, end, page_words, forward, backward, soa = _SHAPE_FIELDS(
+            self.header.tolist()
+        )
+        reverse = direction == "in" and backward > 0
+        in_record = _IN_WORDS if reverse else _OUT_WORDS
+        entry_words = backward if reverse else forward
         return Shape(
-            layout=layout_of(fields[Field.LAYOUT]).code,
-            vertex_base=fields[Field.VERTEX_BASE],
-            vertex_words=fields[Field.VERTEX_WORDS],
-            vertex_count=fields[Field.VERTEX_COUNT],
-            first_word=IN_FIRST_WORD if reverse else OUT_FIRST_WORD,
-            degree_word=IN_DEGREE_WORD if reverse else OUT_DEGREE_WORD,
-            class_shift=IN_CLASS_SHIFT if reverse else OUT_CLASS_SHIFT,
-            page_end=fields[Field.PAGE_END],
-            page_words=fields[Field.PAGE_WORDS],
-            entry_words=fields[entry_words],
-            soa=fields[Field.SOA],
+            layout_of(code).code, base, words, count, *in_record, end, page_words, entry_words, soa
         )
 
     @property
@@ -134,9 +138,9 @@ class ImageView(ABC):
     # -- queues ------------------------------------------------------------------------------
 
     def _ring(self, table: Table, start: int, count: int) -> Array:
-        slots = self.table(table)
         if count == 0:
             return self.xp.empty(0, np.uint32)
+        slots = self.table(table)
         return slots[(start + self.xp.arange(count)) & (slots.size - 1)]
 
     def queued_vertices(self) -> Array:

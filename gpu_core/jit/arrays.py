@@ -11,5 +11,5 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def readonly(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """A view that cannot be written, so that Numba compiles a kernel for one type of it only."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view

@@ -58,10 +58,12 @@ def ranges_of(
     items: int, *, block: int = 1, serial_items: int = SERIAL_ITEMS
 ) -> list[tuple[int, int]]:
     """Ranges that cover ``0 … items``, as `for_ranges` cuts them; none where there is nothing."""
+    if items < serial_items:
+        return [(0, items)] if items else []
     blocks = -(-items // block)
-    parts = 1 if items < serial_items else min(thread_count(), blocks)
-    bounds = [min(items, blocks * part // max(parts, 1) * block) for part in range(parts + 1)]
-    return list(pairwise(bounds)) if items else []
+    parts = min(thread_count(), blocks)
+    bounds = [min(items, blocks * part // parts * block) for part in range(parts + 1)]
+    return list(pairwise(bounds))
 
 
 def for_ranges(
@@ -77,6 +79,9 @@ def for_ranges(
     an exception of any call is raised once all of them have ended.
     """
     ranges = ranges_of(items, block=block, serial_items=serial_items)
+    if len(ranges) < 2:
+        # Most calls of a small batch; it has dozens.
+        return [kernel(low, high, *arguments) for low, high in ranges]
     return run_all([partial(kernel, low, high, *arguments) for low, high in ranges])
 
 

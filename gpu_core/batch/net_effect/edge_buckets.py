@@ -145,9 +145,9 @@ def _fill_buckets(
     ends = begins.copy()
     is_narrow = layout.src_bits + layout.dst_bits < 32
     words = np.empty(src.size, dtype=np.uint32 if is_narrow else np.uint64)
-    largest = partition_rows(op, src, dst, directed, keep_loops, tuple(layout), ends, words)
-    rows = int((ends - begins).sum(dtype=np.int64))
-    deletes = int(np.count_nonzero(op < 0))
+    rows, deletes, largest = partition_rows(
+        op, src, dst, directed, keep_loops, tuple(layout), ends, words
+    )
     buckets = EdgeBuckets(words, begins, ends, layout, rows, (low, high), deletes)
     return buckets, largest <= dst_high - dst_low
 
@@ -167,10 +167,6 @@ def edge_lists(
     """
     layout = buckets.layout
     sources = 1 << (layout.src_bits + layout.bucket_bits)
-    largest = int((buckets.ends - buckets.begins).max())
-    # One more delete for the last write of a loop without branches; row 0 is before the first one.
-    spare = np.empty(largest, dtype=buckets.words.dtype)
-    kept_deletes = np.empty(largest + 1, dtype=buckets.words.dtype)
     revoked = np.empty(min(buckets.rows, buckets.deletes), dtype=np.bool_)
     types = id_type, offset_type
     puts = _room(buckets.rows, sources, *types)
@@ -180,8 +176,6 @@ def edge_lists(
         buckets.begins,
         buckets.ends,
         tuple(layout),
-        spare,
-        kept_deletes,
         tuple(puts),
         tuple(deletes),
         revoked,
@@ -223,12 +217,18 @@ def count_rows(src, dst, directed, src_low, src_high, src_bits, counts):
 def partition_rows(op, src, dst, directed, keep_loops, layout, ends, words):
     """Write the word of each row that stays to the end of its bucket, and move that end.
 
-    Returns the largest destination, above ``dst_low``; one too large for its bits made bad words.
+    Returns
+    -------
+    rows, deletes : int
+        Rows that stay, and rows that delete.
+    largest : int
+        Largest destination, above ``dst_low``; one too large for its bits made bad words.
     """
     src_low, dst_low, src_bits, dst_bits, _ = layout
     src_low, dst_low = np.uint64(src_low), np.uint64(dst_low)
     src_bits, dst_bits, one = np.uint64(src_bits), np.uint64(dst_bits), np.uint64(1)
     src_mask, largest = (one << src_bits) - one, np.uint64(0)
+    rows, inserts = np.uint64(0), np.uint64(0)
     for row in range(np.uint64(src.size)):
         a, b = src[row], dst[row]
         source, target = (a, b) if directed else (min(a, b), max(a, b))
@@ -240,12 +240,15 @@ def partition_rows(op, src, dst, directed, keep_loops, layout, ends, words):
         end = ends[bucket]
         # The next row overwrites the word of one that does not stay.
         words[np.uint64(end)] = (rest << one) | insert
-        ends[bucket] = end + np.uint32(keep_loops or a != b)
-    return largest
+        stays = np.uint32(keep_loops or a != b)
+        ends[bucket] = end + stays
+        rows += np.uint64(stays)
+        inserts += insert
+    return np.int64(rows), np.int64(src.size) - np.int64(inserts), largest
 
 
 @compiled
-def list_edges(words, begins, ends, layout, spare, kept_deletes, put_list, delete_list, revoked):
+def list_edges(words, begins, ends, layout, put_list, delete_list, revoked):
     """Sort each bucket, and write its edges to put and to delete as hypersparse CSR.
 
     Returns of each list how many edges it has, and how many rows, which begin at ``rows[1]``.
@@ -253,6 +256,11 @@ def list_edges(words, begins, ends, layout, spare, kept_deletes, put_list, delet
     _, _, src_bits, dst_bits, _ = layout
     puts, deletes, put_row, delete_row = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
     put_list[1][0] = delete_list[1][0] = 0
+    largest = np.int64(0)
+    for bucket in range(begins.size):
+        largest = max(largest, np.int64(ends[bucket]) - np.int64(begins[bucket]))
+    # One more delete for the last write of a loop without branches; row 0 is before the first one.
+    spare, kept_deletes = np.empty(largest, words.dtype), np.empty(largest + 1, words.dtype)
     for bucket in range(np.uint64(begins.size)):
         begin, end = np.uint64(begins[bucket]), np.uint64(ends[bucket])
         if begin == end:

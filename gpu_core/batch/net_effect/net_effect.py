@@ -72,8 +72,9 @@ def net_effect(
 
     put_vertices = own_puts
     if meaning.create_vertices:
-        named = np.concatenate([own_puts, vertices.created, _ends_of(deletes, revoked)])
-        put_vertices = distinct_ids(named) if named.size > own_puts.size else own_puts
+        ends = _ends_of(deletes, revoked)
+        if vertices.created.size or ends.size:
+            put_vertices = distinct_ids(np.concatenate([own_puts, vertices.created, ends]))
     put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
     own_at = np.searchsorted(put_vertices, own_puts)
     put_vertex_rows[own_at] = True
@@ -151,7 +152,7 @@ def _edge_effect(
 
 def _ends_of(deletes: last_rows.EdgeList, revoked: Flags) -> Ids:
     """End points of edges that the batch inserts, then deletes: they stay, with repeats."""
-    if not revoked.any():
+    if revoked.size == 0 or not revoked.any():
         return _NONE
     ends = np.empty(revoked.size + min(revoked.size, deletes.rows.size), np.int64)
     rows, indptr, indices = map(readonly, deletes)

@@ -34,6 +34,8 @@ from .relocate import move_adjacencies, runs_of
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
+_NO_PAGES = np.empty(0, np.int64)
+
 
 class Arena(BaseArena):
     """One image in host memory; parameters as of `BaseArena`."""
@@ -110,20 +112,23 @@ class Arena(BaseArena):
 
     def take(self, demand: Demand) -> Taken:
         """Allocate all that `prepare` made sure of, from the largest class down, lowest first."""
-        front = self[Field.PAGE_QUEUE_FRONT]
-        recycled = min(self.pages_queued, demand.queue_pages)
-        pages = self._ring(Table.PAGE_QUEUE, front, recycled).astype(np.int64)
-        self.header[Field.PAGE_QUEUE_FRONT] += recycled
-        self.header[Field.PAGES_FREE] -= recycled
+        pages = self._take_queued_pages(demand.queue_pages) if demand.queue_pages else _NO_PAGES
         counts = demand.runs.copy()
-        counts[0] -= recycled
-        runs = {}
-        for size_class in np.flatnonzero(counts)[::-1].tolist():
-            runs[size_class] = np.empty(counts[size_class], np.int64)
-            free_runs.take_runs(
-                *self._tree(), self.header, self._geometry, size_class, runs[size_class]
-            )
-        return Taken(runs, pages)
+        counts[0] -= pages.size
+        ends = counts.cumsum()
+        begins, firsts = ends - counts, np.empty(ends[-1], np.int64)
+        for size_class in counts.nonzero()[0][::-1].tolist():
+            runs = firsts[begins[size_class] : ends[size_class]]
+            free_runs.take_runs(*self._tree(), self.header, self._geometry, size_class, runs)
+        return Taken(firsts, begins, pages)
+
+    def _take_queued_pages(self, count: int) -> Int64s:
+        """Take up to so many pages from the page queue."""
+        count = min(self.pages_queued, count)
+        pages = self._ring(Table.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], count).astype(np.int64)
+        self.header[Field.PAGE_QUEUE_FRONT] += count
+        self.header[Field.PAGES_FREE] -= count
+        return pages
 
     def give_back_runs(self, firsts: UInt32s | Int64s, classes: npt.NDArray[np.uint8]) -> None:
         """Enter runs (first page, size class) as free; both of one length."""

@@ -3,12 +3,13 @@
 What the layout computes with divisions (`layouts`), for kernels that walk many rows.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import CLASS_MASK, CLASSES
+from ...image.fields import CLASS_MASK, CLASSES, Shape
 from ...jit.compile import compiled
 from ...layouts import degrees_kept, segment_pages
 
@@ -28,9 +29,23 @@ class Rooms(NamedTuple):
     pages: npt.NDArray[np.uint64]
 
 
-@compiled
-def rooms_of(shape):
+def rooms_of(shape: Shape) -> Rooms:
     """All rooms of one direction: kernels that walk many rows look up what they would compute."""
+    return _rooms_of(shape.layout, shape.page_words, shape.entry_words)
+
+
+@cache
+def _rooms_of(layout: int, page_words: int, entry_words: int) -> Rooms:
+    # Nothing else of a shape counts, so a graph keeps its rooms.
+    nothing = Shape(*[0] * len(Shape._fields))
+    return make_rooms(
+        nothing._replace(layout=layout, page_words=page_words, entry_words=entry_words)
+    )
+
+
+@compiled
+def make_rooms(shape):
+    """Compute all `Rooms` of a shape."""
     least = np.empty(_STATE_CLASSES, np.int64)
     most = np.empty(_STATE_CLASSES, np.int64)
     pages = np.empty(_STATE_CLASSES, np.uint64)

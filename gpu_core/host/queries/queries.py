@@ -39,15 +39,18 @@ def indices_of(arena: Arena, ids: Int64s) -> UInt32s:
         for_ranges(is_present, ids.size, arena.image, arena.shape("out"), out, there)
         out[~there] = NONE
         return out
-    look_up(arena, ids, out)
+    look_up(known_ids(arena), ids, out)
     return out
 
 
-def look_up(arena: Arena, ids: Int64s, out: UInt32s) -> int:
+def known_ids(arena: Arena) -> tuple[UInt32s, Int64s]:
+    """Tables of the users' ids that the graph has, for `look_up`: slots, and ids by index."""
+    return arena.table(Table.DICTIONARY), arena.table(Table.VERTEX_IDS).view(np.int64)
+
+
+def look_up(known: tuple[UInt32s, Int64s], ids: Int64s, out: UInt32s) -> int:
     """Write the vertex index of each id to ``out``, `NONE` if unknown; returns how many are."""
-    known = arena.table(Table.VERTEX_IDS).view(np.int64)
-    slots = arena.table(Table.DICTIONARY)
-    return sum(for_ranges(dictionary.look_up, ids.size, slots, known, ids, out))
+    return sum(for_ranges(dictionary.look_up, ids.size, *known, ids, out))
 
 
 @compiled

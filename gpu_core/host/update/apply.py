@@ -25,7 +25,7 @@ from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, Field, Table
 from ..queries.host_graph import HostGraph
-from .commit import rewrite
+from .commit import properties_of, rewrite
 from .deltas import Delta
 from .expiring_batch import ExpiringBatch
 from .expiry import take_out
@@ -49,8 +49,7 @@ def apply_mapped(
     with engine.arena.scratch(plan_bytes(deltas)) as scratch:
         plans = [make_plan(engine, direction, delta, scratch) for direction, delta in deltas]
         expired = batch.expired if isinstance(batch, ExpiringBatch) else None
-        recreated = _recreated(mapped)
-        gone = np.setdiff1d(mapped.deleted, recreated, assume_unique=True)
+        recreated, gone = _deleted(mapped)
         demand, tables = _demand(engine, mapped, plans, gone.size + queue_room)
         engine.arena.prepare(demand)
         with engine.committing():
@@ -59,7 +58,8 @@ def apply_mapped(
                 engine.arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
             create_vertices(engine, mapped)
             written = [] if expired is None else [take_out(engine, expired)]
-            written += [rewrite(engine, plan, batch, taken) for plan in plans]
+            properties = properties_of(batch)
+            written += [rewrite(engine, plan, properties, taken) for plan in plans]
             for each in written:
                 each.give_back()
             remove_vertices(engine, gone)
@@ -73,15 +73,17 @@ def apply_mapped(
     return _outcome(engine, mapped, batch, tally.entries, rows, recreated.size)
 
 
-def _recreated(mapped: Mapped) -> UInt32s:
-    """Vertices that the batch deletes and puts again: they keep their index."""
-    if mapped.deleted.size == 0:
-        return mapped.deleted
+def _deleted(mapped: Mapped) -> tuple[UInt32s, UInt32s]:
+    """Deleted vertices: those that the batch puts again, which keep their index, and the others."""
+    deleted = mapped.deleted
+    if deleted.size == 0:
+        return deleted, deleted
     flags = np.zeros(mapped.vertex_count, np.bool_)
     flags[mapped.put_rows] = True
     flags[mapped.put_columns] = True
     flags[mapped.put_vertices] = True
-    return mapped.deleted[flags[mapped.deleted]]
+    recreated = flags[deleted]
+    return deleted[recreated], deleted[~recreated]
 
 
 def _outcome(
@@ -93,24 +95,30 @@ def _outcome(
     recreated: int,
 ) -> Outcome:
     """Counts of the report, once the batch is written; ``entries`` and ``rows`` of `Tally`."""
-    # Against the graph as it stands once the deleted vertices are gone.
-    put_found = ~np.isin(mapped.put_vertices, mapped.created)
-    put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
     arena, entries_per_edge = engine.arena, engine.kind.entries_per_edge
     if isinstance(batch, ExpiringBatch):
         deletes = Tally(*entries).found_deletes // entries_per_edge
     else:
         # Keys of a numbered batch are not made for that.
         deletes = int(batch.delete_indptr[-1])
-    vertices = VertexChanges(
-        int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
-        int(batch.delete_vertex_rows.sum()),
-        int((batch.delete_vertex_rows & mapped.delete_found).sum()),
-        mapped.created.size, mapped.deleted.size - recreated,
-    )  # fmt: skip
+    vertices = _vertex_changes(mapped, batch, recreated)
     return Outcome(*numbers_of_batch(
         arena.header, arena.free_run_counts(), entries, rows, entries_per_edge, deletes, vertices,
     ))  # fmt: skip
+
+
+def _vertex_changes(mapped: Mapped, batch: UpdateBatch, recreated: int) -> VertexChanges:
+    puts, deletes, created = batch.put_vertex_rows, batch.delete_vertex_rows, mapped.created.size
+    if puts.size == 0 and deletes.size == 0:
+        return VertexChanges(0, 0, 0, 0, created, 0)
+    # Against the graph as it stands once the deleted vertices are gone.
+    put_found = ~np.isin(mapped.put_vertices, mapped.created)
+    put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
+    return VertexChanges(
+        int(puts.sum()), int((puts & put_found).sum()),
+        int(deletes.sum()), int((deletes & mapped.delete_found).sum()),
+        created, mapped.deleted.size - recreated,
+    )  # fmt: skip
 
 
 def _demand(
@@ -120,7 +128,8 @@ def _demand(
     arena = engine.arena
     runs = np.zeros(CLASSES, np.int64)
     for plan in plans:
-        runs += arena.layout.demand(plan.rows.room_before, plan.rows.room_after)
+        if plan.rows is not None:
+            runs += arena.layout.demand(plan.rows.room_before, plan.rows.room_after)
     pages = int(runs[0]) if arena.layout.is_paged else 0
     tables = arena.growing_tables(mapped.vertex_count, mapped.created.size, gone, pages)
     for _, size_class in tables:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
 from ...image.demand import Taken
+from ...image.fields import Shape
 from ...jit.arrays import readonly
 from ...jit.compile import borrowing, compiled
 from ...jit.parallel import for_ranges, run_all
@@ -40,7 +41,9 @@ from ...layouts import (
     segment_pages,
     write_room,
 )
+from ..memory.arena import Arena
 from ..queries.host_graph import HostGraph
+from .deltas import Delta
 from .plan import Plan, PlannedRows
 from .rows.entries import Properties
 from .rows.long_rows import merge_long, read_entries, segments_kept
@@ -62,68 +65,88 @@ class Written(NamedTuple):
     give_back: Callable[[], None]
 
 
-def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> Written:
+def rewrite(engine: HostGraph, plan: Plan, properties: Properties, taken: Taken) -> Written:
     """Write one delta."""
-    delta, rows = plan.delta, plan.rows
-    size = rows.which.size
-    properties = _properties(batch)
-    image, shape = engine.image, engine.arena.shape(plan.direction)
-    arguments = (image, shape, delta, plan.rooms, plan.settled, properties)
+    shape = engine.arena.shape(plan.direction)
+    arguments = (engine.image, shape, plan.delta, plan.rooms, plan.settled, properties)
     calls = [partial(merge_settled, low, high, *arguments) for low, high in plan.settled_parts]
     tally = Tally.sum([plan.tally, *run_all(calls)])
+    if plan.rows is None:
+        return Written(tally, lambda: None)
+    write = _write_on_pages if engine.arena.layout.is_paged else _write_on_runs
+    planned = (engine.image, shape, plan.delta, plan.rows)
+    return Written(tally, write(engine.arena, planned, properties, taken))
+
+
+#: What kernels take of planned rows.
+_Planned = tuple[UInt32s, Shape, Delta, PlannedRows]
+
+
+def _write_on_pages(
+    arena: Arena, planned: _Planned, properties: Properties, taken: Taken
+) -> Callable[[], None]:
+    """Write the planned rows; returns what gives the pages back that they have left."""
+    image, shape, _, rows = planned
+    size = rows.which.size
     destination = np.empty(size, np.uint32)
-    if engine.arena.layout.is_paged:
-        change = rows.room_after.astype(np.int64) - rows.room_before
-        taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
-        freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
-        pages = taken.pages(int(taken_from[-1]))
-        for_ranges(link_pages, size, image, shape, delta, rows, (taken_from, pages), destination)
-        for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
-        freed = np.empty(freed_from[-1], np.uint32)
-        for_ranges(
-            list_left_pages, size, image, shape, rows.room_after, destination, freed_from, freed
-        )
-        return Written(tally, lambda: engine.arena.give_back_pages(freed))
-    first, size_class = np.empty(size, np.uint32), np.empty(size, np.uint8)
-    runs = _spread(taken, rows)
-    for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, (first, size_class))
-    for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
+    change = rows.room_after.astype(np.int64) - rows.room_before
+    taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
+    freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
+    pages = taken.pages(int(taken_from[-1]))
+    for_ranges(link_pages, size, *planned, (taken_from, pages), destination)
+    for_ranges(rewrite_rows, size, *planned, destination, properties)
+    freed = np.empty(freed_from[-1], np.uint32)
+    for_ranges(list_left_pages, size, image, shape, rows.room_after, destination, freed_from, freed)
+    return lambda: arena.give_back_pages(freed)
+
+
+def _write_on_runs(
+    arena: Arena, planned: _Planned, properties: Properties, taken: Taken
+) -> Callable[[], None]:
+    """Write the planned rows; returns what gives the runs back that they have left."""
+    rows = planned[-1]
+    size = rows.which.size
+    destination, first = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    size_class = np.empty(size, np.uint8)
+    hand_out(rows.room_before, rows.room_after, taken.firsts, taken.following, destination)
+    for_ranges(place_runs, size, *planned, destination, (first, size_class))
+    for_ranges(rewrite_rows, size, *planned, destination, properties)
     left = size_class != NO_CLASS
-    return Written(tally, lambda: engine.arena.give_back_runs(first[left], size_class[left]))
+    return lambda: arena.give_back_runs(first[left], size_class[left])
 
 
-def _spread(taken: Taken, rows: PlannedRows) -> UInt32s:
-    """Run handed out for each planned row that outgrows its own, in order of the rows."""
-    first = np.zeros(rows.which.size, np.uint32)
-    grows = np.flatnonzero(rows.room_after > rows.room_before)
-    classes = rows.room_after[grows] - 1
-    for size_class in np.flatnonzero(np.bincount(classes)).tolist():
-        takers = grows[classes == size_class]
-        first[takers] = taken.runs(size_class, takers.size)
-    return first
+#: Columns of `Properties` that a batch does not have. Floats and int32 go as the words they are.
+_NO_COLUMNS: tuple[npt.NDArray[Any], ...] = tuple(
+    readonly(np.empty(0, dtype)) for dtype in ("uint32", "uint32", "int64", "int64", "bool")
+)
 
 
-def _properties(batch: UpdateBatch) -> Properties:
+def properties_of(batch: UpdateBatch) -> Properties:
     """Properties of the batch's puts as kernels take them."""
-    # Floats and int32 go as the words that they are.
-    kept: tuple[tuple[npt.NDArray[Any] | None, type[np.generic]], ...] = (
-        (batch.put_weight, np.uint32),
-        (batch.put_type, np.uint32),
-        (batch.put_first, np.int64),
-        (batch.put_last, np.int64),
-        (batch.put_reset, np.bool_),
-    )
+    kept: tuple[npt.NDArray[Any] | None, ...] = (
+        batch.put_weight, batch.put_type, batch.put_first, batch.put_last, batch.put_reset,
+    )  # fmt: skip
     return Properties(
         *(
-            readonly(np.empty(0, dtype) if column is None else column.view(dtype))
-            for column, dtype in kept
+            none if column is None else readonly(column.view(none.dtype))
+            for column, none in zip(kept, _NO_COLUMNS, strict=True)
         )
     )
 
 
 @compiled
-def place_runs(low, high, image, shape, delta, plan, taken, destination, freed):
-    """Runs: a row that outgrows its run goes to ``taken[item]``; list the run that it leaves.
+def hand_out(room_before, room_after, firsts, following, destination):
+    """Runs: the next run of its class, `Taken`, to each row that outgrows its own, in order."""
+    for item in range(room_after.size):
+        if room_after[item] > room_before[item]:
+            size_class = np.int64(room_after[item]) - 1
+            destination[item] = firsts[following[size_class]]
+            following[size_class] += 1
+
+
+@compiled
+def place_runs(low, high, image, shape, delta, plan, destination, freed):
+    """Runs: destinations of the rows that have no new run; list the runs that rows leave.
 
     A row that shrinks keeps the half at the low address: the upper pages of its run.
     """
@@ -133,12 +156,11 @@ def place_runs(low, high, image, shape, delta, plan, taken, destination, freed):
         segment, _, _, _ = open_adjacency(image, shape, vertex)
         before = np.int64(plan.room_before[item])
         after = np.int64(plan.room_after[item])
-        destination[item] = segment
         freed_first[item] = segment
         freed_class[item] = NO_CLASS
-        if after > before:
-            destination[item] = taken[item]
-        elif 0 < after < before:
+        if after <= before:
+            destination[item] = segment
+        if 0 < after < before:
             destination[item] = segment + (np.int64(1) << (after - 1))
             freed_class[item] = after - 1
         if before > 0 and (after > before or after == 0):

@@ -15,6 +15,7 @@ empty where records have no properties.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,7 +190,7 @@ def _unpacked(
 ) -> Delta:
     starts = np.array([low for low, _ in ranges_of(keys.size)], np.int64)
     counts = for_ranges(count_rows, keys.size, keys, np.uint64(bits + 2 + number_bits))
-    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    offsets = np.array([0, *accumulate(counts)], np.int64)
     count = int(offsets[-1])
     rows = np.empty(count, np.uint32)
     indptr = np.empty(count + 1, np.int64)

@@ -22,7 +22,7 @@ from ...image.fields import NONE, Field
 from ...jit.parallel import for_ranges
 from ..memory import dictionary
 from ..memory.arena import Arena
-from ..queries.queries import is_present, look_up, mark_absent
+from ..queries.queries import is_present, known_ids, look_up, mark_absent
 from .expiring_batch import ExpiringBatch
 from .parallel_sort import distinct_ids
 
@@ -155,7 +155,7 @@ def _known_deletes(
 ) -> tuple[UInt32s, Int64s, UInt32s]:
     """Edge deletes whose end points are both below ``count``, as a CSR."""
     known_rows, known_columns = rows < count, columns < count
-    if known_rows.all() and known_columns.all():
+    if rows.size == 0 or (known_rows.all() and known_columns.all()):
         return rows, indptr, columns
     keep = np.repeat(known_rows, np.diff(indptr)) & known_columns
     kept = np.concatenate([[0], np.cumsum(keep)])[indptr]
@@ -170,8 +170,9 @@ def _known_deletes(
 def _map_any(arena: Arena, batch: UpdateBatch) -> Mapped:
     put_parts = [batch.put_rows, batch.put_indices, batch.put_vertices]
     mapped = [np.empty(part.size, np.uint32) for part in put_parts]
-    unknown = [look_up(arena, part, out) for part, out in zip(put_parts, mapped, strict=True)]
-    fresh = _Created.of(arena, batch.batch_id, np.empty(0, np.int64))
+    known = known_ids(arena)
+    unknown = [look_up(known, part, out) for part, out in zip(put_parts, mapped, strict=True)]
+    fresh = _NONE_CREATED
     if any(unknown):
         strangers = [part[out == NONE] for part, out in zip(put_parts, mapped, strict=True)]
         fresh = _Created.of(arena, batch.batch_id, distinct_ids(np.concatenate(strangers)))
@@ -180,7 +181,7 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Mapped:
     delete_parts = [batch.delete_rows, batch.delete_indices, batch.delete_vertices]
     deletes = [np.empty(part.size, np.uint32) for part in delete_parts]
     for part, out in zip(delete_parts, deletes, strict=True):
-        look_up(arena, part, out)
+        look_up(known, part, out)
     return _mapped(arena, batch, mapped, deletes, fresh)
 
 
@@ -189,10 +190,10 @@ def _map_numbered(
 ) -> Mapped:
     """Map ids that are numbers of increasing ones: each of those is looked up once."""
     indices = np.empty(ids.size, np.uint32)
-    unknown = look_up(arena, ids, indices)
+    unknown = look_up(known_ids(arena), ids, indices)
     # What the batch creates has no edges to be deleted.
     deletes = [indices[numbers[f"delete_{part}"]] for part in _PARTS]
-    fresh = _Created.of(arena, batch.batch_id, np.empty(0, np.int64))
+    fresh = _NONE_CREATED
     if unknown:
         # Not those that are only deleted, or named by rows that others override.
         is_put = np.zeros(ids.size, np.bool_)
@@ -228,6 +229,9 @@ class _Created:
         return cls(
             np.concatenate([queued, np.arange(before, count, dtype=np.uint32)]), ids, queued.size
         )
+
+
+_NONE_CREATED = _Created(np.empty(0, np.uint32), np.empty(0, np.int64), 0)
 
 
 def _mapped(
@@ -270,5 +274,5 @@ def _numbers(ids: Int64s, parts: list[Int64s]) -> list[UInt32s]:
     dictionary.insert(slots, ids, np.arange(ids.size, dtype=np.uint32))
     numbers = [np.empty(part.size, np.uint32) for part in parts]
     for part, out in zip(parts, numbers, strict=True):
-        for_ranges(dictionary.look_up, part.size, slots, ids, part, out)
+        look_up((slots, ids), part, out)
     return numbers

@@ -81,7 +81,8 @@ class Plan:
     #: uint32: the settled rows of the delta by number, in parts ``begin, end`` for one thread each.
     settled: UInt32s
     settled_parts: list[tuple[int, int]]
-    rows: PlannedRows
+    #: None: all rows are settled.
+    rows: PlannedRows | None
     #: Of the planned rows.
     tally: Tally
 
@@ -96,15 +97,17 @@ def make_plan(engine: HostGraph, direction: str, delta: Delta, scratch: Scratch)
     parts = for_ranges(
         list_settled, delta.rows.size, engine.image, shape, delta, rooms, puts, deletes, listed
     )
+    settled_parts = [(low, end) for low, end, _ in parts]
     which = np.concatenate([listed[end:high][::-1] for _, end, high in parts] or [listed])
+    if which.size == 0:
+        return Plan(direction, delta, rooms, listed, settled_parts, None, Tally())
     rows = PlannedRows(
         which,
         scratch.take(delta.columns.size, np.uint32),
         scratch.take(delta.columns.size, np.bool_),
-        *(scratch.take(which.size, np.uint32) for _ in range(4)),
+        *scratch.take(4 * which.size, np.uint32).reshape(4, which.size),
     )
     tally = Tally.sum(for_ranges(plan_rows, which.size, engine.image, shape, delta, rows))
-    settled_parts = [(low, end) for low, end, _ in parts]
     return Plan(direction, delta, rooms, listed, settled_parts, rows, tally)
 
 

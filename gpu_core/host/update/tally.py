@@ -40,7 +40,7 @@ class Tally(NamedTuple):
     @classmethod
     def sum(cls, tallies: Iterable[Iterable[int]]) -> Tally:
         """All of them together, such as what the ranges of a kernel returned."""
-        return cls(*(sum(numbers) for numbers in zip(cls(), *tallies, strict=True)))
+        return cls(*map(sum, zip(cls(), *tallies, strict=True)))
 
     @property
     def entries(self) -> Int64s:

@@ -23,6 +23,8 @@ def create_vertices(engine: HostGraph, mapped: Mapped) -> None:
     """Enter created vertices: records, users' ids, dictionary. The table may have grown."""
     arena = engine.arena
     before = arena[Field.VERTEX_COUNT]
+    if mapped.created.size == 0 and mapped.vertex_count == before:
+        return
     arena.header[Field.VERTEX_COUNT] = mapped.vertex_count
     arena.vertex_table()[before:] = 0
     shape = arena.shape("out")
