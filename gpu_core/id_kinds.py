@@ -16,12 +16,13 @@ _NARROWED = re.compile(r"(string|uuid):([1-9][0-9]?)")
 
 def form_of(ids: str) -> str:
     """One of `ID_KINDS`, of a value that may also narrow a hash (``string:12``)."""
+    if ids in ID_KINDS:
+        return ids
     narrowed = _NARROWED.fullmatch(ids) if isinstance(ids, str) else None
-    form = narrowed[1] if narrowed else ids
-    if form not in ID_KINDS:
+    if narrowed is None:
         msg = f"ids={ids!r} is unknown; use one of {', '.join(ID_KINDS)}"
         raise SettingsError(msg)
-    return form
+    return narrowed[1]
 
 
 def hash_bits(ids: str) -> int:

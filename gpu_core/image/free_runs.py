@@ -30,6 +30,8 @@ from .fields import CLASSES, NONE, Field
 LEVELS = 7
 #: Words of the table before the trees: one int64 count a class.
 COUNT_WORDS = 2 * CLASSES
+#: "No run" among size classes.
+NO_CLASS = 255
 
 _BUMP = int(Field.PAGE_BUMP)
 _FREE = int(Field.PAGES_FREE)
@@ -148,9 +150,11 @@ def _give_pages(tree, counts, geometry, start, end):
 
 @compiled
 def give_back_runs(tree, counts, header, geometry, firsts, classes):
-    """Enter runs (first page, class) as free."""
+    """Enter runs (first page, class) as free; of class `NO_CLASS` there is none."""
     for i in range(firsts.size):
         size_class = np.int64(classes[i])
+        if size_class == NO_CLASS:
+            continue
         set_run(tree, geometry, size_class, np.int64(firsts[i]) >> size_class)
         counts[size_class] += 1
         header[_FREE] += np.int64(1) << size_class

@@ -58,8 +58,10 @@ def ranges_of(
     items: int, *, block: int = 1, serial_items: int = SERIAL_ITEMS
 ) -> list[tuple[int, int]]:
     """Ranges that cover ``0 … items``, as `for_ranges` cuts them; none where there is nothing."""
+    if items == 0:
+        return []
     if items < serial_items:
-        return [(0, items)] if items else []
+        return [(0, items)]
     blocks = -(-items // block)
     parts = min(thread_count(), blocks)
     bounds = [min(items, blocks * part // parts * block) for part in range(parts + 1)]

@@ -12,6 +12,8 @@ Batches without vertex rows, nearly all, skip the vertex part and are not copied
 Source: derived from the row-by-row meaning, and tested against it (``tests/unit/test_batch.py``).
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,13 +72,13 @@ def net_effect(
     if edges.folded is not None:
         fields.update(_combined(edges.folded, puts, vertices.deletes))
 
-    put_vertices = own_puts
+    put_vertices, own_at = own_puts, np.arange(own_puts.size)
     if meaning.create_vertices:
         ends = _ends_of(deletes, revoked)
         if vertices.created.size or ends.size:
             put_vertices = distinct_ids(np.concatenate([own_puts, vertices.created, ends]))
+            own_at = np.searchsorted(put_vertices, own_puts)
     put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
-    own_at = np.searchsorted(put_vertices, own_puts)
     put_vertex_rows[own_at] = True
     fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
     fields["put_values"] = values_at(meaning.properties, rows.values, edges.lists.deciding)
@@ -85,7 +87,7 @@ def net_effect(
     )
 
     decided = puts.indices.size + deletes.indices.size + own_puts.size
-    decided += int(vertices.delete_rows.sum())
+    decided += int(np.count_nonzero(vertices.delete_rows))
     fields["overridden"] = fields["rows"] - fields["dropped"] - decided
     return fields
 
@@ -240,9 +242,7 @@ def _created_ends(rows: CheckedRows, fates: npt.NDArray[np.uint8]) -> Ids:
 def _properties(rows: CheckedRows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
     """Property columns of the edges to put, as the deciding rows have them."""
     deciding, times = effect.lists.deciding, effect.times
-    fields: dict[str, Any] = dict.fromkeys(
-        ("put_weight", "put_type", "put_first", "put_last", "put_reset", *REPEATS)
-    )
+    fields: dict[str, Any] = {}
 
     def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
         # Every position is one of the batch, so NumPy need not look: half the time.

@@ -117,9 +117,10 @@ class Arena(BaseArena):
         counts[0] -= pages.size
         ends = counts.cumsum()
         begins, firsts = ends - counts, np.empty(ends[-1], np.int64)
+        table = *self._tree(), self.header, self._geometry
         for size_class in counts.nonzero()[0][::-1].tolist():
             runs = firsts[begins[size_class] : ends[size_class]]
-            free_runs.take_runs(*self._tree(), self.header, self._geometry, size_class, runs)
+            free_runs.take_runs(*table, size_class, runs)
         return Taken(firsts, begins, pages)
 
     def _take_queued_pages(self, count: int) -> Int64s:

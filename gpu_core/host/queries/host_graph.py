@@ -64,11 +64,12 @@ class HostGraph(ImageGraph[Arena]):
 
     def neighbors(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
         """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
-        degrees = self.degrees(indices, direction)
-        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        image, shape = self.image, self.shape(direction)
+        indptr = np.zeros(indices.size + 1, np.int64)
+        for_ranges(degrees_of, indices.size, image, shape, indices, indptr[1:])
+        indptr.cumsum(out=indptr)
         out = np.empty(indptr[-1], np.uint32)
-        shape = self.shape(direction)
-        for_ranges(copy_neighbors, indices.size, self.image, shape, indices, indptr, out)
+        for_ranges(copy_neighbors, indices.size, image, shape, indices, indptr, out)
         return indptr, out
 
     def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:

@@ -31,14 +31,11 @@ _AHEAD = np.uint64(AHEAD)
 
 def indices_of(arena: Arena, ids: Int64s) -> UInt32s:
     """Vertex index of each id; `NONE` for ids that are not in the graph."""
-    out = np.empty(ids.size, np.uint32)
     if arena[Field.DENSE_IDS]:
         there = np.empty(ids.size, np.bool_)
-        in_range = (ids >= 0) & (ids < NONE)
-        out[:] = np.where(in_range, ids, NONE)
-        for_ranges(is_present, ids.size, arena.image, arena.shape("out"), out, there)
-        out[~there] = NONE
-        return out
+        for_ranges(is_present, ids.size, arena.image, arena.shape("out"), ids, there)
+        return np.where(there, ids, NONE).astype(np.uint32)
+    out = np.empty(ids.size, np.uint32)
     look_up(known_ids(arena), ids, out)
     return out
 
@@ -62,11 +59,11 @@ def present_flags(low, high, image, shape, out):
 
 @compiled
 def is_present(low, high, image, shape, indices, out):
-    """Return for each of ``indices[low:high]``; an index beyond the table is not there."""
+    """Return for each of ``indices[low:high]``; one that is no index of the table is not there."""
     for i in range(low, high):
         vertex = np.int64(indices[i])
         out[i] = (
-            vertex < shape.vertex_count
+            0 <= vertex < shape.vertex_count
             and image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
         )
 

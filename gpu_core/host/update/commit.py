@@ -27,6 +27,7 @@ import numpy.typing as npt
 from ...batch.update_batch import UpdateBatch
 from ...image.demand import Taken
 from ...image.fields import Shape
+from ...image.free_runs import NO_CLASS
 from ...jit.arrays import readonly
 from ...jit.compile import borrowing, compiled
 from ...jit.parallel import for_ranges, run_all
@@ -52,9 +53,6 @@ from .rows.short_rows import longest_short, merge_short
 from .tally import Tally
 
 UInt32s = npt.NDArray[np.uint32]
-
-#: "The row leaves no run" among size classes.
-NO_CLASS = 255
 
 
 class Written(NamedTuple):
@@ -111,8 +109,7 @@ def _write_on_runs(
     hand_out(rows.room_before, rows.room_after, taken.firsts, taken.following, destination)
     for_ranges(place_runs, size, *planned, destination, (first, size_class))
     for_ranges(rewrite_rows, size, *planned, destination, properties)
-    left = size_class != NO_CLASS
-    return lambda: arena.give_back_runs(first[left], size_class[left])
+    return lambda: arena.give_back_runs(first, size_class)
 
 
 #: Columns of `Properties` that a batch does not have. Floats and int32 go as the words they are.

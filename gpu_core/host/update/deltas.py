@@ -90,7 +90,7 @@ def in_order(
 
 def _delta(*arrays: npt.NDArray[Any]) -> Delta:
     """Delta of read-only views: a batch's own arrays are, and kernels compile for one type."""
-    return Delta(*(readonly(array) for array in arrays))
+    return Delta(*map(readonly, arrays))
 
 
 def sorted_delta(

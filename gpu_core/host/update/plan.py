@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import KIND_DANGLING, KIND_PUT
+from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
 from ...image.scratch import Scratch
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
@@ -89,8 +89,8 @@ class Plan:
 
 def make_plan(engine: HostGraph, direction: str, delta: Delta, scratch: Scratch) -> Plan:
     """Read what each row that is not settled will come to; touches nothing but scratch."""
-    puts = int(delta.kinds.max(initial=KIND_DANGLING)) == KIND_PUT
-    deletes = int(delta.kinds.min(initial=KIND_PUT)) != KIND_PUT
+    kinds = delta.kinds.tobytes()
+    puts, deletes = KIND_PUT in kinds, KIND_DELETE in kinds or KIND_DANGLING in kinds
     shape = engine.shape(direction)
     listed = scratch.take(delta.rows.size, np.uint32)
     rooms = rooms_of(shape)
