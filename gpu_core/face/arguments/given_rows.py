@@ -3,7 +3,7 @@
 Not here: what rows come to (`batch/update_batch.py`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeGuard
 
@@ -97,24 +97,21 @@ def batch_of_call(
         Columns are of different lengths or types, or of what the graph does not keep.
     """
     record = meaning.record
-    for name, column in (*columns.items(), *values.items()):
+    given: dict[str, Any] = {name: each for name, each in columns.items() if each is not None}
+    for name, column in (*given.items(), *values.items()):
         # Where a float may be missing it is NaN.
         refuse_masked(name, column, BatchError, kinds=WHOLE)
     source = given_ids(meaning.ids, "vertices" if dst is None else "src", src)
     target = source if dst is None else given_ids(meaning.ids, "dst", dst)
     unit = None
-    if columns.get("ts") is not None and record.has_times:
+    if "ts" in given and record.has_times:
         # An array knows no zone, so the unit goes beside it.
-        times, found = times_of(columns["ts"])
-        times = times if found == INTEGERS else times.view(found.dtype)
-        columns, unit = {**columns, "ts": times}, str(found)
-    spread: dict[str, Any] = {
-        name: None if column is None else _spread(name, column, len(source))
-        for name, column in columns.items()
-    }
-    _refuse_columns([name for name, column in spread.items() if column is not None], meaning)
+        times, found = times_of(given["ts"])
+        given["ts"], unit = times if found == INTEGERS else times.view(found.dtype), str(found)
+    spread = {name: _spread(name, column, len(source)) for name, column in given.items()}
+    _refuse_columns(spread, meaning)
     _refuse_properties(values, "edges" if dst is not None else "vertices", meaning)
-    if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
+    if record.has_times and "ts" not in spread and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(len(source), np.int64)
     return make(
@@ -129,7 +126,7 @@ def batch_of_call(
     )
 
 
-def _refuse_columns(names: Sequence[str], meaning: RowMeaning) -> None:
+def _refuse_columns(names: Collection[str], meaning: RowMeaning) -> None:
     """Refuse columns that the graph does not keep."""
     record = meaning.record
     kept = {"weight": record.has_weight, "type": record.has_times, "ts": record.has_times}
