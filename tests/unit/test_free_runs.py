@@ -201,6 +201,8 @@ def test_every_page_alone(pages: int) -> None:
     assert not real.fits(np.eye(CLASSES, dtype=np.int64)[0])
     holes = sorted(set(np.random.default_rng(0).integers(0, pages, 50).tolist()) | {pages - 1})
     real.give_back([(hole, 0) for hole in reversed(holes)])
+    real.give_back([(0, free_runs.NO_CLASS)])
+    assert real.header[Field.PAGES_FREE] == len(holes)
     assert real.take(0, len(holes)) == holes
     real.give_back([(page, 0) for page in range(pages)])
     real.merge()
