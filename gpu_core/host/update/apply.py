@@ -49,6 +49,7 @@ def apply_mapped(
     with engine.arena.scratch(plan_bytes(deltas)) as scratch:
         plans = [make_plan(engine, direction, delta, scratch) for direction, delta in deltas]
         expired = batch.expired if isinstance(batch, ExpiringBatch) else None
+        properties = properties_of(batch)
         recreated, gone = _deleted(mapped)
         demand, tables = _demand(engine, mapped, plans, gone.size + queue_room)
         engine.arena.prepare(demand)
@@ -58,7 +59,6 @@ def apply_mapped(
                 engine.arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
             create_vertices(engine, mapped)
             written = [] if expired is None else [take_out(engine, expired)]
-            properties = properties_of(batch)
             written += [rewrite(engine, plan, properties, taken) for plan in plans]
             for each in written:
                 each.give_back()
