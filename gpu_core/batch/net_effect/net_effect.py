@@ -242,7 +242,9 @@ def _created_ends(rows: CheckedRows, fates: npt.NDArray[np.uint8]) -> Ids:
 def _properties(rows: CheckedRows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
     """Property columns of the edges to put, as the deciding rows have them."""
     deciding, times = effect.lists.deciding, effect.times
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = dict.fromkeys(
+        ("put_weight", "put_type", "put_first", "put_last", "put_reset", *REPEATS)
+    )
 
     def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
         # Every position is one of the batch, so NumPy need not look: half the time.
