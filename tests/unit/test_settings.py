@@ -258,7 +258,7 @@ def test_bytes_and_times_carry_units() -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds", "batches"),
-    [("60s", 60.0, None), ("5m", 300.0, None), (20, None, 20), ("7", None, 7)],
+    [("60s", 60.0, None), ("5m", 300.0, None), (20, None, 20), ("7", None, 7), (1, None, 1)],
 )
 def test_checkpoints_by_time_or_by_batches(
     value: object, seconds: float | None, batches: int | None
@@ -315,6 +315,8 @@ def test_checkpoints_by_time_or_by_batches(
         ({"checkpoint_every": "often"}, "setting checkpoint_every: 'often' is not allowed; use a"),
         ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
+        ({"keep_checkpoints": "0"}, "keep_checkpoints: '0' is not allowed; use a number from 1"),
+        ({"keep_checkpoints": "some"}, "keep_checkpoints: 'some' is not allowed; use a number"),
         ({"self_loops": "keep", "directed": False}, "self_loops: keep is for directed graphs"),
         ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto, host or cuda"),
         ({"convert": "gpu", "engine": "host"}, "convert: gpu is for a graph on a GPU; use engine"),
