@@ -167,6 +167,27 @@ def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> Non
     assert 60 not in PastGraphs(StateDirectory(state)).after_newest()
 
 
+def test_a_requeue_tells_what_is_taken_in_and_how_to_go_on(tmp_path: Path) -> None:
+    """As commands that can be copied, whatever folders are called."""
+    log, state = tmp_path / "my log", tmp_path / "my state"
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    done = graphtide_here("requeue", "my state", cwd=tmp_path)
+    words = ["graphtide requeue 'my state'; or, ", "requeue 'my state' --forget 'batch 0'"]
+    assert (done.returncode, *(each in done.stderr for each in words)) == (1, True, True)
+    mended(state, 0, lambda rows: rows.assign(src=1, dst=2, weight=3.0, op="add"))
+    mended(state, 1, lambda rows: rows[:0])
+    done = graphtide_here("requeue", "my state", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, path, second, following = done.stdout.splitlines()
+    assert first == "requeued   batch 0, 3 rows"
+    assert Path(path.strip()).parent == log
+    assert second == "done       batch 1: no row is left of it"
+    assert following == f"next       graphtide run '{log}' --state 'my state'"
+    done = graphtide_here("requeue", "my state", cwd=tmp_path)
+    assert done.stdout == "nothing to do: no row or file is left out\n"
+
+
 def test_a_requeue_that_was_killed_takes_nothing_in_twice(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

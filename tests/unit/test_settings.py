@@ -258,7 +258,7 @@ def test_bytes_and_times_carry_units() -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds", "batches"),
-    [("60s", 60.0, None), ("5m", 300.0, None), (20, None, 20), ("7", None, 7), (1, None, 1)],
+    [("60s", 60.0, None), ("500ms", 0.5, None), (20, None, 20), ("7", None, 7), (1, None, 1)],
 )
 def test_checkpoints_by_time_or_by_batches(
     value: object, seconds: float | None, batches: int | None
