@@ -1,6 +1,7 @@
 """Rows and files that were left out, corrected by a user: they come back once, and last."""
 
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import fails, graphtide_here
+from graphtide import StateError
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
@@ -143,6 +145,39 @@ def test_numbers_that_pandas_has_rounded_are_not_taken_in(
     (found,) = requeue(StateDirectory(state))
     assert found.path is None
     assert f"{column} is" in found.fault
+
+
+def test_a_correction_that_is_none_is_told_and_may_be_made_again(places: tuple[Path, Path]) -> None:
+    """Of texts, as an editor of tables writes them; of a file that is no longer Parquet."""
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    directory = StateDirectory(state)
+    quarantine = Quarantine(directory)
+    path = quarantine.waiting()[0]
+    kept = path.read_bytes()
+
+    def as_texts(src: list[str], rows: Any) -> Any:
+        return rows.assign(src=src, dst="1", weight="2.5", op="add")
+
+    for src, fault in (
+        (["4", "5", "six"], f"{path}, row 2: src is 'six', which is no int64; correct it there"),
+        (["4", "5", str(2**63)], f"row 2: src is '{2**63}', which is no int64"),
+        (["4", "5", "6"], None),
+    ):
+        path.write_bytes(kept)
+        mended(state, 0, partial(as_texts, src))
+        found = requeue(directory)[0]
+        assert (fault or "") in found.fault
+        assert bool(found.fault) == bool(fault)
+    path = quarantine.waiting()[1]
+    path.write_bytes(b"src,dst\n1,2\n")
+    [found] = requeue(directory)
+    assert f"{path} cannot be read" in found.fault
+    assert "write it as Parquet, or remove it to leave its rows out for good" in found.fault
+    (quarantine.path / "files.json").write_text("{}")
+    with pytest.raises(StateError, match=r"files\.json is damaged .*; restore it, or start over"):
+        requeue(directory)
 
 
 def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> None:

@@ -9,6 +9,13 @@ from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.report import BatchSource
+from graphtide.io.state.batch_summary import drop_summary_from, read_summary, write_summary
+from graphtide.io.state.result_changes import (
+    batches_with,
+    changes_between,
+    drop_changes_from,
+    write_changes,
+)
 from graphtide.io.state.results import (
     ResultFacts,
     read_reports,
@@ -145,3 +152,25 @@ def test_reports_of_a_replay_take_the_place_of_lost_ones(tmp_path):
     assert read_reports(state) == [report(number) for number in range(5)]
     with pytest.raises(StateError, match="have gaps"):
         write_reports(state, [report(5), report(7)])
+
+
+def test_what_a_run_lost_is_dropped_and_nothing_before_it(tmp_path):
+    """The log may have other batches in their place, or fewer, for which nothing is written."""
+    state = made(tmp_path / "s")
+    one = {"vertex": np.array([1]), "pagerank": np.array([1.0])}
+    none = {"vertex": np.array([], np.int64), "pagerank": np.array([])}
+    facts = ResultFacts("pagerank", {})
+    for batch in range(4):
+        write_reports(state, [report(batch)])
+        write_summary(state, [report(batch)], {}, {})
+        write_result(state, batch, "pagerank", one, facts)
+        write_changes(state, batch, "other", changes_between(none, one, 0.0), facts, since=0)
+        state.checkpoint(batch).mkdir(parents=True)
+    state.drop_from(2)
+    drop_summary_from(state, 2)
+    drop_changes_from(state, 2)
+    assert read_reports(state) == [report(0), report(1)]
+    assert read_summary(state)["batch"].tolist() == [0, 1]
+    assert state.result_ids() == batches_with(state, "pagerank") == [0, 1]
+    assert batches_with(state, "other") == [0, 1]
+    assert state.checkpoint_ids() == [0, 1]
