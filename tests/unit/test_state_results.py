@@ -14,9 +14,11 @@ from graphtide.io.state.result_changes import (
     batches_with,
     changes_between,
     drop_changes_from,
+    failed_results,
     write_changes,
 )
 from graphtide.io.state.results import (
+    FailedResult,
     ResultFacts,
     read_reports,
     read_result,
@@ -104,6 +106,18 @@ def test_reports_tell_which_results_there_are(tmp_path):
     write_reports(state, [report(2)], {2: ["pagerank", "clustering"]})
     write_reports(state, [report(3)])
     assert written_results(state) == {1: ["pagerank"], 2: ["clustering", "pagerank"]}
+
+
+def test_results_that_failed_are_those_that_nobody_has_computed_since(tmp_path):
+    state = made(tmp_path / "s")
+    failed = [FailedResult(batch, "pagerank", "no memory") for batch in (0, 1, 3)]
+    write_reports(state, [report(batch) for batch in range(3)], failed=failed)
+    write_reports(state, [report(3)], failed=failed)
+    ranks = {"vertex": np.array([1]), "pagerank": np.array([1.0])}
+    write_result(state, 1, "pagerank", ranks, ResultFacts("pagerank", {}))
+    assert failed_results(state, 4) == [failed[0], failed[2]]
+    # After batch 3 there is no checkpoint: it is applied again.
+    assert failed_results(state, 3) == [failed[0]]
 
 
 def test_reports_of_a_state_that_counted_less_are_read(tmp_path):
