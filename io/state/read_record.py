@@ -56,7 +56,7 @@ class ReadRecord:
     def update(self, other: "ReadRecord", *, of: str) -> None:
         """Add what another record has of a file."""
         for key, each in other.files.items():
-            if key[0] != of:
+            if key[0] == of:
                 continue
             known = self.files.get(key, ReadFile())
             self.files[key] = known.joined(each.sums, has_checksums=each.has_checksums)
@@ -68,7 +68,7 @@ class ReadRecord:
     @property
     def unchecked_files(self) -> list[str]:
         """Names of the files of which pages without checksums were read."""
-        return sorted({name for (name, _), each in self.files.items() if True})
+        return sorted({name for (name, _), each in self.files.items() if not each.has_checksums})
 
     def known(self, name: str, fingerprint: str, groups: Sequence[int]) -> dict[int, int]:
         """Checksums of some row groups of a file, of those that were read."""
