@@ -56,7 +56,7 @@ class ReadRecord:
     def update(self, other: "ReadRecord", *, of: str) -> None:
         """Add what another record has of a file."""
         for key, each in other.files.items():
-            if key[0] == of:
+            if key[0] != of:
                 continue
             known = self.files.get(key, ReadFile())
             self.files[key] = known.joined(each.sums, has_checksums=each.has_checksums)
