@@ -155,29 +155,6 @@ def test_a_gpu_grows_the_log_of_the_host(emulated_device: EmulatedDevice, tmp_pa
     assert emulated_device.launches
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("erdos-renyi --vertices 10 --degree 10", "--degree 10 must be from 1 to 9"),
-        ("barabasi-albert --vertices 0", "--vertices 0 bring no edges"),
-        ("barabasi-albert --rows 3000000000", "are more than the edges that can be drawn, 21474"),
-        ("watts-alpha --vertices 50 --degree 4 --rows 101", "--rows 101 are more than the 100 edg"),
-        ("grid --vertices 9 --rows 20", "20 rows need 20 edges, but the graph has 12"),
-        ("uniform --window 5", "--window is of --stream sliding-window, not random"),
-        ("uniform --stream sliding-window --vertex-deletes 0.1", "leave --vertex-deletes out"),
-        ("grid --stream sweep", "use it with uniform or rmat"),
-        ("uniform --rows 0", "--rows 0 are no log; it must be from 1 to 4294967296"),
-        ("uniform --rows 3 --files 4", "3 rows cannot be cut into 4 files"),
-        ("uniform --rows 3 --files 0", "3 rows cannot be cut into 0 files"),
-    ],
-)
-def test_a_log_that_cannot_be_is_refused_without_a_folder(
-    words: str, message: str, tmp_path: Path
-) -> None:
-    fails(graphtide_here("generate", *words.split(), "log", cwd=tmp_path), 2, message)
-    assert not (tmp_path / "log").exists()
-
-
 def test_a_log_of_a_sweep_has_the_sources_in_order(tmp_path: Path) -> None:
     size = ("--vertices", 100, "--rows", 1000, "--files", 1, "--repeats", 0, "--deletes", 0)
     done = graphtide_here("generate", "uniform", "of", "--stream", "sweep", *size, cwd=tmp_path)
