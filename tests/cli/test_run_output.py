@@ -21,7 +21,7 @@ from graphtide.flows.printing.compiling import CompiledKernels
 from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
 from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
 from graphtide.flows.printing.summary import files_text
-from graphtide.flows.printing.text import line
+from graphtide.flows.printing.text import duration, line
 from graphtide.flows.shell_order import order_notes
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
@@ -105,6 +105,26 @@ def test_numbers_agree_with_their_nouns() -> None:
         "<ComponentsResult 2 vertices, 1 co"
     )
     assert repr(graph.edges()) == "<CanonicalEdges 1 edge: src, dst>"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4242, "0.42 s"), (12.34, "12.3 s"), (60, "1 min 0 s"), (245.4, "4 min 5 s"),
+        (3599.6, "1 h 0 min"), (7419, "2 h 3 min"), (100 * 3600, "100 h 0 min"),
+    ],
+)  # fmt: skip
+def test_a_time_is_written_as_people_do(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_of_many_checkpoints_the_first_and_the_last_are_named() -> None:
+    few = status_module.kept_text(dict.fromkeys(range(10), 1_000))
+    assert few.startswith("10 checkpoints, 10 kB, after batches 0, 1, 2,")
+    assert few.endswith(" 8, 9")
+    many = status_module.kept_text(dict.fromkeys(range(0, 3_000, 2), 1_000))
+    assert many.startswith("1,500 checkpoints, 1.5 MB, after batches 0, 2, 4,")
+    assert many.endswith(" 14, …, 2,998")
 
 
 class Terminal(io.StringIO):

@@ -207,6 +207,8 @@ def test_a_requeue_tells_what_is_taken_in_and_how_to_go_on(tmp_path: Path) -> No
     log, state = tmp_path / "my log", tmp_path / "my state"
     write_bad_file(log)
     apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    status = graphtide_here("status", "my state", cwd=tmp_path).stdout
+    assert "quarantine 2 batches and files to be corrected\n" in status
     done = graphtide_here("requeue", "my state", cwd=tmp_path)
     words = ["graphtide requeue 'my state'; or, ", "requeue 'my state' --forget 'batch 0'"]
     assert (done.returncode, *(each in done.stderr for each in words)) == (1, True, True)
