@@ -43,10 +43,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         _write_half(temporary)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
-    with (
-        pytest.raises(StateError, match=r"\(Not a directory\); name another"),
-        new_file(path / "b"),
-    ):
+    with pytest.raises(StateError, match=r"\(File exists\); name another"), new_file(path / "b"):
         pass
 
 
@@ -54,11 +51,9 @@ def test_a_folder_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> N
     path = tmp_path / "graph"
     with new_folder(path) as temporary:
         (temporary / "a").write_text("old")
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     words = r"graph cannot be written \(No space left on device\); make room or grant access"
     with pytest.raises(StateError, match=words), new_folder(path) as temporary:
-        (temporary / "a").write_text("new")
-        raise full
+        _fill_the_disk(temporary / "a")
     assert (path / "a").read_text() == "old"
     assert [each.name for each in tmp_path.iterdir()] == ["graph"]
 
@@ -74,6 +69,11 @@ def test_what_can_be_no_new_file_is_refused_and_nothing_is_left(tmp_path: Path) 
         with pytest.raises(StateError, match=words):
             check_new_file(tmp_path / name)
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def _fill_the_disk(path: Path) -> None:
+    path.write_text("new")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _write_half(path: Path) -> None:
