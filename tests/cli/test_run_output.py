@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -116,6 +117,17 @@ def test_numbers_agree_with_their_nouns() -> None:
 )  # fmt: skip
 def test_a_time_is_written_as_people_do(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_status_names_the_command_that_goes_on_where_there_is_more(tmp_path: Path) -> None:
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 30))
+    apply_log(tmp_path / "log", tmp_path / "my state", 1, batch_rows=10)
+    done = graphtide_here("status", "my state", cwd=tmp_path)
+    assert (done.returncode, "next" in done.stdout) == (0, False)
+    shutil.rmtree(tmp_path / "my state" / "checkpoints" / "batch=000000000002")
+    done = graphtide_here("status", "my state", cwd=tmp_path)
+    following = f"next       graphtide run {tmp_path}/log --state 'my state'\n"
+    assert (done.returncode, following in done.stdout) == (0, True)
 
 
 def test_of_many_checkpoints_the_first_and_the_last_are_named() -> None:
