@@ -146,6 +146,20 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert ReadRecord.of_state(state, 5).files == {}
 
 
+def test_a_record_takes_what_another_has_of_one_file_and_forgets_it_alone() -> None:
+    first, second = ReadRecord(), ReadRecord()
+    for name in ("a", "b"):
+        first.add(name, "f", {0: ChunkSum(5, True)})
+        second.add(name, "f", {1: ChunkSum(6, False)})
+    first.update(second, of="a")
+    assert first.known("a", "f", [0, 1]) == {0: 5, 1: 6}
+    assert first.known("b", "f", [0, 1]) == {0: 5}
+    assert first.unchecked_files == ["a"]
+    first.drop("a")
+    assert first.known("a", "f", [0, 1]) == {}
+    assert first.known("b", "f", [0, 1]) == {0: 5}
+
+
 @pytest.mark.parametrize("values", ["[]", "{}", '{"files": [{"file": "a"}]}', '{"files": [3]}'])
 def test_a_damaged_record(tmp_path: Path, values: str) -> None:
     state = made(tmp_path / "s")
