@@ -10,6 +10,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.batch_summary import drop_summary_from, read_summary, write_summary
+from graphtide.io.state.quarantine import Quarantine
 from graphtide.io.state.result_changes import (
     batches_with,
     changes_between,
@@ -174,17 +175,21 @@ def test_what_a_run_lost_is_dropped_and_nothing_before_it(tmp_path):
     one = {"vertex": np.array([1]), "pagerank": np.array([1.0])}
     none = {"vertex": np.array([], np.int64), "pagerank": np.array([])}
     facts = ResultFacts("pagerank", {})
+    quarantine = Quarantine(state)
+    quarantine.path.mkdir()
     for batch in range(4):
         write_reports(state, [report(batch)])
         write_summary(state, [report(batch)], {}, {})
         write_result(state, batch, "pagerank", one, facts)
         write_changes(state, batch, "other", changes_between(none, one, 0.0), facts, since=0)
         state.checkpoint(batch).mkdir(parents=True)
+        (quarantine.path / f"batch={batch:012d}.parquet").touch()
     state.drop_from(2)
+    quarantine.drop_from(2)
     drop_summary_from(state, 2)
     drop_changes_from(state, 2)
     assert read_reports(state) == [report(0), report(1)]
     assert read_summary(state)["batch"].tolist() == [0, 1]
     assert state.result_ids() == batches_with(state, "pagerank") == [0, 1]
     assert batches_with(state, "other") == [0, 1]
-    assert state.checkpoint_ids() == [0, 1]
+    assert state.checkpoint_ids() == [*quarantine.waiting()] == [0, 1]
