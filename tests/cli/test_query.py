@@ -181,7 +181,7 @@ def test_people_read_lines_of_80_columns(folder: Path) -> None:
     weight = str(np.float32(number)).removesuffix(".0")
     for question, words in (
         ("size", "vertices, "), (f"vertex {source}", "pagerank   "), (f"degree {source}", " out, "),
-        (f"neighbors {source}", f"{target} ({weight})"), ("top pagerank", "pagerank"),
+        (f"neighbors {source}", f"{target} ({weight})"), ("top pagerank", "vertex   pagerank\n"),
         (f"path {source} {target}", f"1 hop: {source} → {target}"),
         (f"edge {source} {target}", f"is there, weight {weight}"),
     ):  # fmt: skip
@@ -202,6 +202,7 @@ def test_people_read_lines_of_80_columns(folder: Path) -> None:
         ("degree 99999999999999999999", 2, ["64 bits"]),
         ("top pagerank 0", 2, ["'0' is no number of rows", "1 or more"]),
         ("top", 2, ["does not name one result"]),
+        ("top bfs", 1, ["no result 'bfs' of batch 9", "run the log with analytics bfs"]),
         ("top nothing", 1, ["no result 'nothing'", "pagerank"]),
         ("top weakly_connected_components", 2, ["has component alone", "ids of vertices"]),
         ("path 5 6", 1, ["vertex 5 is not in the graph after batch 9"]),
