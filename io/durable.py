@@ -148,6 +148,6 @@ def _discard(file: Path) -> None:
 def _cannot_write(path: Path, error: OSError) -> str:
     # Arrow has its own words around those of the system.
     reason = os.strerror(error.errno) if error.errno else str(error)
-    folder = error.errno in (errno.EISDIR, errno.ENOTDIR)
-    cure = "name another file" if folder else "make room or grant access, then run again"
+    is_taken = error.errno in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST)
+    cure = "name another file" if is_taken else "make room or grant access, then run again"
     return f"{path} cannot be written ({reason}); {cure}"

@@ -1,6 +1,7 @@
 """Makes the `UpdateLog` that settings describe, and lists it as a first run would."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..config.settings import GraphSettings, RunSettings
@@ -39,8 +40,10 @@ def log_of_settings(
     )
 
 
-def first_listing(log: UpdateLog, settings: RunSettings) -> LogListing:
+def first_listing(log: UpdateLog, settings: RunSettings) -> tuple[UpdateLog, LogListing]:
     """List the files of a log that no state has planned yet, as the first run of it does.
+
+    Gives the log as that run goes on to read it, with what was found, and the files.
 
     Raises
     ------
@@ -51,4 +54,10 @@ def first_listing(log: UpdateLog, settings: RunSettings) -> LogListing:
     check_properties(log, listing)
     if settings.order_by is None:
         log.check_operations(file.name for file in listing.files)
-    return listing
+    found = replace(
+        log,
+        time_unit=listing.time_unit,
+        indexes=listing.indexes,
+        left_out=frozenset(listing.left_out),
+    )
+    return found, listing

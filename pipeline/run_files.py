@@ -4,6 +4,7 @@ Not here: the log and its plan (``run_log.py``), results (``run_results.py``), h
 written (``io/``), and when (``lifecycle.py``).
 """
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -246,8 +247,8 @@ class RunFiles:
         rows = self.totals["quarantined"]
         if not rows:
             return []
+        again = shlex.join(["graphtide", "requeue", str(self._state.path)])
         return [
             f"left out: {counted(rows, 'row')} against the log's contract, with reasons in "
-            f"{Quarantine(self._state).path}; correct them there, then graphtide requeue "
-            f"{self._state.path}"
+            f"{Quarantine(self._state).path}; correct them there, then {again}"
         ]

@@ -32,7 +32,7 @@ from ...gpu_core.printable import counted
 from ...io.durable import TEMPORARY, check_new_file, sync
 from ...io.log.columns.column_types import op_bytes
 from ...io.log.log_writer import write_log_file
-from ..printing.text import amount
+from ..printing.text import amount, command
 from ..processes import run_in_processes
 from .output_files import local_folder
 
@@ -256,7 +256,8 @@ def write_log(
     if not quiet:
         size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
         click.echo(f"{size}: {folder}")
-        click.echo(f"next: graphtide run {folder} --state STATE")
+        run = command("graphtide", "run", str(folder))
+        click.echo(f"next: {run} --state STATE")
 
 
 def _file_name(number: int) -> str:

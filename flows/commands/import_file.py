@@ -15,7 +15,7 @@ from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
 from ...io.log.paths.overlap import holds
 from ...io.state.directory import StateDirectory
-from ..printing.text import TIED, amount, line
+from ..printing.text import TIED, amount, command, line
 from .output_files import local_folder
 
 #: What is between two fields, in words.
@@ -62,7 +62,8 @@ def import_file(source: str, out: str, columns: str | None) -> None:
     records = f" --records {kept}" if kept else ""
     kind = schema.field("src").type
     ids = f" --ids {kind}" if kind in (pa.string(), pa.uint64()) else ""
-    click.echo(f"next: graphtide run {folder} --state STATE{records}{ids}")
+    run = command("graphtide", "run", str(folder))
+    click.echo(f"next: {run} --state STATE{records}{ids}")
 
 
 def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:

@@ -14,6 +14,7 @@ from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
 from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
+from ...io.log.order.row_order import row_order
 from ...io.log.paths.log_order import twice_note, unordered_note
 from ...io.log.paths.partitions import hidden_note
 from ...pipeline.log_of_settings import first_listing, log_of_settings
@@ -47,7 +48,10 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
     else:
         for text in _lines(log, files, settings, needs):
             click.echo(text)
-    first_listing(update_log, settings)
+    listed, listing = first_listing(update_log, settings)
+    if settings.order_by is not None:
+        prints = {file.name: file.fingerprint for file in listing.files}
+        row_order(listed, prints, settings.order_by, settings.order_within)
 
 
 def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:

@@ -61,6 +61,7 @@ def _size(opened: OpenState, _question: Question) -> Answer:
 
 def _vertex(opened: OpenState, question: Question) -> Answer:
     [vertex] = question.vertices
+    answer = _degree(opened, question)
     rows = {}
     for name, result in opened.results.items():
         for row in np.flatnonzero(result["vertex"] == vertex)[:1]:
@@ -69,10 +70,9 @@ def _vertex(opened: OpenState, question: Question) -> Answer:
                 for key, column in result.columns.items()
                 if key != "vertex"
             }
-    own = {}
     if opened.graph.vertex_properties:
-        own = {"properties": opened.graph.vertex_values(question.vertices[0])}
-    return {**_degree(opened, question), **own, "results": rows}
+        answer["properties"] = opened.graph.vertex_values(vertex)
+    return {**answer, "results": rows}
 
 
 def _degree(opened: OpenState, question: Question) -> Answer:

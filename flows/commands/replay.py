@@ -1,7 +1,6 @@
 """``graphtide replay``: the first batches of a log on a new graph, in this process."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -75,15 +74,10 @@ def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
 
     settings = settings_from_options(options)
     reading = settings.reading()
-    update_log = log_of_settings(log, settings.graph, settings.columns, reading)
-    listing = first_listing(update_log, settings)
-    plan = BatchPlan().extended(listing.files, batch_rows(settings))
-    update_log = replace(
-        update_log,
-        time_unit=listing.time_unit,
-        indexes=listing.indexes,
-        left_out=frozenset(listing.left_out),
+    update_log, listing = first_listing(
+        log_of_settings(log, settings.graph, settings.columns, reading), settings
     )
+    plan = BatchPlan().extended(listing.files, batch_rows(settings))
     return Replay(
         update_log,
         plan,

@@ -1,16 +1,14 @@
 """``graphtide requeue``: corrected rows and files come back, at the end of the log."""
 
-import shlex
 from collections.abc import Collection, Iterator
 
 import click
 
 from ...gpu_core.errors import StateError
 from ...gpu_core.printable import counted
-from ...io.log.paths.addresses import address_text
 from ...io.state.directory import StateDirectory
 from ...pipeline.requeue import Requeued, requeue
-from ..printing.text import line
+from ..printing.text import command, line
 
 
 def requeue_rows(state: str, forget: Collection[str]) -> None:
@@ -20,15 +18,18 @@ def requeue_rows(state: str, forget: Collection[str]) -> None:
     for text in _lines(found):
         click.echo(text)
     if any(each.path for each in found):
-        log = address_text(directory.settings().log_address)
-        click.echo(line("next", f"graphtide run {log} --state {state}", wrap=False))
+        log = directory.settings().log_address
+        addresses = [log] if isinstance(log, str) else log
+        run = command("graphtide", "run", *addresses, "--state", state)
+        click.echo(line("next", run, wrap=False))
     left = [each for each in found if each.fault]
     if left:
-        name = shlex.quote(left[0].what.removeprefix("file "))
+        again = command("graphtide", "requeue", state)
+        without = command("--forget", left[0].what.removeprefix("file "))
         msg = (
             f"{counted(len(left), 'thing')} of {len(found):,} in {directory.path}/quarantine "
-            f"cannot be taken in yet; correct what is there, then graphtide requeue {state}; or, "
-            f"to leave {left[0].what} out for good, graphtide requeue {state} --forget {name}"
+            f"cannot be taken in yet; correct what is there, then {again}; or, to leave "
+            f"{left[0].what} out for good, {again} {without}"
         )
         raise StateError(msg)
 

@@ -155,6 +155,14 @@ def test_a_gpu_grows_the_log_of_the_host(emulated_device: EmulatedDevice, tmp_pa
     assert emulated_device.launches
 
 
+def test_a_log_of_a_sweep_has_the_sources_in_order(tmp_path: Path) -> None:
+    size = ("--vertices", 100, "--rows", 1000, "--files", 1, "--repeats", 0, "--deletes", 0)
+    done = graphtide_here("generate", "uniform", "of", "--stream", "sweep", *size, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = pq.read_table(next((tmp_path / "of").iterdir()))
+    assert table["src"].to_pylist() == [row // 10 for row in range(1000)]
+
+
 def test_a_log_of_a_window_leaves_its_edges(tmp_path: Path) -> None:
     """The graph at the end, told row by row; a run's counts of it, too."""
     stream = ("--stream", "sliding-window", "--window", 30, "--files", 2)

@@ -156,12 +156,32 @@ def test_an_edge_of_an_undirected_graph_points_nowhere(tmp_path: Path) -> None:
     assert done.stdout == "edge       2 — 1 is there\n", done.stderr
 
 
+def test_a_graph_without_edges_in_and_with_properties_of_vertices(tmp_path: Path) -> None:
+    """What a line says of what is not there: edges in, a path, a vertex, some of many neighbors."""
+    rows = [f"0,{dst}," for dst in range(1, 202)]
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "1.csv").write_text("\n".join(["src,dst,age", *rows, "3,,7", ""]))
+    kind = {"reverse": False, "vertex_properties": {"age": "int16"}}
+    apply_log(tmp_path / "log", tmp_path / "state", 1, **kind)
+    for question, words in (
+        ("vertex 3", "0 out; edges in were not kept (--no-reverse)\nproperties age 7\n"),
+        ("path 3 0", "path       none leads from 3 to 0\n"),
+        ("neighbors 0", " 200\n           … and 1 more; --json has them all\n"),
+    ):
+        done = graphtide_here("query", "state", question, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert words in done.stdout
+    for question in ("vertex 999", "degree 999", "neighbors 999", "path 0 999"):
+        done = graphtide_here("query", "state", question, cwd=tmp_path)
+        fails(done, 1, "vertex 999 is not in the graph after batch 0")
+
+
 def test_people_read_lines_of_80_columns(folder: Path) -> None:
     (source, target), number = next(iter(edges_after(LAST).items()))
     weight = str(np.float32(number)).removesuffix(".0")
     for question, words in (
         ("size", "vertices, "), (f"vertex {source}", "pagerank   "), (f"degree {source}", " out, "),
-        (f"neighbors {source}", f"{target} ({weight})"), ("top pagerank", "pagerank"),
+        (f"neighbors {source}", f"{target} ({weight})"), ("top pagerank", "vertex   pagerank\n"),
         (f"path {source} {target}", f"1 hop: {source} → {target}"),
         (f"edge {source} {target}", f"is there, weight {weight}"),
     ):  # fmt: skip
@@ -177,10 +197,12 @@ def test_people_read_lines_of_80_columns(folder: Path) -> None:
         ("neighbours 5", 2, ["'neighbours'", "did you mean neighbors V?", "path U V"]),
         ("path 5", 2, ["'path 5' names 1", "2 vertices", "path U V"]),
         ("size 5", 2, ["no vertices"]),
+        ('path 5 "Ann B.', 2, ["a quote without its other one", 'in quotes: "Ann B."']),
         ("degree five", 2, ["'five' is no vertex"]),
         ("degree 99999999999999999999", 2, ["64 bits"]),
         ("top pagerank 0", 2, ["'0' is no number of rows", "1 or more"]),
         ("top", 2, ["does not name one result"]),
+        ("top bfs", 1, ["no result 'bfs' of batch 9", "run the log with analytics bfs"]),
         ("top nothing", 1, ["no result 'nothing'", "pagerank"]),
         ("top weakly_connected_components", 2, ["has component alone", "ids of vertices"]),
         ("path 5 6", 1, ["vertex 5 is not in the graph after batch 9"]),

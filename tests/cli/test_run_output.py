@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from graphtide.flows.printing.compiling import CompiledKernels
 from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
 from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
 from graphtide.flows.printing.summary import files_text
-from graphtide.flows.printing.text import line
+from graphtide.flows.printing.text import duration, line
 from graphtide.flows.shell_order import order_notes
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
@@ -105,6 +106,37 @@ def test_numbers_agree_with_their_nouns() -> None:
         "<ComponentsResult 2 vertices, 1 co"
     )
     assert repr(graph.edges()) == "<CanonicalEdges 1 edge: src, dst>"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4242, "0.42 s"), (12.34, "12.3 s"), (60, "1 min 0 s"), (245.4, "4 min 5 s"),
+        (3599.6, "1 h 0 min"), (7419, "2 h 3 min"), (100 * 3600, "100 h 0 min"),
+    ],
+)  # fmt: skip
+def test_a_time_is_written_as_people_do(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_status_names_the_command_that_goes_on_where_there_is_more(tmp_path: Path) -> None:
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 30))
+    apply_log(tmp_path / "log", tmp_path / "my state", 1, batch_rows=10)
+    done = graphtide_here("status", "my state", cwd=tmp_path)
+    assert (done.returncode, "next" in done.stdout) == (0, False)
+    shutil.rmtree(tmp_path / "my state" / "checkpoints" / "batch=000000000002")
+    done = graphtide_here("status", "my state", cwd=tmp_path)
+    following = f"next       graphtide run {tmp_path}/log --state 'my state'\n"
+    assert (done.returncode, following in done.stdout) == (0, True)
+
+
+def test_of_many_checkpoints_the_first_and_the_last_are_named() -> None:
+    few = status_module.kept_text(dict.fromkeys(range(10), 1_000))
+    assert few.startswith("10 checkpoints, 10 kB, after batches 0, 1, 2,")
+    assert few.endswith(" 8, 9")
+    many = status_module.kept_text(dict.fromkeys(range(0, 3_000, 2), 1_000))
+    assert many.startswith("1,500 checkpoints, 1.5 MB, after batches 0, 2, 4,")
+    assert many.endswith(" 14, …, 2,998")
 
 
 class Terminal(io.StringIO):

@@ -2,6 +2,7 @@
 
 import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,22 @@ def test_times_are_those_of_the_graph() -> None:
     with pytest.raises(BatchError, match="no time"):
         graph.expire("yesterday")
     assert graph.num_edges == 1
+
+
+def test_a_time_to_expire_by_is_as_exact_as_those_of_the_graph() -> None:
+    """Of every library, to the nanosecond, and by its zone."""
+    edge = np.array(["2024-01-01T00:00:00.000000005"], "M8[ns]")
+    for at, after in (
+        (pd.Timestamp(edge[0]), pd.Timestamp("2024-01-01T00:00:00.000000006")),
+        (pd.Timestamp(edge[0], tz="UTC").tz_convert("Asia/Tokyo"),
+         pd.Timestamp("2024-01-01T01:00:00.000000006", tz="Europe/Rome")),
+        ("2024-01-01T01:00:00.000000005+01:00", "2024-01-01T00:00:00.000000006"),
+        (datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC),
+         datetime.datetime(2024, 1, 1, 2, 0, 0, 1, ZoneInfo("Europe/Helsinki"))),
+    ):  # fmt: skip
+        graph = DynamicGraph(records="semantic")
+        graph.insert_edges([1], [2], ts=edge)
+        assert (graph.expire(at).expired, graph.expire(after).expired) == (0, 1)
 
 
 def test_a_graph_without_times_says_so() -> None:

@@ -70,6 +70,11 @@ def test_properties_say_what_was_asked_for() -> None:
     [
         ({"records": "wide"}, SettingsError, "records='wide'.*simple, weighted, semantic"),
         ({"storage": "x"}, SettingsError, "storage='x'.*soa, aos"),
+        (
+            {"records": "weighted64", "weights": "float32"},
+            SettingsError,
+            "weights='float32' contradicts records='weighted64'; leave one",
+        ),
         ({"layout": "heap"}, SettingsError, "layout='heap'.*runs, chain"),
         ({"engine": "tpu"}, SettingsError, "engine='tpu'.*auto, host, cuda"),
         ({"ids": "str"}, SettingsError, "ids='str'.*any, dense"),

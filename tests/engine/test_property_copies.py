@@ -44,6 +44,17 @@ def test_copies_have_them(tmp_path: Path) -> None:
     assert part.vertex_values()["score"].tolist()[::2] == [0.5, 0.25]
 
 
+def test_a_copy_has_room_for_all_values() -> None:
+    """Of more edges and vertices than a new graph begins with room for."""
+    count = 3_000
+    graph, ids = DynamicGraph(**OWN), np.arange(count)
+    graph.insert_edges(ids, (ids + 1) % count, amount=ids / 7, channel=ids % 99)
+    graph.insert_vertices(ids[::2], score=ids[::2] / 3, channel=ids[::2])
+    copy = graph.copy()
+    same_values(copy, graph)
+    copy.verify()
+
+
 def test_a_hash_tells_values_apart() -> None:
     """Of edges, of vertices, and of no properties; not of how they came."""
     graph, other = small_graph(), small_graph()

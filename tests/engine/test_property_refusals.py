@@ -31,6 +31,8 @@ REFUSED = {
     "a type": ({"amount": "complex64"}, "amount is of type 'complex64'; use one of bool, int8"),
     "a name": ({"weight": "int8"}, "'weight' is a column of every log or export"),
     "a parameter": ({"self": "int8"}, "'self' is a parameter of methods that take properties"),
+    "no name": ({"amount ": "int8"}, "'amount ' is no name; use letters, digits and _"),
+    "twice": ([("a", "int8"), ("a", "int16")], "a name stands there twice; give each property"),
     "no mapping": ("amount", "not a mapping of names to types"),
 }
 
@@ -71,6 +73,7 @@ WRONG = {
         {"channel": 1, "amount": "much"},
         "amount is of type <U4, but the graph keeps it as float64",
     ),
+    "dimensions": ({"channel": [[1], [2]]}, r"channel has shape \(2, 1\)"),
     "length": ({"channel": 1, "amount": [1, 2, 3]}, "amount has shape"),
 }
 
@@ -106,6 +109,18 @@ def test_batches_of_other_properties() -> None:
         graph.apply(UpdateBatch.from_rows([1], [1], [2], **other, values=values))
     with pytest.raises(BatchError, match="the batch has properties, the graph has none"):
         plain.apply(UpdateBatch.from_rows([1], [1], [2], **OWN, values=values))
+    for given, words in (
+        (
+            {**values, "much": [1]},
+            "much is not a property of this graph, which has amount, channel",
+        ),
+        (
+            {**values, "channel": [2, 3]},
+            "channel has 2 rows but src has 1; give columns of one len",
+        ),
+    ):
+        with pytest.raises(BatchError, match=words):
+            UpdateBatch.from_rows([1], [1], [2], **OWN, values=given)
     arrays = DynamicGraph().checkpoint_arrays()
     with pytest.raises(SettingsError, match="the checkpoint has no edge property amount"):
         DynamicGraph.from_checkpoint_arrays(arrays, **OWN)

@@ -280,6 +280,19 @@ def test_every_export_has_the_unit(unit: str, tmp_path: Path) -> None:
             assert np.datetime64(fields[-1]) == np.datetime64(NEW_YEAR)
 
 
+def test_a_saved_graph_keeps_the_unit(tmp_path: Path) -> None:
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=ZONED["arrow"])
+    graph.save(tmp_path / "graph")
+    loaded = DynamicGraph.load(tmp_path / "graph")
+    assert loaded.time_unit == graph.time_unit
+    assert loaded.edges().to_arrow() == graph.edges().to_arrow()
+    plain = semantic()
+    plain.insert_edges([1], [2], ts=[5])
+    plain.save(tmp_path / "plain")
+    assert DynamicGraph.load(tmp_path / "plain").time_unit == "int64"
+
+
 def test_checkpoints_keep_the_unit_and_old_ones_have_integers() -> None:
     graph = semantic()
     graph.insert_edges([1], [2], ts=ZONED["arrow"])

@@ -1,5 +1,6 @@
 """What batches were read from is kept with the state, and compared with what is read again."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from graphtide.config.settings import RunSettings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.errors import StateError, UpdateLogError
+from graphtide.io.hashed_json import write_json
 from graphtide.io.log.log_listing import LogFile, listing_of
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
@@ -144,14 +146,33 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert ReadRecord.of_state(state, 5).files == {}
 
 
+def test_a_record_takes_what_another_has_of_one_file_and_forgets_it_alone() -> None:
+    first, second = ReadRecord(), ReadRecord()
+    for name in ("a", "b"):
+        first.add(name, "f", {0: ChunkSum(5, True)})
+        second.add(name, "f", {1: ChunkSum(6, False)})
+    first.update(second, of="a")
+    assert first.known("a", "f", [0, 1]) == {0: 5, 1: 6}
+    assert first.known("b", "f", [0, 1]) == {0: 5}
+    assert first.unchecked_files == ["a"]
+    first.drop("a")
+    assert first.known("a", "f", [0, 1]) == {}
+    assert first.known("b", "f", [0, 1]) == {0: 5}
+
+
 @pytest.mark.parametrize("values", ["[]", "{}", '{"files": [{"file": "a"}]}', '{"files": [3]}'])
 def test_a_damaged_record(tmp_path: Path, values: str) -> None:
     state = made(tmp_path / "s")
     ReadRecord().write(state, 0, 3)
     (path,) = state.path.glob("read/*.json")
     path.write_text(values)
-    with pytest.raises(StateError, match=r"000000000003\.json is damaged"):
+    with pytest.raises(StateError, match=r"000000000003\.json is damaged \(.*; restore it"):
         ReadRecord.of_state(state)
+    if values != "[]":
+        # Of another version, which wrote its hash as well.
+        write_json(path, json.loads(values))
+        with pytest.raises(StateError, match=r"000000000003\.json is damaged \(\w+Error.*remove"):
+            ReadRecord.of_state(state)
 
 
 def test_rows_of_the_plan_are_those_of_the_footer() -> None:

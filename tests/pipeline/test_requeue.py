@@ -1,6 +1,7 @@
 """Rows and files that were left out, corrected by a user: they come back once, and last."""
 
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import fails, graphtide_here
+from graphtide import StateError
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
@@ -145,6 +147,39 @@ def test_numbers_that_pandas_has_rounded_are_not_taken_in(
     assert f"{column} is" in found.fault
 
 
+def test_a_correction_that_is_none_is_told_and_may_be_made_again(places: tuple[Path, Path]) -> None:
+    """Of texts, as an editor of tables writes them; of a file that is no longer Parquet."""
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    directory = StateDirectory(state)
+    quarantine = Quarantine(directory)
+    path = quarantine.waiting()[0]
+    kept = path.read_bytes()
+
+    def as_texts(src: list[str], rows: Any) -> Any:
+        return rows.assign(src=src, dst="1", weight="2.5", op="add")
+
+    for src, fault in (
+        (["4", "5", "six"], f"{path}, row 2: src is 'six', which is no int64; correct it there"),
+        (["4", "5", str(2**63)], f"row 2: src is '{2**63}', which is no int64"),
+        (["4", "5", "6"], None),
+    ):
+        path.write_bytes(kept)
+        mended(state, 0, partial(as_texts, src))
+        found = requeue(directory)[0]
+        assert (fault or "") in found.fault
+        assert bool(found.fault) == bool(fault)
+    path = quarantine.waiting()[1]
+    path.write_bytes(b"src,dst\n1,2\n")
+    [found] = requeue(directory)
+    assert f"{path} cannot be read" in found.fault
+    assert "write it as Parquet, or remove it to leave its rows out for good" in found.fault
+    (quarantine.path / "files.json").write_text("{}")
+    with pytest.raises(StateError, match=r"files\.json is damaged .*; restore it, or start over"):
+        requeue(directory)
+
+
 def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> None:
     """Else each call ends with an error for ever, though nobody can mend it."""
     log, state = places
@@ -165,6 +200,29 @@ def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> Non
     write_edges(log, "00.parquet", 60)
     apply_log(log, state, 1, **KIND)
     assert 60 not in PastGraphs(StateDirectory(state)).after_newest()
+
+
+def test_a_requeue_tells_what_is_taken_in_and_how_to_go_on(tmp_path: Path) -> None:
+    """As commands that can be copied, whatever folders are called."""
+    log, state = tmp_path / "my log", tmp_path / "my state"
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    status = graphtide_here("status", "my state", cwd=tmp_path).stdout
+    assert "quarantine 2 batches and files to be corrected\n" in status
+    done = graphtide_here("requeue", "my state", cwd=tmp_path)
+    words = ["graphtide requeue 'my state'; or, ", "requeue 'my state' --forget 'batch 0'"]
+    assert (done.returncode, *(each in done.stderr for each in words)) == (1, True, True)
+    mended(state, 0, lambda rows: rows.assign(src=1, dst=2, weight=3.0, op="add"))
+    mended(state, 1, lambda rows: rows[:0])
+    done = graphtide_here("requeue", "my state", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, path, second, following = done.stdout.splitlines()
+    assert first == "requeued   batch 0, 3 rows"
+    assert Path(path.strip()).parent == log
+    assert second == "done       batch 1: no row is left of it"
+    assert following == f"next       graphtide run '{log}' --state 'my state'"
+    done = graphtide_here("requeue", "my state", cwd=tmp_path)
+    assert done.stdout == "nothing to do: no row or file is left out\n"
 
 
 def test_a_requeue_that_was_killed_takes_nothing_in_twice(

@@ -66,6 +66,14 @@ def test_what_is_read_is_what_was_written(state, records, edges):
         np.testing.assert_array_equal(read[name], array, err_msg=name)
 
 
+def test_the_mean_degree_that_pages_were_made_for_is_kept(state):
+    write_checkpoint(state, 1, arrays_of("simple"), lambda: "abc")
+    assert "mean_degree" not in newest_checkpoint(state).arrays()
+    arrays = {**arrays_of("simple"), "mean_degree": np.array([2.625])}
+    write_checkpoint(state, 2, arrays, lambda: "abc")
+    assert newest_checkpoint(state).arrays()["mean_degree"].tolist() == [2.625]
+
+
 def test_nothing_is_there_at_first(state):
     notes = []
     assert newest_checkpoint(state, notes) is None
@@ -105,6 +113,9 @@ BREAKS = {
     ),
     "its manifest.json says watermark: 1": lambda path: write_manifest(path, watermark=1),
     "its manifest.json has no state hash": lambda path: write_manifest(path, state_hash=None),
+    "its manifest.json does not name its files": lambda path: write_manifest(
+        path, files={name: {"bytes": 1, "sha256": "0"} for name in (*FILES, "../state.json")}
+    ),
     "manifest.json is damaged: KeyError('bytes')": lambda path: write_manifest(
         path, files={name: {"sha256": "0"} for name in FILES}
     ),

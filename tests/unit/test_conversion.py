@@ -44,6 +44,7 @@ PLACE: dict[str, Any] = {"meaning": row_meaning(), "origin": RowOrigin("a"), "ba
 OP_FORMS = {
     "int8": pa.int8(),
     "int64": pa.int64(),
+    "bool": pa.bool_(),
     "bytes": pa.binary(1),
     "string": pa.string(),
     "large_string": pa.large_string(),
@@ -58,6 +59,8 @@ def test_every_form_of_op(form: str) -> None:
     ops: list[Any] = ["insert", "delete", "insert"]
     if form.startswith("int"):
         ops = [1, -1, 1]
+    elif form == "bool":
+        ops = [True, False, True]
     elif form == "bytes":
         ops = [b"\x01", b"\xff", b"\x01"]
     batch = convert({"op": pa.array(ops, OP_FORMS[form]), "src": [1, 2, 3], "dst": [4, 5, 6]})

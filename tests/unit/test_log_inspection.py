@@ -92,6 +92,24 @@ def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path)
     fails(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
 
 
+def test_a_log_whose_rows_have_no_such_order_is_shown_and_then_refused(tmp_path: Path) -> None:
+    """As a run of it would be."""
+    first, second = ({"src": [1, 2], "dst": [2, 3], "ts": times} for times in ([5, 7], [6, 8]))
+    write_log(tmp_path / "log", {"a.parquet": first, "b.parquet": second})
+    for options, words in (
+        (["--order-by", "when"], ["a.parquet: there is no column when, which order_by names"]),
+        (["--order-by", "ts"], ["b.parquet, row 0", "ts"]),
+        (["--order-by", "ts", "--set", "order_within=5m"], ["order_within: '5m' is not allowed"]),
+    ):
+        done = graphtide_here("inspect", "log", *options, cwd=tmp_path)
+        fails(done, 2 if "order_within" in words[0] else 1, *words)
+        assert f"order      by {options[1]}" in done.stdout
+    enough = ["--order-by", "ts", "--set", "order_within=1"]
+    done = graphtide_here("inspect", "log", *enough, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "order      by ts, within 1\n" in done.stdout
+
+
 def test_a_column_that_would_be_read_in_small_letters_is_told(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"Op": [-1], "src": [1], "dst": [2]}})
     fails(graphtide_here("inspect", "log", cwd=tmp_path), 1, "--set columns.op=Op; if not, rename")

@@ -199,6 +199,15 @@ def test_a_combine_that_depends_on_the_order_is_refused() -> None:
         Program(edge, lambda one, other: (one + other) / 2, vertex)
 
 
+def test_a_combine_that_python_refuses_for_some_numbers_is_one() -> None:
+    """As sums of probabilities by their logarithms; Python raises where a program has NaN."""
+
+    def of_logarithms(one: float, other: float) -> float:
+        return math.log(math.exp(one) + math.exp(other))
+
+    assert not Program(edge, of_logarithms, vertex, identity=-math.inf).is_exact
+
+
 def test_a_combine_is_pushed_only_where_no_order_makes_a_difference() -> None:
     least = Program(edge, lambda one, other: min(one, other), vertex, identity=math.inf)
     assert least.is_exact

@@ -1,5 +1,6 @@
 """Changes of a result: what is written between whole columns makes the columns of every batch."""
 
+import itertools
 import math
 from pathlib import Path
 
@@ -8,17 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphtide import StateError
+from graphtide.io.checked_tables import write_table
+from graphtide.io.interchange.edge_table import table_of
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.result_changes import (
     Changes,
+    batches_with,
     changes_between,
     changes_file,
     read_changes,
+    read_result_at,
     with_changes,
     write_changes,
 )
-from graphtide.io.state.results import ResultFacts
+from graphtide.io.state.results import ResultFacts, write_result
 from strategies import examples
+
+FACTS = ResultFacts("pagerank", {})
 
 floats = st.one_of(
     st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan, 1e300]),
@@ -81,3 +89,59 @@ def test_a_file_has_the_rows_that_changed_and_no_others(tmp_path: Path, as_names
         "value": [0.0 if value == 0.01 else value for value in after["value"].tolist()],
     }
     assert isinstance(read, Changes)
+
+
+def test_changes_of_a_column_of_names(tmp_path: Path) -> None:
+    """As of components, whose names are those of vertices."""
+    names = [np.array(each, object) for each in (["a", "a", "c"], ["a", "b", "c", "c"])]
+    before = {"vertex": np.array([1, 2, 3]), "component": names[0]}
+    after = {"vertex": np.array([1, 2, 3, 4]), "component": names[1]}
+    changes = changes_between(before, after, 0.5)
+    assert (changes.removed.size, changes.added.tolist(), changes.changed.tolist()) == (0, [3], [1])
+    state = StateDirectory(tmp_path)
+    write_changes(state, 5, "x", changes, ResultFacts("", {}), since=3)
+    made = with_changes(before, read_changes(changes_file(state, 5, "x"))[0])
+    assert made["component"].tolist() == ["a", "b", "c", "c"]
+
+
+def small_chain(folder: Path) -> StateDirectory:
+    """PageRank of batch 1 whole, of batches 2 and 3 as changes."""
+    state = StateDirectory(folder)
+    ranks = [{"vertex": np.arange(size), "pagerank": np.full(size, 1 / size)} for size in (2, 3, 4)]
+    write_result(state, 1, "pagerank", ranks[0], FACTS)
+    for batch, (before, after) in enumerate(itertools.pairwise(ranks), 2):
+        changes = changes_between(before, after, 0.0)
+        write_changes(state, batch, "pagerank", changes, FACTS, since=batch - 1)
+    return state
+
+
+def test_a_chain_is_read_from_its_last_whole_result(tmp_path: Path) -> None:
+    state = small_chain(tmp_path)
+    for batch in (1, 2, 3):
+        ranks = read_result_at(state, batch, "pagerank")
+        assert ranks["pagerank"].tolist() == [1 / (batch + 1)] * (batch + 1)
+    assert batches_with(state, "pagerank") == [1, 2, 3]
+
+
+def test_files_of_a_chain_that_do_not_fit_are_told_by_name(tmp_path: Path) -> None:
+    state = small_chain(tmp_path)
+    second, third = (changes_file(state, batch, "pagerank") for batch in (2, 3))
+    kept = third.read_bytes()
+
+    def refused(words: str) -> None:
+        with pytest.raises(StateError, match=words):
+            read_result_at(state, 3, "pagerank")
+
+    second.unlink()
+    refused(
+        r"batch=0+2/pagerank.parquet is damaged \(it is missing\), and pagerank of batch 3 needs"
+    )
+    write_table(second, table_of({"vertex": np.arange(3)}), {"since": 1})
+    refused(r"batch=0+2/pagerank.parquet is damaged \(its columns are vertex\)")
+    second.write_bytes(kept)
+    refused(r"batch=0+2/pagerank.parquet is damaged \(it is since batch 2\)")
+    none, one = ({"vertex": np.zeros(n, np.int64), "pagerank": np.zeros(n)} for n in (0, 1))
+    nowhere = np.zeros(0, np.int64)
+    changes = Changes(np.array([9]), nowhere, nowhere, rows_removed=one, rows_after=none)
+    write_changes(state, 2, "pagerank", changes, FACTS, since=1)
+    refused(r"batch=0+2/pagerank.parquet does not fit what was before it .*; have a run recompute")

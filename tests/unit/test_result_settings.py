@@ -28,9 +28,12 @@ def test_results_of_one_analytic_have_names_and_sections_of_their_own(tmp_path: 
 @pytest.mark.parametrize("vertex", ["--5", "1_0", "-", "x", 1.5])
 def test_values_of_vertices_need_whole_numbers_where_ids_are_numbers(vertex: object) -> None:
     """Before a run is started: only its worker would meet such an id otherwise."""
-    values = {"analytics": ["pagerank"], "pagerank": {"personalization": {vertex: 1.0}}}
+    values: dict[str, Any] = {"analytics": ["pagerank"]}
+    values["pagerank"] = {"personalization": {17: 1.0, vertex: 1.0}}
     with pytest.raises(SettingsError, match=rf"personalization: {vertex!r} is no number"):
         load_settings(values)
+    values["pagerank"] = {"personalization": {-5: 1.0, 17: 0.5}}
+    assert load_settings(values).parameters["pagerank"]["personalization"] == {-5: 1.0, 17: 0.5}
 
 
 def test_each_result_may_have_a_cadence_of_its_own() -> None:
@@ -106,5 +109,6 @@ def test_vertices_that_are_no_ids_are_refused_before_a_run(
     near = {"analytics": ["near=bfs"], "ids": ids}
     with pytest.raises(SettingsError, match=message):
         load_settings({**near, "near": {"sources": sources}})
-    allowed = ["17", "b"] if ids in ("string", "uuid") else [17, 2**63 - 1]
+    first, last = (0, 2**64 - 1) if ids == "uint64" else (-(2**63), 2**63 - 1)
+    allowed = ["17", "b"] if ids in ("string", "uuid") else [first, last]
     assert load_settings({**near, "near": {"sources": allowed}}).graph.ids == ids

@@ -258,7 +258,7 @@ def test_bytes_and_times_carry_units() -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds", "batches"),
-    [("60s", 60.0, None), ("5m", 300.0, None), (20, None, 20), ("7", None, 7)],
+    [("60s", 60.0, None), ("500ms", 0.5, None), (20, None, 20), ("7", None, 7), (1, None, 1)],
 )
 def test_checkpoints_by_time_or_by_batches(
     value: object, seconds: float | None, batches: int | None
@@ -304,6 +304,7 @@ def test_checkpoints_by_time_or_by_batches(
         ({"op_insert": "c,u"}, r"op_insert: 'c,u' is not allowed; use a list, such as \[a, b\]"),
         ({"arena_bytes": "a lot"}, "setting arena_bytes: 'a lot' is not allowed; use a number of"),
         ({"arena_bytes": 0}, "setting arena_bytes: 0 is not allowed"),
+        ({"max_arena_bytes": "63kiB"}, "max_arena_bytes: 64512 bytes are too few; use 64kiB"),
         ({"arena_bytes": "1e400"}, "setting arena_bytes: '1e400' is not allowed"),
         ({"max_arena_bytes": "inf"}, "setting max_arena_bytes: 'inf' is not allowed"),
         ({"start_timeout": "inf"}, "setting start_timeout: 'inf' is not allowed"),
@@ -315,9 +316,17 @@ def test_checkpoints_by_time_or_by_batches(
         ({"checkpoint_every": "often"}, "setting checkpoint_every: 'often' is not allowed; use a"),
         ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
+        ({"keep_checkpoints": "0"}, "keep_checkpoints: '0' is not allowed; use a number from 1"),
+        ({"keep_checkpoints": "some"}, "keep_checkpoints: 'some' is not allowed; use a number"),
         ({"self_loops": "keep", "directed": False}, "self_loops: keep is for directed graphs"),
         ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto, host or cuda"),
         ({"convert": "gpu", "engine": "host"}, "convert: gpu is for a graph on a GPU; use engine"),
+        (
+            {"convert": "gpu", "vertex_properties": {"age": "int64"}},
+            "convert: gpu knows no vertex_properties; use convert: cpu",
+        ),
+        ({"convert": "gpu", "ids": "string"}, "convert: gpu takes int64 ids, but ids: string"),
+        ({"weights": "float64"}, "weights: float64, but simple records keep no weights"),
         ({"on_repeat": "sum"}, "on_repeat: sum, but simple records keep no weights; use records"),
         (
             {"on_repeat": "min", "records": "weighted", "convert": "gpu"},
@@ -325,6 +334,11 @@ def test_checkpoints_by_time_or_by_batches(
         ),
         ({"on_repeat": "mean"}, "setting on_repeat: 'mean' is not allowed; use last, sum, min"),
         ({"convert": "tpu"}, "setting convert: 'tpu' is not allowed; use cpu or gpu"),
+        (
+            {"op_insert": ["c", "U"], "op_delete": ["d", "u"]},
+            r"op_insert and op_delete both name 'u' \(capitals make no difference\)",
+        ),
+        ({"order_within": "folder"}, "order_within is for .*; name it as order_by, such as ts"),
         ({"columns": {"src": "a", "dst": "a"}}, "columns: 'a' stands for two columns"),
         ({"graph_worker": "w"}, "give its address as scheduler"),
         ({"scheduler": "tcp://h:1", "workers": 2}, "leave one of them out"),

@@ -115,6 +115,13 @@ def test_all_settings_that_define_a_graph_are_known():
     assert StateSettings.unknown_names({"identity": GraphSettings().identity()}) == []
 
 
+def test_a_file_of_another_program_is_no_state(tmp_path):
+    file = tmp_path / "graphtide.json"
+    write_json(file, {"format": "tide tables", "version": 2})
+    with pytest.raises(StateError, match=r"graphtide\.json is not of graphtide; give another"):
+        StateDirectory(tmp_path).settings()
+
+
 def test_what_is_no_state(tmp_path):
     with pytest.raises(StateError, match="there is no graphtide state"):
         StateDirectory(tmp_path / "nowhere").settings()

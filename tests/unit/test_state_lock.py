@@ -9,6 +9,7 @@ import pytest
 
 from graphtide import StateError
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.state_lock import lock_holder
 from small_state import made
 
 
@@ -81,6 +82,8 @@ def test_a_killed_run_gives_the_lock_back_and_its_leftovers_go(tmp_path):
         with pytest.raises(StateError, match=f"in use by process {run.pid} "), state.lock():
             pass
         run.send_signal(signal.SIGKILL)
+    assert (state.path / "lock").read_text().startswith(f"process {run.pid} ")
+    assert lock_holder(state.path) is None
     half = state.path / "checkpoints" / "batch=000000000003.tmp"
     half.mkdir(parents=True)
     (half / "edges.parquet").write_bytes(b"x")

@@ -13,7 +13,17 @@ from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.report import BatchSource
+from graphtide.io.state.batch_summary import drop_summary_from, read_summary, write_summary
+from graphtide.io.state.quarantine import Quarantine
+from graphtide.io.state.result_changes import (
+    batches_with,
+    changes_between,
+    drop_changes_from,
+    failed_results,
+    write_changes,
+)
 from graphtide.io.state.results import (
+    FailedResult,
     ResultFacts,
     read_reports,
     read_result,
@@ -116,6 +126,18 @@ def test_reports_tell_which_results_there_are(tmp_path):
     assert written_results(state) == {1: ["pagerank"], 2: ["clustering", "pagerank"]}
 
 
+def test_results_that_failed_are_those_that_nobody_has_computed_since(tmp_path):
+    state = made(tmp_path / "s")
+    failed = [FailedResult(batch, "pagerank", "no memory") for batch in (0, 1, 3)]
+    write_reports(state, [report(batch) for batch in range(3)], failed=failed)
+    write_reports(state, [report(3)], failed=failed)
+    ranks = {"vertex": np.array([1]), "pagerank": np.array([1.0])}
+    write_result(state, 1, "pagerank", ranks, ResultFacts("pagerank", {}))
+    assert failed_results(state, 4) == [failed[0], failed[2]]
+    # After batch 3 there is no checkpoint: it is applied again.
+    assert failed_results(state, 3) == [failed[0]]
+
+
 def test_reports_of_a_state_that_counted_less_are_read(tmp_path):
     state = made(tmp_path / "s")
     path = write_reports(state, [report(0, rows_moved=3)])
@@ -162,3 +184,29 @@ def test_reports_of_a_replay_take_the_place_of_lost_ones(tmp_path):
     assert read_reports(state) == [report(number) for number in range(5)]
     with pytest.raises(StateError, match="have gaps"):
         write_reports(state, [report(5), report(7)])
+
+
+def test_what_a_run_lost_is_dropped_and_nothing_before_it(tmp_path):
+    """The log may have other batches in their place, or fewer, for which nothing is written."""
+    state = made(tmp_path / "s")
+    one = {"vertex": np.array([1]), "pagerank": np.array([1.0])}
+    none = {"vertex": np.array([], np.int64), "pagerank": np.array([])}
+    facts = ResultFacts("pagerank", {})
+    quarantine = Quarantine(state)
+    quarantine.path.mkdir()
+    for batch in range(4):
+        write_reports(state, [report(batch)])
+        write_summary(state, [report(batch)], {}, {})
+        write_result(state, batch, "pagerank", one, facts)
+        write_changes(state, batch, "other", changes_between(none, one, 0.0), facts, since=0)
+        state.checkpoint(batch).mkdir(parents=True)
+        (quarantine.path / f"batch={batch:012d}.parquet").touch()
+    state.drop_from(2)
+    quarantine.drop_from(2)
+    drop_summary_from(state, 2)
+    drop_changes_from(state, 2)
+    assert read_reports(state) == [report(0), report(1)]
+    assert read_summary(state)["batch"].tolist() == [0, 1]
+    assert state.result_ids() == batches_with(state, "pagerank") == [0, 1]
+    assert batches_with(state, "other") == [0, 1]
+    assert state.checkpoint_ids() == [*quarantine.waiting()] == [0, 1]
