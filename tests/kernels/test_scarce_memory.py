@@ -9,6 +9,7 @@ import pytest
 
 from graphtide import ArenaFullError, DynamicGraph
 from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
+from graphtide.gpu_core.cuda.analytics.parts.hubs.hub_cache import hub_cache_bytes
 from graphtide.gpu_core.cuda.analytics.parts.slices import in_slices_bytes
 from graphtide.gpu_core.cuda.device.driver_errors import DeviceMemoryError
 from graphtide.gpu_core.cuda.memory.scratch import SLACK_BYTES
@@ -130,7 +131,7 @@ def test_katz_centrality_of_many_steps_in_place(scarce: Scarce) -> None:
     arguments = {"alpha": 4e-3, "tol": 1e-12}
     expected = graph_of(**settings).katz_centrality(**arguments)
     graph = graph_of(**settings)
-    refused = scarce(room_in_place(graph))
+    refused = scarce(room_in_place(graph) + hub_cache_bytes(engine_of(graph).device))
     with full_scratch(graph):
         found = graph.katz_centrality(**arguments)
     assert refused
