@@ -83,6 +83,7 @@ def columns_of(graph: DynamicGraph) -> dict[str, Any]:
     }
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("directed", [False, True])
 def test_scratch_lies_beside_an_image_that_cannot_be_replaced(
     scarce: Scarce, *, directed: bool
@@ -110,6 +111,7 @@ def test_scratch_lies_beside_an_image_that_cannot_be_replaced(
     graph.verify()
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("layout", ["runs", "chain"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_ranks_of_rows_in_place_have_the_same_bits(
