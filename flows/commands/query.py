@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ...gpu_core.algorithms.registry import ANALYTICS
-from ...gpu_core.errors import PathNotFoundError, VertexNotFoundError
+from ...gpu_core.errors import PathNotFoundError, SettingsError, VertexNotFoundError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import TIME_PROPERTIES, record_named
 from ...gpu_core.times import shown, time_unit_named
@@ -92,6 +92,11 @@ def _neighbors(opened: OpenState, question: Question) -> Answer:
     graph, [vertex] = opened.graph, question.vertices
     _check_there(opened, vertex)
     direction = "in" if question.word == "predecessors" else "out"
+    if direction == "in" and graph.directed and not graph.reverse:
+        msg = (
+            "edges in were not kept (--no-reverse); run the log with --reverse into another --state"
+        )
+        raise SettingsError(msg)
     answer: Answer = {"vertex": vertex}
     if graph.weights is not None:
         ids, weights = graph.weighted_neighbors(vertex, direction)

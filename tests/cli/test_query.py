@@ -174,6 +174,8 @@ def test_a_graph_without_edges_in_and_with_properties_of_vertices(tmp_path: Path
     for question in ("vertex 999", "degree 999", "neighbors 999", "path 0 999"):
         done = graphtide_here("query", "state", question, cwd=tmp_path)
         fails(done, 1, "vertex 999 is not in the graph after batch 0")
+    done = graphtide_here("query", "state", "predecessors 3", cwd=tmp_path)
+    fails(done, 2, "edges in were not kept (--no-reverse)", "--reverse into another --state")
 
 
 def test_people_read_lines_of_80_columns(folder: Path) -> None:
