@@ -10,9 +10,9 @@ source are those from another, moved along. Each result is compared with what it
 is wrong ends the script. ``--one-way``: directed edges to ``u + d`` alone, without a reverse
 adjacency, in rows that are complete when they are inserted, and updates and searches only.
 
-Sums of the engines that exceed 32 bits are met from 2^32 entries on, which no test can hold. Times
-are of one call each, on the caller's clock, compilation and copies of results included, unless the
-script is run again.
+So numbers of more than 32 bits are tried, for which the machines of tests have no memory. Seconds
+are of one call each, on the caller's clock, with the copies of its results and, if its kernels are
+not in the cache yet, their compilation.
 """
 
 import statistics
@@ -36,6 +36,8 @@ _SMALL = 10
 #: Rows of a part that is inserted at once, one way.
 _ROWS = 1 << 22
 _UPDATES = 1_000_000
+#: Vertices at least.
+_LEAST = 1 << 12
 
 
 class Circulant:
@@ -76,17 +78,17 @@ class Circulant:
         xp = self.arm.xp
         every = xp.arange(self.vertices, dtype=xp.int64)
         for step in self.offsets.tolist():
-            yield self._narrow(every, every + step)
+            yield self.narrow(every, every + step)
 
     def _parts_one_way(self) -> Iterator[tuple[Any, Any]]:
         xp, rows = self.arm.xp, min(_ROWS, self.vertices)
         steps = xp.tile(xp.asarray(self.steps), rows)
         for first in range(0, self.vertices, rows):
             src = xp.repeat(xp.arange(first, first + rows), len(self.steps))
-            yield self._narrow(src, src + steps)
+            yield self.narrow(src, src + steps)
 
-    def _narrow(self, src: Any, dst: Any) -> tuple[Any, Any]:
-        # Ids of 32 bits, as batches of dense ids have on a device.
+    def narrow(self, src: Any, dst: Any) -> tuple[Any, Any]:
+        """Vertices modulo their number, of 32 bits on a device, as batches of dense ids have."""
         kind = self.arm.xp.int64 if self.arm.xp is np else self.arm.xp.uint32
         return src.astype(kind), (dst % self.vertices).astype(kind)
 
@@ -113,13 +115,13 @@ class Circulant:
         return int(np.isin(differences, self.steps).sum()) // 2
 
 
-def updates_of(known: Circulant) -> tuple[list[float], list[float]]:
-    """Milliseconds that a million new edges and their deletes take, counted both."""
+def updates_of(known: Circulant, repeats: int) -> tuple[list[float], list[float]]:
+    """Milliseconds that a million new edges take, and their deletes; all are counted."""
     xp, graph = known.arm.xp, known.graph
     inserts, deletes = [], []
-    for _ in range(8):
+    for _ in range(1 + repeats):
         src, dst, distinct = known.new_edges(_UPDATES)
-        pairs = known._narrow(xp.asarray(src), xp.asarray(dst))
+        pairs = known.narrow(xp.asarray(src), xp.asarray(dst))
         for op, kept in ((1, inserts), (-1, deletes)):
             batch = known.batch(op, *pairs)
             begin = time.perf_counter()
@@ -209,6 +211,10 @@ def main() -> None:
     options.add_argument("--offsets", type=number, default=38, help="edges of a vertex")
     options.add_argument("--one-way", action="store_true", help="directed, updates and searches")
     asked = options.parse_args()
+    if asked.vertices < _LEAST or asked.vertices & (asked.vertices - 1):
+        options.error(f"--vertices: use a power of two, {_LEAST:,} or more")
+    if not 0 < asked.offsets <= asked.vertices // 8 or asked.repeats < 1:
+        options.error("use 1 repeat or more, and at most an eighth as many offsets as vertices")
     arm = Arm(asked.engine, asked.layout)
     known = Circulant(arm, asked.vertices, asked.offsets, one_way=asked.one_way)
     rows: list[list[str]] = []
@@ -226,7 +232,7 @@ def main() -> None:
     known.build()
     _must(known.graph.num_edges == known.edges)
     rows.append(["build", f"{time.perf_counter() - begin:.2f}"])
-    inserts, deletes = updates_of(known)
+    inserts, deletes = updates_of(known, asked.repeats)
     for what, call in queries(known):
         timed(what, call)
     for what, call in () if asked.one_way else analytics(known):

@@ -98,16 +98,24 @@ def scratch_for_slices(
     weighted: bool,
     in_place: bool | None,
 ) -> Iterator[tuple[DeviceScratch, bool]]:
-    """Scratch for `in_slices` and for ``more_bytes``, and whether rows are in place.
+    """Scratch for `in_slices` and ``more_bytes`` beside it, and whether rows are in place.
 
-    ``in_place``: None where they are copied if there is the memory for that, which
-    `can_be_in_place` must allow.
+    Parameters
+    ----------
+    in_place
+        Whether they are; None: if there is no memory for a copy. All but False need
+        `can_be_in_place`.
+
+    Raises
+    ------
+    ArenaFullError
+        There is not so much memory.
     """
     device = workspace.device
 
     def need(*, in_place: bool) -> int:
-        bytes_each = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
-        return bytes_each + more_bytes
+        of_rows = in_slices_bytes(device, adjacencies, weighted=weighted, in_place=in_place)
+        return of_rows + more_bytes
 
     with ExitStack() as taken:
         try:
