@@ -6,6 +6,7 @@ their first batch has come: 0.15 to 0.25 s of a core.
 
 import gc
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 # All of it stays. While it comes the collector would look at it again and again, a fifth of the
@@ -36,9 +37,10 @@ for name in (
     "email.headerregistry",
     "tornado.platform.asyncio",
     "numpy.ma",
-    "fsspec.implementations.chained",
 ):
     import_module(name)
+with suppress(ImportError):  # older fsspec have no such module, and do without it
+    import_module("fsspec.implementations.chained")
 
 # What Numba knows of Python's and NumPy's functions, which it imports with the first kernel.
 with hidden("scipy"):
