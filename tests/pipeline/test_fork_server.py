@@ -120,7 +120,10 @@ if __name__ == "__main__":
         pass
     start_fork_server()
     pid = forkserver._forkserver._forkserver_pid
-    print(*Path(f"/proc/{pid}/environ").read_text().split("\\0"), sep="\\n")
+    # Empty, for a moment, while the process becomes another program.
+    while not (at_start := Path(f"/proc/{pid}/environ").read_text()):
+        pass
+    print(*at_start.split("\\0"), sep="\\n")
 """
 
 
