@@ -69,10 +69,9 @@ __device__ __forceinline__ void end_step(double change, double squares, const En
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         const u32* __restrict__ lengths, const i64 rows, const double alpha, const double beta,
         const double common, const i64 steps, double* __restrict__ next, double* __restrict__ other,
-        const HubCache cache, const double threshold, double* sums, u64* state_words, u32* ticket) {
-    State* const state = reinterpret_cast<State*>(state_words);
+        const HubCache cache, const Ending ending) {
     // The block that ends the step sees what is written before any block's ticket.
-    if (thread_of_grid() == 0) *state = {steps, 0, 0, 0, 0};
+    if (thread_of_grid() == 0) *ending.state = {steps, 0, 0, 0, 0};
     const auto value_of = [&](u32 length) {
         return length & ABSENT_BIT ? 0.0 : alpha * (common * length) + beta;
     };
@@ -90,48 +89,50 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
         else change += fabs(value - common);
         squares += value * value;
     }
-    end_step(change, squares, {threshold, sums, state, ticket});
+    end_step(change, squares, ending);
 }
 
-// One step: x' = alpha A^T x + beta.
+// What a launch is given for its step, x' = alpha A^T x + beta.
+struct Pulled {
+    double alpha;
+    double beta;
+    const double* x;  // f64[rows]
+    double* next;     // f64[rows]: absent vertices are left out
+    const State* state;
+
+    __device__ __forceinline__ void finish(i64 row, double sum) const { next[row] = alpha * sum + beta; }
+};
+
+// One step.
 //
 // Launch      as slices.cuh says; pull_in_place of rows in place: IN_PLACE_THREADS threads a block, a block a
 //             multiprocessor, and shared memory of hub_cache.cuh
 // Reads       indices  u32[entries]; weights f32[entries], wide_weights f64[entries]: one or none, others null
-//             x        f64[rows]
-// Writes      next     f64[rows], absent vertices left out
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_values(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const u32* __restrict__ indices, const double alpha, const double beta,
-        const double* __restrict__ x, double* __restrict__ next, const u64* state_words) {
-    if (reinterpret_cast<const State*>(state_words)->ended) return;
-    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
-    sum_rows(slices, slices.open(), {chunk_sums, tickets},
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const Pulled pulled) {
+    if (pulled.state->ended) return;
+    sum_rows(slices, slices.open(), chunk_sums,
              [&](i64 entry) { return __ldcs(&indices[entry]); },
-             [&](u32 source) { return x[source]; },
+             [&](u32 source) { return __ldg(&pulled.x[source]); },
              [](i64) { return 0; },
-             [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+             [&](i64 row, double sum, int) { pulled.finish(row, sum); });
 }
 
 extern "C" __global__ void __launch_bounds__(IN_PLACE_THREADS, 1) pull_in_place(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const u32* __restrict__ indices, const double alpha, const double beta,
-        const double* __restrict__ x, double* __restrict__ next, const u64* state_words,
-        const HubCache cache) {
-    if (reinterpret_cast<const State*>(state_words)->ended) return;
-    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const Pulled pulled, const HubCache cache) {
+    if (pulled.state->ended) return;
     extern __shared__ double held[];
     __shared__ u32 taken;
     WorkQueue work_queue(&taken);
     const HeldHubs<IN_PLACE_THREADS> hubs(cache, held);
     // A sector of a short row serves several of its loads: it stays in the cache.
-    sum_rows_from_queue<InPlace>(slices, work_queue, {chunk_sums, tickets},
+    sum_rows_from_queue<InPlace>(slices, work_queue, chunk_sums,
                                  [&](i64 entry) { return indices[entry]; },
-                                 [&](u32 source) { return hubs.value(source, x); },
+                                 [&](u32 source) { return hubs.value(source, pulled.x); },
                                  [](i64) { return 0; },
-                                 [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+                                 [&](i64 row, double sum, int) { pulled.finish(row, sum); });
 }
 
 struct WeightedEntry {
@@ -140,22 +141,19 @@ struct WeightedEntry {
 };
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values(
-        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
-        const u32* __restrict__ indices, const double alpha, const double beta,
-        const double* __restrict__ x, double* __restrict__ next, const u64* state_words,
-        const float* __restrict__ weights, const double* __restrict__ wide_weights) {
-    if (reinterpret_cast<const State*>(state_words)->ended) return;
-    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
-    sum_rows(slices, slices.open(), {chunk_sums, tickets},
+        const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
+        const Pulled pulled, const float* __restrict__ weights,
+        const double* __restrict__ wide_weights) {
+    if (pulled.state->ended) return;
+    sum_rows(slices, slices.open(), chunk_sums,
              [&](i64 entry) {
                  const double weight =
                      wide_weights ? __ldcs(&wide_weights[entry]) : widened(__ldcs(&weights[entry]));
                  return WeightedEntry{__ldcs(&indices[entry]), weight};
              },
-             [&](const WeightedEntry& entry) { return x[entry.source] * entry.weight; },
+             [&](const WeightedEntry& entry) { return __ldg(&pulled.x[entry.source]) * entry.weight; },
              [](i64) { return 0; },
-             [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+             [&](i64 row, double sum, int) { pulled.finish(row, sum); });
 }
 
 // Measure a step that was pulled.
@@ -165,9 +163,8 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values
 // Writes      cache, sums, state
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
         const double* __restrict__ x, const double* __restrict__ next, const i64 rows,
-        const HubCache cache, const double threshold, double* sums, u64* state_words, u32* ticket) {
-    State* const state = reinterpret_cast<State*>(state_words);
-    if (state->ended) return;
+        const HubCache cache, const Ending ending) {
+    if (ending.state->ended) return;
     cache.fill([&](u32 hub) { return next[hub]; });
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
@@ -178,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
         change += fabs(value - x[first + i]);
         squares += value * value;
     }
-    end_step(change, squares, {threshold, sums, state, ticket});
+    end_step(change, squares, ending);
 }
 
 // Values after the last step, divided by their norm where that is asked for and between the two.
@@ -188,8 +185,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
 extern "C" __global__ void end_values(
         const double* __restrict__ even, const double* __restrict__ odd, const i64 rows,
         const i64 was_last, const i64 normalized, const double least_norm, const double most_norm,
-        const u64* state_words, double* __restrict__ values) {
-    const State* const state = reinterpret_cast<const State*>(state_words);
+        const State* state, double* __restrict__ values) {
     if (!state->ended && !was_last) return;
     const i64 vertex = thread_of_grid();
     if (vertex >= rows) return;

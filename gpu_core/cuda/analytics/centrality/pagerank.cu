@@ -73,18 +73,15 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
 // Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]. Where degrees are the
 //                      lengths they are by row
 //             start    f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
-//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
 // Writes      shares   f64[n], absent vertices left out
 //             state    mass of step 0, linked; it was all 0
 extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i64 count,
                                        const u32* __restrict__ degrees,
                                        const double* __restrict__ strengths,
                                        const double* __restrict__ start, const double uniform,
-                                       const u32* hub_choice, const u64* hub_groups,
-                                       const u32* __restrict__ row_order,
-                                       double* __restrict__ shares, u64* words) {
-    State* state = state_in(words);
-    const Hubs hubs(hub_choice, hub_groups, row_order);
+                                       const HubArrays hub_arrays, double* __restrict__ shares,
+                                       State* state) {
+    const Hubs hubs(hub_arrays);
     const i64 row = thread_of_grid();
     u64 dangling = 0;
     bool is_linked = false;
@@ -107,7 +104,7 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
 // Ranks of shares, after the last step that was made.
 //
 // Launch      one thread a vertex
-// Reads       lengths, degrees, strengths, `Hubs`  as begin_ranks
+// Reads       lengths, degrees, strengths  as begin_ranks
 //             shares, other_shares  f64[n], after steps of even and of odd numbers
 // Writes      x  f64[n], ABSENT where the vertex is. Nothing else is negative: no rank of the solution is, so
 //                0 is nearer to it than what is below
@@ -115,17 +112,15 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
 extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
                                      const u32* __restrict__ degrees,
                                      const double* __restrict__ strengths,
-                                     const u32* hub_choice, const u64* __restrict__ hub_groups,
-                                     const u32* row_order, const double* __restrict__ shares,
-                                     const double* __restrict__ other_shares, u64* words,
-                                     u64* report, double* __restrict__ x) {
-    const State* state = state_in(words);
+                                     const HubArrays hub_arrays, const double* __restrict__ shares,
+                                     const double* __restrict__ other_shares, const State* state,
+                                     volatile Report* report, double* __restrict__ x) {
     const i64 vertex = thread_of_grid();
     if (vertex == 0 && !state->ended) {
         write_report(report, state->steps, state->residual[step_slot(state->steps)], false);
     }
     if (vertex >= count) return;
-    const u32 row = Hubs(hub_choice, hub_groups, row_order).row_of(static_cast<u32>(vertex));
+    const u32 row = Hubs(hub_arrays).row_of(static_cast<u32>(vertex));
     if (state->steps % 2) shares = other_shares;
     if (row == NO_ROW || lengths[row] & ABSENT_BIT) {
         x[vertex] = ABSENT;
@@ -139,7 +134,7 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
 // algorithms/shared/pagerank_bound.py.
 //
 // Launch      256 threads a block, one a row
-// Reads       lengths     u32[n] of slices.cuh, `Hubs`
+// Reads       lengths     u32[n] of slices.cuh
 //             out_degree  u32[n], weights behind each strength; strengths f64[n]; null: no weights
 //             ranks       f64[n]
 // Adds to     found  u64[2]: the sum; 1 where a strength is `extreme` or more
@@ -148,14 +143,13 @@ constexpr double ADDITION = 16777216.0;  // 2^24: sums of up to 2^33 fit
 extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const i64 count,
                                          const u32* __restrict__ out_degree,
                                          const double* __restrict__ strengths,
-                                         const u32* hub_choice, const u64* hub_groups,
-                                         const u32* __restrict__ row_order,
+                                         const HubArrays hub_arrays,
                                          const double* __restrict__ ranks, const double extreme,
                                          u64* found) {
     const i64 row = thread_of_grid();
     u64 own = 0;
     if (row < count && !(lengths[row] & ABSENT_BIT)) {
-        const i64 vertex = Hubs(hub_choice, hub_groups, row_order).vertex_of(row);
+        const i64 vertex = Hubs(hub_arrays).vertex_of(row);
         const double additions = static_cast<double>(lengths[row]) +
                                  (out_degree ? static_cast<double>(out_degree[vertex]) : 0.0);
         own = static_cast<u64>(ceil(additions * ranks[vertex] * ADDITION));
@@ -169,11 +163,8 @@ extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const 
 //
 // Launch      as slices.cuh says
 // Reads       indices  u32[entries], weight f32[entries] or f64[entries] (pull_weighted)
-//             shares   f64[n], after the last step
 //             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
-//             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
-//             radii    most 0: the step is plain, and none is planned after it
-// Writes      next_shares  f64[n], absent vertices left out; before, it has the shares before the last step
+//             pull     see pagerank_step.cuh
 // Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
 //             a row, 8 more where it goes beyond, 4 fewer where degrees and lengths are one array
 template <class Walk = Interleaved, class Load, class Value>
@@ -191,29 +182,19 @@ __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums&
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
-        const u32* __restrict__ degrees, const double* __restrict__ teleport,
-        const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double threshold, const double most_radius, const double entries, const i64 step,
-        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
-    pull_rows(slices, chunk_sums, {degrees, nullptr},
-              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
-               next_shares, state_in(words), report},
+        const u32* __restrict__ degrees, const Pull pull) {
+    pull_rows(slices, chunk_sums, {degrees, nullptr}, pull,
               [&](i64 entry) { return __ldcs(&indices[entry]); },
-              [&](u32 source) { return shares[source]; });
+              [&](u32 source) { return __ldg(&pull.shares[source]); });
 }
 
 // As `pull`, of rows where they are; `indices` are those of all rows.
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull_in_place(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
-        const u32* __restrict__ degrees, const double* __restrict__ teleport,
-        const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double threshold, const double most_radius, const double entries, const i64 step,
-        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
-    pull_rows<InPlace>(slices, chunk_sums, {degrees, nullptr},
-                       {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
-                        next_shares, state_in(words), report},
+        const u32* __restrict__ degrees, const Pull pull) {
+    pull_rows<InPlace>(slices, chunk_sums, {degrees, nullptr}, pull,
                        [&](i64 entry) { return indices[entry]; },
-                       [&](u32 source) { return shares[source]; });
+                       [&](u32 source) { return __ldg(&pull.shares[source]); });
 }
 
 struct WeightedEntry {
@@ -223,42 +204,29 @@ struct WeightedEntry {
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pull_weighted(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
-        const Weight* __restrict__ weight, const double* __restrict__ strengths,
-        const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double threshold, const double most_radius,
-        const double entries, const i64 step, const double* __restrict__ shares,
-        double* __restrict__ next_shares, u64* words, u64* report) {
-    pull_rows(slices, chunk_sums, {nullptr, strengths},
-              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
-               next_shares, state_in(words), report},
+        const Weight* __restrict__ weight, const double* __restrict__ strengths, const Pull pull) {
+    pull_rows(slices, chunk_sums, {nullptr, strengths}, pull,
               [&](i64 entry) {
                   return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};
               },
               [&](const WeightedEntry& entry) {
-                  return shares[entry.source] * widened(entry.weight);
+                  return __ldg(&pull.shares[entry.source]) * widened(entry.weight);
               });
 }
 
 // As `pull`, of a graph with hubs, whose shares lie in shared memory.
 //
 // Launch      HUB_THREADS threads a block, a block a multiprocessor; 8 bytes of shared memory a hub
-// Reads       indices  u32[entries], rows; shares f64[n] by row
+// Reads       indices  u32[entries], rows
 //             degrees  u32[n] by vertex, or the lengths
-//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
 // Cost        8 bytes a hub and multiprocessor, and as `pull` for entries that name no hub; 4 a row more where
 //             anything is read by vertex
 extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
-        const u32* __restrict__ degrees, const double* __restrict__ teleport,
-        const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double threshold, const double most_radius, const double entries, const i64 step_number,
-        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report,
-        const u32* hub_choice, const u64* hub_groups, const u32* __restrict__ row_order) {
-    const Hubs hubs(hub_choice, hub_groups, row_order);
+        const u32* __restrict__ degrees, const Pull pull, const HubArrays hub_arrays) {
+    const Hubs hubs(hub_arrays);
     slices.rows = hubs.rows();  // fewer than there is room for, and known on the device alone
     const Strengths strengths{degrees, nullptr};
-    const Pull pull{teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step_number,
-                    shares, next_shares, state_in(words), report};
     Step step(pull);
     if (is_over(pull)) return;
     extern __shared__ double held[];
@@ -266,13 +234,15 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
     WorkQueue work_queue(&taken);
     const u32 count = hubs.count();
 #pragma unroll 8
-    for (u32 hub = threadIdx.x; hub < count; hub += HUB_THREADS) held[hub] = shares[hub];
+    for (u32 hub = threadIdx.x; hub < count; hub += HUB_THREADS) held[hub] = pull.shares[hub];
     __syncthreads();
 
     const auto load = [&](i64 entry) { return __ldcs(&indices[entry]); };
-    const auto value = [&](u32 source) { return source < count ? held[source] : shares[source]; };
+    const auto value = [&](u32 source) {
+        return source < count ? held[source] : __ldg(&pull.shares[source]);
+    };
     const bool has_degrees = degrees != slices.lengths;
-    const bool is_by_vertex = has_degrees || teleport || dangling;
+    const bool is_by_vertex = has_degrees || pull.teleport || pull.dangling;
     struct VertexRow {
         Row row;
         u32 vertex;

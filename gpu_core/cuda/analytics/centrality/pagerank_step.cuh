@@ -29,7 +29,6 @@ struct State {
     i64 steps;            // made so far, but for launches that changed nothing
     i64 ended;            // 1: they change nothing from here on
 };
-__device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 
 // What the host sees of the iteration while it goes on, in its own memory. Residuals of the newest steps are
 // there before the number of steps says so.
@@ -40,8 +39,8 @@ struct Report {
     i64 last_step;  // 0: not known yet
 };
 
-__device__ __forceinline__ void write_report(u64* report_words, i64 steps, u64 residual, bool is_last) {
-    volatile Report* report = reinterpret_cast<Report*>(report_words);
+__device__ __forceinline__ void write_report(volatile Report* report, i64 steps, u64 residual,
+                                             bool is_last) {
     report->residual[step_slot(steps)] = residual;
     if (steps == 1) report->first = residual;
     if (is_last) report->last_step = steps;
@@ -65,17 +64,17 @@ struct Strengths {
 
 // What a launch is given for its step.
 struct Pull {
-    const double* teleport;
-    const double* dangling;
+    const double* teleport;  // f64[n], p; null: `uniform` for all present vertices
+    const double* dangling;  // f64[n], w; null likewise
     double uniform;
     double alpha;
     double threshold;
-    Radii radii;
+    Radii radii;             // most 0: the step is plain, and none is planned after it
     i64 step;
-    const double* shares;
-    double* next_shares;
+    const double* shares;    // f64[n], after the last step
+    double* next_shares;     // f64[n], those before the last step; the new ones, absent vertices left out
     State* state;
-    u64* report;
+    volatile Report* report;
 
     __device__ __forceinline__ u64 residual_before(int steps) const {
         return state->residual[step_slot(step - steps)];

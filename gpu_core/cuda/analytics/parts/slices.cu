@@ -14,17 +14,15 @@ constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
 //
 // Launch      SLICE_THREADS threads, a block for MEASURED_ROWS rows
 // Reads       degree, present  of `Rows`
-//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
 // Writes      lengths  u32[rows], starts  i64[slices], chunk_count  0
 //             block_sums  i64[blocks], entries of the blocks before
 // Ticket      u32, 0 before and after
 // Cost        reads 5 bytes a row (with hubs 8), writes 4
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
         const u32* __restrict__ degree, const u8* __restrict__ present, const i64 rows,
-        const u32* hub_choice, const u64* hub_groups, const u32* __restrict__ row_order,
-        u32* __restrict__ lengths, i64* __restrict__ starts, i64* block_sums, u32* chunk_count,
-        u32* ticket) {
-    const Hubs hubs(hub_choice, hub_groups, row_order);
+        const HubArrays hub_arrays, u32* __restrict__ lengths, i64* __restrict__ starts,
+        i64* block_sums, u32* chunk_count, u32* ticket) {
+    const Hubs hubs(hub_arrays);
     const i64 used_rows = hubs.count() ? hubs.rows() : rows;
     const u32 lane = lane_of_thread();
     const i64 first_slice =
@@ -147,26 +145,21 @@ constexpr int COPY_BLOCKS = WIDE_WEIGHTS ? 4 : 6;
 //
 // Launch      as slices.cuh says
 // Reads       columns, begin, step, in_pairs, row_weights, weight_begin  of `Rows`
-//             hub_choice, hub_groups, row_order  `Hubs` of hubs.cuh
 // Writes      indices  u32[entries]: the neighbors' rows
 //             weights  f32[entries] or f64[entries]; null: not asked for
 // Cost        reads and writes 4 bytes (8; of float64 12) an entry
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_slices(
         const u32* __restrict__ columns, const i64* __restrict__ begin, const i64 step,
         const i64 in_pairs, const WeightBits* __restrict__ row_weights,
-        const i64* __restrict__ weight_begin, const u32* lengths, const i64* starts, const i64 rows,
-        const u64* chunk_words, const u32* chunk_count, const i64 chunk_blocks,
-        const u32* hub_choice, const u64* __restrict__ hub_groups,
-        const u32* __restrict__ row_order, u32* __restrict__ indices,
-        WeightBits* __restrict__ weights) {
-    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
-    const Hubs hubs(hub_choice, hub_groups, row_order);
+        const i64* __restrict__ weight_begin, const Slices slices, const HubArrays hub_arrays,
+        u32* __restrict__ indices, WeightBits* __restrict__ weights) {
+    const Hubs hubs(hub_arrays);
     const u32 lane = lane_of_thread();
     const u32 stride = static_cast<u32>(step);
     if (slices.takes_chunks()) {
         __shared__ u32 taken;
         WorkQueue work_queue(&taken);
-        const u32 blocks = static_cast<u32>(chunk_blocks);
+        const u32 blocks = static_cast<u32>(slices.chunk_blocks);
         slices.for_chunks(blocks, work_queue, [&](u32, const Chunk& chunk) {
             const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES * step;
             const i64 vertex = hubs.vertex_of(chunk.row);

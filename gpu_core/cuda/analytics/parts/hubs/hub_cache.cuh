@@ -47,9 +47,9 @@ class HeldHubs {
         __syncthreads();
     }
     // x[vertex], of the cache where it is there.
-    __device__ __forceinline__ double value(u32 vertex, const double* __restrict__ x) const {
+    __device__ __forceinline__ double value(u32 vertex, const double* x) const {
         const u32 slot = vertex & mask_;
-        return tags_[slot] == vertex >> bits_ ? values_[slot] : x[vertex];
+        return tags_[slot] == vertex >> bits_ ? values_[slot] : __ldg(&x[vertex]);
     }
 
   private:

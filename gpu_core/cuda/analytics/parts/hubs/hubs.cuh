@@ -62,31 +62,31 @@ __device__ __forceinline__ u32 row_in(const RowGroup& group, u32 bit) {
     return (static_cast<u32>(group.firsts >> shift) & most) + __popc(alike & (bit - 1));
 }
 
+// What kernels are given of them.
+struct HubArrays {
+    const HubChoice* choice;  // null: no hubs were asked for
+    const uint4* groups;      // RowGroup[slices]
+    const u32* order;         // u32[rows], the vertex of each; undefined, as groups, where there are no hubs
+};
+
 // The order of rows; that of vertices where there are no hubs.
 class Hubs {
   public:
-    // choice  HubChoice; null: no hubs were asked for
-    // groups  RowGroup[slices], order  u32[rows], the vertex of each; undefined where there are no hubs
-    __device__ __forceinline__ Hubs(const u32* choice, const u64* groups, const u32* order)
-        : choice_(reinterpret_cast<const HubChoice*>(choice)),
-          groups_(groups),
-          order_(order),
-          count_(choice ? choice_->hubs : 0) {}
+    __device__ __forceinline__ explicit Hubs(const HubArrays& arrays)
+        : arrays_(arrays), count_(arrays.choice ? arrays.choice->hubs : 0) {}
 
     __device__ __forceinline__ u32 count() const { return count_; }
     // Number of rows, where there are hubs.
-    __device__ __forceinline__ u32 rows() const { return choice_->rows; }
+    __device__ __forceinline__ u32 rows() const { return arrays_.choice->rows; }
     __device__ __forceinline__ u32 row_of(u32 vertex) const {
         if (count_ == 0) return vertex;
-        const uint4 words = reinterpret_cast<const uint4*>(groups_)[vertex / WARP];
+        const uint4 words = __ldg(&arrays_.groups[vertex / WARP]);
         return row_in({words.x, words.y, static_cast<u64>(words.w) << 32 | words.z},
                       1u << (vertex % WARP));
     }
-    __device__ __forceinline__ i64 vertex_of(i64 row) const { return count_ ? order_[row] : row; }
+    __device__ __forceinline__ i64 vertex_of(i64 row) const { return count_ ? arrays_.order[row] : row; }
 
   private:
-    const HubChoice* choice_;
-    const u64* groups_;
-    const u32* order_;
+    const HubArrays& arrays_;
     u32 count_;
 };
