@@ -22,13 +22,12 @@ from ...errors import ArenaFullError
 from ...image.fields import NONE, WORD_BYTES
 from ..device.declarations import constant, structure
 from ..device.device import Array, Device
+from ..device.grid import WARP
 from ..device.packed_arguments import address
 
 _SOURCE: Final = "aimgraph.cu"
 #: Threads of a block: as many as work at one item at most.
 _THREADS: Final = 128
-#: Where no distribution is compared: rows are made and read by warps.
-_WARP: Final = 32
 _SLOTS: Final = constant(_SOURCE, "SLOTS")
 _RECORD_WORDS: Final = constant(_SOURCE, "RECORD_WORDS")
 _QUEUED: Final = constant(_SOURCE, "QUEUED")
@@ -153,7 +152,7 @@ class AimGraph:
             (*map(address, held), page_words, self._room, slots - 1), dtype=_MEMORY
         )
         self.launch(
-            "fill_rows", vertices, _WARP, indptr.astype(xp.int64), targets, ends - pages,
+            "fill_rows", vertices, WARP, indptr.astype(xp.int64), targets, ends - pages,
             np.int64(vertices),
         )  # fmt: skip
 
@@ -219,7 +218,7 @@ class AimGraph:
         slots = self._records[_SLOTS::_RECORD_WORDS].astype(xp.int64)
         ends = xp.cumsum(slots)
         keys = self.device.empty(int(ends[-1]), np.uint64)
-        self.launch("read_rows", self.vertices, _WARP, ends - slots, np.int64(self.vertices), keys)
+        self.launch("read_rows", self.vertices, WARP, ends - slots, np.int64(self.vertices), keys)
         return xp.sort(keys[keys.astype(xp.uint32) != NONE])
 
     def launch(

@@ -18,11 +18,10 @@ from typing import Final
 import numpy as np
 
 from ..device.device import Array
+from ..device.grid import THREADS, blocks_for
 from .aimgraph import AimGraph, Distribution
 
 _SOURCE: Final = "aimgraph_pagerank.cu"
-#: Threads of a block where one has a vertex.
-_THREADS: Final = 256
 
 #: *Naive* and *balanced* are those of 7.2.2; *combined*, a warp a page, is of 7.2.1, for triangles.
 FORMS: Final = {
@@ -72,6 +71,6 @@ class AimGraphPageRank:
                     self._sums, source=_SOURCE,
                 )  # fmt: skip
             graph.device.launch(
-                _SOURCE, "end_step", -(-graph.vertices // _THREADS), _THREADS, count, self._alpha,
+                _SOURCE, "end_step", blocks_for(graph.vertices), THREADS, count, self._alpha,
                 self._sums, self.ranks, defines={"LANES": lanes},
             )  # fmt: skip

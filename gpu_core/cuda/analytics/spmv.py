@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from ...rows import Adjacencies
 from ..device.device import Array
+from ..device.grid import THREADS, WARP, blocks_for
 from ..memory.workspace import Workspace
-from .parts.compact_rows import THREADS, blocks_for, in_rows, in_rows_bytes
+from .parts.compact_rows import in_rows, in_rows_bytes
+from .parts.row_arguments import with_weights
 
 _SOURCE: Final = "spmv.cu"
-_WARP: Final = 32
 
 
 def multiply(
@@ -38,11 +39,8 @@ def multiply(
         rows = (
             in_rows(device, scratch, adjacencies, weighted=weighted) if stored is None else stored
         )
-        weights = rows.weights if weighted else None
-        is_wide = weights is not None and weights.itemsize == 8
         device.launch(
-            _SOURCE, "multiply_rows", blocks_for(rows.count * _WARP), THREADS, *rows.walked,
-            np.int64(rows.count), None if is_wide else weights, weights if is_wide else None,
-            None if weights is None else rows.weight_begin, values, y,
+            _SOURCE, "multiply_rows", blocks_for(rows.count * WARP), THREADS,
+            with_weights(rows, weighted=weighted), np.int64(rows.count), values, y,
         )  # fmt: skip
     return y

@@ -6,7 +6,6 @@
 #include "block.cuh"
 #include "free_runs.cuh"
 
-constexpr int THREADS = 256;
 
 // Launch    any grid. Give runs back, counts included.
 extern "C" __global__ void give_back_runs(

@@ -14,9 +14,9 @@ import numpy as np
 from ...image.fields import Field, Table
 from ..device.compile import shape_argument
 from ..device.device import Array
+from ..device.grid import THREADS, blocks_for
 from .arena import DeviceArena
 
-_THREADS = 256
 _IDS_A_BLOCK = 1024
 #: Blocks of a kernel that goes over all slots.
 _BLOCKS_A_MULTIPROCESSOR = 8
@@ -26,7 +26,7 @@ def look_up(arena: DeviceArena, ids: Array, out: Array) -> Array:
     """Write the vertex index of each of users' ids (int64) to ``out`` (uint32); `NONE`: unknown."""
     slots, known = _tables(arena)
     arena.device.launch(
-        "dictionary.cu", "look_up", -(-ids.size // _IDS_A_BLOCK), _THREADS,
+        "dictionary.cu", "look_up", -(-ids.size // _IDS_A_BLOCK), THREADS,
         slots, np.int64(slots.size), known, ids, np.int64(ids.size), out,
     )  # fmt: skip
     return out
@@ -40,11 +40,9 @@ def insert(arena: DeviceArena, indices: Array) -> None:
 def fill(arena: DeviceArena, vertex_count: int) -> None:
     """Enter all vertices below ``vertex_count`` that are in the graph into an undefined table."""
     slots, _ = _tables(arena)
-    blocks = min(
-        -(-slots.size // _THREADS), _BLOCKS_A_MULTIPROCESSOR * arena.device.multiprocessors
-    )
+    blocks = min(blocks_for(slots.size), _BLOCKS_A_MULTIPROCESSOR * arena.device.multiprocessors)
     arena.device.launch(
-        "dictionary.cu", "clear_slots", blocks, _THREADS, arena.image, slots, np.int64(slots.size)
+        "dictionary.cu", "clear_slots", blocks, THREADS, arena.image, slots, np.int64(slots.size)
     )
     _insert(arena, None, vertex_count)
 
@@ -55,16 +53,16 @@ def remove(arena: DeviceArena, gone: Array) -> None:
     table = slots, np.int64(slots.size), known
     about = arena.image, shape_argument(arena.shape("out"))
     leaders = arena.device.empty(gone.size, np.uint32)
-    blocks, count = -(-gone.size // _THREADS), np.int64(gone.size)
+    blocks, count = blocks_for(gone.size), np.int64(gone.size)
     launch = arena.device.launch
-    launch("dictionary.cu", "find_gaps", blocks, _THREADS, *about, *table, gone, count, leaders)
-    launch("dictionary.cu", "close_gaps", blocks, _THREADS, *about, *table, leaders, count)
+    launch("dictionary.cu", "find_gaps", blocks, THREADS, *about, *table, gone, count, leaders)
+    launch("dictionary.cu", "close_gaps", blocks, THREADS, *about, *table, leaders, count)
 
 
 def _insert(arena: DeviceArena, indices: Array | None, count: int) -> None:
     slots, known = _tables(arena)
     arena.device.launch(
-        "dictionary.cu", "insert", -(-count // _THREADS), _THREADS,
+        "dictionary.cu", "insert", blocks_for(count), THREADS,
         arena.image, shape_argument(arena.shape("out")), slots, np.int64(slots.size), known,
         indices, np.int64(count),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from ...image.fields import CLASSES
 from ...image.free_runs import LEVELS
 from ...jit.compile import compiled
 from ..device.device import Array, Device
+from ..device.grid import THREADS, blocks_for
 from ..device.launches import begin_launch, end_launch, put_words
 from ..device.packed_arguments import address
 from ..structs import ALLOCATION_WORDS, BLOCK, GROUP_WORDS, MOST_CUTS
@@ -21,7 +22,6 @@ from .scratch import ALIGNMENT, DeviceScratch
 
 _BUDDIES = "buddies.cu"
 
-_THREADS = 256
 #: Kernels that allocate runs.
 KERNELS: Final = ("allocate_demand", "allocate_groups")
 _ALLOCATE_DEMAND, _ALLOCATE_GROUPS = range(2)
@@ -174,7 +174,7 @@ def give_back_runs(
     """Enter a few runs (first page, class), both arrays of the host; device header and counts."""
     if firsts.size:
         arena.device.launch(
-            _BUDDIES, "give_back_runs", _blocks(firsts.size), _THREADS, arena.image,
+            _BUDDIES, "give_back_runs", _blocks(firsts.size), THREADS, arena.image,
             arena.tree, arena.geometry, arena.device.to_device(firsts.astype(np.uint32)),
             arena.device.to_device(classes), np.int64(firsts.size),
         )  # fmt: skip
@@ -190,7 +190,7 @@ def enter_rows_of_runs(
     device = arena.device
     on_device = device.to_device(counts)
     device.launch(
-        _BUDDIES, "enter_rows_of_runs", _blocks(int(counts.max())), _THREADS, arena.tree,
+        _BUDDIES, "enter_rows_of_runs", _blocks(int(counts.max())), THREADS, arena.tree,
         arena.geometry, device.to_device(firsts), on_device,
     )  # fmt: skip
     arena.tree[: 2 * CLASSES] = on_device.view(np.uint32)
@@ -201,12 +201,12 @@ def merge_buddies(arena: RunArea) -> None:
     launch, words = arena.device.launch, arena.level_words
     for size_class in range(CLASSES - 1):
         launch(
-            _BUDDIES, "join_buddies", -(-int(words[size_class + 1, 0]) // _THREADS),
-            _THREADS, arena.tree, arena.geometry, np.int32(size_class),
+            _BUDDIES, "join_buddies", -(-int(words[size_class + 1, 0]) // THREADS),
+            THREADS, arena.tree, arena.geometry, np.int32(size_class),
         )  # fmt: skip
     for level in range(1, LEVELS):
         launch(
-            _BUDDIES, "raise_level", _blocks(32 * int(words[:, level].max())), _THREADS,
+            _BUDDIES, "raise_level", _blocks(32 * int(words[:, level].max())), THREADS,
             arena.tree, arena.geometry, np.int32(level),
         )  # fmt: skip
 
@@ -218,4 +218,4 @@ def lower_bump(arena: RunArea) -> None:
 
 def _blocks(threads: int) -> int:
     """Blocks for ``threads`` threads, where more than that loop."""
-    return min(-(-threads // _THREADS), 4096)
+    return min(blocks_for(threads), 4096)

@@ -17,7 +17,6 @@
 // them right when all others are copied.
 #include "pages.cuh"
 
-constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
 
 // Size class that a vertex's run moves to, -1 where there is none.

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from ...image.fields import CLASSES, Shape
 from ..device.compile import shape_argument
 from ..device.device import Device
+from ..device.grid import THREADS, blocks_for
 
 Int64s = npt.NDArray[np.int64]
 
 _SOURCE = "relocate.cu"
-_THREADS = 256
 #: Ranges of vertices that are counted by themselves.
 _MOST_TILES = 1024
 
@@ -63,14 +63,14 @@ def move_runs(
         begin = device.to_device(following)
         tiles, vertices, _, ranks = _rank_tiles(device, old, shape, tight=tight)
         device.launch(
-            _SOURCE, "place_runs", tiles, _THREADS, *images, np.int64(tight), np.int64(vertices),
+            _SOURCE, "place_runs", tiles, THREADS, *images, np.int64(tight), np.int64(vertices),
             ranks, begin,
         )  # fmt: skip
         arguments = (*images, begin, device.to_device(runs))
         pages = int((runs << np.arange(CLASSES)).sum())
         pairs = pages * shape.page_words // 2
-        device.launch(_SOURCE, "copy_runs", _blocks(pairs), _THREADS, *arguments)
-        device.launch(_SOURCE, "copy_first_words", _blocks(int(runs.sum())), _THREADS, *arguments)
+        device.launch(_SOURCE, "copy_runs", _blocks(pairs), THREADS, *arguments)
+        device.launch(_SOURCE, "copy_first_words", _blocks(int(runs.sum())), THREADS, *arguments)
         following += runs << np.arange(CLASSES)
 
 
@@ -88,7 +88,7 @@ def move_pages(
             continue
         tiles, vertices, counts, ranks = _rank_tiles(device, old, shape, tight=False)
         device.launch(
-            _SOURCE, "move_pages", tiles, _THREADS, old, shape_argument(shape), new,
+            _SOURCE, "move_pages", tiles, THREADS, old, shape_argument(shape), new,
             shape_argument(new_shapes[direction]), np.int64(vertices), ranks,
             np.int64(following[0]),
         )  # fmt: skip
@@ -100,12 +100,12 @@ def _rank_tiles(
 ) -> tuple[int, int, Any, Any]:
     """Tiles, vertices of a tile, runs by class, and in the tiles before each by class and tile."""
     vertices = -(-shape.vertex_count // _MOST_TILES)
-    vertices = -(-vertices // _THREADS) * _THREADS
+    vertices = blocks_for(vertices) * THREADS
     tiles = -(-shape.vertex_count // vertices)
     ranks = device.empty(CLASSES * tiles, np.uint32)
     counts = device.empty(CLASSES, np.int64)
     device.launch(
-        _SOURCE, "count_runs", tiles, _THREADS, image, shape_argument(shape), np.int64(tight),
+        _SOURCE, "count_runs", tiles, THREADS, image, shape_argument(shape), np.int64(tight),
         np.int64(vertices), ranks,
     )  # fmt: skip
     device.launch(_SOURCE, "rank_tiles", 1, 32 * CLASSES, np.int64(tiles), ranks, counts)
@@ -114,4 +114,4 @@ def _rank_tiles(
 
 def _blocks(threads: int) -> int:
     """Blocks for ``threads`` threads, where more than that loop."""
-    return min(-(-threads // _THREADS), 1 << 16)
+    return min(blocks_for(threads), 1 << 16)

@@ -5,7 +5,6 @@
 #include "pages.cuh"
 #include "tile_items.cuh"
 
-constexpr int THREADS = 256;
 constexpr int OWN_ENTRIES = 8;
 constexpr int TILE = OWN_ENTRIES * THREADS;
 

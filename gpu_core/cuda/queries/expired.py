@@ -14,12 +14,12 @@ from ..analytics.parts.compact_rows import measure_rows
 from ..device.compile import shape_argument
 from ..device.declarations import constant
 from ..device.device import Array, Device
+from ..device.grid import THREADS, blocks_for
 from ..device.sorting.sorting import Plain
 from .paged_rows import list_pages
 from .rows import locate
 
 _SOURCE: Final = "expired.cu"
-_THREADS: Final = constant(_SOURCE, "THREADS")
 _TILE: Final = constant(_SOURCE, "TILE")
 
 #: Entries for each that is expected to have expired; if more have, the scan is made again.
@@ -61,7 +61,7 @@ def expired_edges(
         sources, targets = device.empty(room, np.uint32), device.empty(room, np.uint32)
         count = device.xp.zeros(1, np.int64)
         device.launch(
-            _SOURCE, "list_expired", -(-entries // _TILE), _THREADS, arena.image,
+            _SOURCE, "list_expired", blocks_for(entries, _TILE), THREADS, arena.image,
             shape_argument(arena.shape("out")), indptr, np.int64(rows), np.int64(entries), page_at,
             pages, np.int64(until), np.int64(directed), np.int64(room), sources, targets, count,
         )  # fmt: skip

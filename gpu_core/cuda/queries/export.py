@@ -14,9 +14,7 @@ from ...image.fields import Field
 from ...image.view import ImageView
 from ...records import Record
 from ..analytics.parts.compact_rows import (
-    THREADS,
     CompactRows,
-    blocks_for,
     bytes_of,
     copy_rows,
     copy_words,
@@ -24,6 +22,7 @@ from ..analytics.parts.compact_rows import (
     window_count,
 )
 from ..device.device import Array, Device
+from ..device.grid import THREADS, blocks_for
 from ..device.sorting.sorting import Plain, RadixSort, Scratch, sort_bytes
 from ..memory.workspace import Workspace
 from .rows import selected_rows

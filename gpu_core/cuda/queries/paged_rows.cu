@@ -9,7 +9,6 @@
 #include "pages.cuh"
 #include "tile_items.cuh"
 
-constexpr int THREADS = 256;
 constexpr int ROW_ITEMS = 8;
 constexpr int TILE_ROWS = THREADS * ROW_ITEMS;
 constexpr int TILE = 8 * THREADS;

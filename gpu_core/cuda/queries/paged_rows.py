@@ -11,10 +11,10 @@ from ...image.view import ImageView
 from ..device.compile import shape_argument
 from ..device.declarations import constant
 from ..device.device import Array, Device
+from ..device.grid import THREADS, blocks_for
 from ..device.stream_words import ticket_of
 
 _SOURCE: Final = "paged_rows.cu"
-_THREADS: Final = constant(_SOURCE, "THREADS")
 _TILE: Final = constant(_SOURCE, "TILE")
 
 
@@ -49,7 +49,7 @@ def copy_paged_rows(
     number, words = (0, None) if word is None else word
     page_at, pages = list_pages(device, arena, direction, selected, indptr, entries)
     device.launch(
-        _SOURCE, "copy_entries", -(-entries // _TILE), _THREADS, arena.image,
+        _SOURCE, "copy_entries", blocks_for(entries, _TILE), THREADS, arena.image,
         shape_argument(arena.shape(direction)), indptr, np.int64(rows), np.int64(entries), page_at,
         pages, np.int64(number), indices, words,
     )  # fmt: skip
@@ -76,14 +76,14 @@ def list_pages(
     on_page = arena.layout.page_entries(shape.page_words, shape.entry_words)
     # Each row's last page may hold one entry.
     pages = device.empty(entries // on_page + min(rows, entries), np.uint32)
-    page_at, blocks = device.empty(rows, np.int64), -(-rows // _TILE)
+    page_at, blocks = device.empty(rows, np.int64), blocks_for(rows, _TILE)
     sums, about = device.empty(blocks, np.int64), shape_argument(shape)
     device.launch(
-        _SOURCE, "measure_pages", blocks, _THREADS, about, indptr, np.int64(rows), page_at, sums,
+        _SOURCE, "measure_pages", blocks, THREADS, about, indptr, np.int64(rows), page_at, sums,
         ticket_of(device),
     )  # fmt: skip
     device.launch(
-        _SOURCE, "list_pages", -(-rows // _THREADS), _THREADS, arena.image, about, selected,
+        _SOURCE, "list_pages", blocks_for(rows), THREADS, arena.image, about, selected,
         indptr, np.int64(rows), sums, page_at, pages,
     )  # fmt: skip
     return page_at, pages

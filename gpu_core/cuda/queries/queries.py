@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 
 from ...image.fields import Field
-from ..analytics.parts.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
+from ..analytics.parts.compact_rows import copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array
+from ..device.grid import THREADS, blocks_for
 from ..device.sorting.sorting import Plain
 from ..memory.dictionary import look_up
 from .device_graph import DeviceGraph

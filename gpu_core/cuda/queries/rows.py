@@ -15,9 +15,10 @@ from ...image.fields import Field
 from ...image.view import ImageView
 from ...records import WEIGHT_WORD, weights_of_entry
 from ...rows import EntryTimes, Rows
-from ..analytics.parts.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
+from ..analytics.parts.compact_rows import copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array, Device
+from ..device.grid import THREADS, blocks_for
 from ..device.packed_arguments import address, pack
 from ..device.sorting.sorting import Plain
 from .paged_rows import copy_paged_rows

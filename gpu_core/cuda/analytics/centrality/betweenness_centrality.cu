@@ -15,8 +15,6 @@
 //             Search", SC 2012
 #include "betweenness_stages.cuh"
 
-constexpr int ROW_THREADS = 256;
-constexpr int PART_THREADS = 256;
 // Threads of a block of those that meet: with more, a thread has too few registers.
 constexpr int MEETING_THREADS = 512;
 
@@ -90,10 +88,10 @@ __device__ __forceinline__ void work(const Direction& out, const Direction& into
 
 // List the parts of long rows.
 //
-// Launch      PART_THREADS threads, a thread a row
+// Launch      THREADS threads, a thread a row
 // Writes      parts  of `Direction`; those of a row one after the other, rows in any order
 //             part_count  grows from 0
-extern "C" __global__ void __launch_bounds__(PART_THREADS) list_parts(
+extern "C" __global__ void __launch_bounds__(THREADS) list_parts(
         const u32* __restrict__ degree, const u64 rows, u64* __restrict__ parts, u32* part_count) {
     const u64 row = thread_of_grid();
     const u32 length = row < rows ? degree[row] : 0;
@@ -109,10 +107,10 @@ extern "C" __global__ void __launch_bounds__(PART_THREADS) list_parts(
 
 // Begin the searches of a batch.
 //
-// Launch      ROW_THREADS threads, a thread a source
+// Launch      THREADS threads, a thread a source
 // Reads       sources   u32[count]
 //             batch     `search`, `seen` and `fronts` are 0
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(
+extern "C" __global__ void __launch_bounds__(THREADS) begin_batch(
         const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
         const u32* __restrict__ back_degree, const Batch batch) {
     const u64 number = thread_of_grid();
@@ -127,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(
         batch.paths[cell * batch.slots + slot] = 1;
         listed.count(degree[source], back_degree[source]);
     }
-    listed.add_up<ROW_THREADS>(batch.search);
+    listed.add_up<THREADS>(batch.search);
     if (!ends_round(&batch.search->ticket)) return;
     batch.search->sources = count;
     batch.search->tail = count;
@@ -137,17 +135,11 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) begin_batch(
 
 // Do the next stage, if there is one.
 //
-// Launch      ROW_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, WIDE_PATHS ? 2 : 3) batch_stage(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64* parts, const u32* part_count,
-        const i64* __restrict__ back_begin, const u32* __restrict__ back_degree,
-        const u32* __restrict__ back_columns, const i64 back_step, const u64* back_parts,
-        const u32* back_part_count, const Batch batch) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS, WIDE_PATHS ? 2 : 3) batch_stage(
+        const Direction out, const Direction into, const Batch batch) {
     if (__ldcg(&batch.search->size) == 0) return;
-    work<ROW_THREADS, false>({{begin, degree, columns, step}, parts, part_count},
-                             {{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count},
-                             batch);
+    work<THREADS, false>(out, into, batch);
     if (ends_round(&batch.search->ticket)) end_stage(batch);
 }
 
@@ -155,23 +147,17 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, WIDE_PATHS ? 2 : 3) ba
 //
 // Launch      MEETING_THREADS threads, and as many blocks as can wait for one another
 extern "C" __global__ void __launch_bounds__(MEETING_THREADS, 1) IN_CLUSTER small_batch_stages(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64* parts, const u32* part_count,
-        const i64* __restrict__ back_begin, const u32* __restrict__ back_degree,
-        const u32* __restrict__ back_columns, const i64 back_step, const u64* back_parts,
-        const u32* back_part_count, const Batch batch) {
-    const Direction out{{begin, degree, columns, step}, parts, part_count};
-    const Direction into{{back_begin, back_degree, back_columns, back_step}, back_parts, back_part_count};
+        const Direction out, const Direction into, const Batch batch) {
     meet_rounds([&] { return __ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->cost) <= batch.small; },
                 [&] { work<MEETING_THREADS, true>(out, into, batch); }, [&] { end_stage(batch); });
 }
 
 // Add what the sources of a batch give to every vertex, in their order.
 //
-// Launch      ROW_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Parameters  endpoints  1: the ends of a path are on it
 // Adds to     total      f64[rows]
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_batch(
+extern "C" __global__ void __launch_bounds__(THREADS) add_batch(
         const u32* __restrict__ sources, const u64 count, const Batch batch, const u32 endpoints,
         double* __restrict__ total) {
     const u64 vertex = thread_of_grid();
@@ -195,9 +181,9 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_batch(
 
 // Multiply the sums of all vertices by one factor, of sources by another.
 //
-// Launch      ROW_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Reads       is_source  u8[rows]
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) scale_sums(
+extern "C" __global__ void __launch_bounds__(THREADS) scale_sums(
         const unsigned char* __restrict__ is_source, const u64 rows, const double scale,
         const double scale_of_sources, double* __restrict__ total) {
     const u64 vertex = thread_of_grid();

@@ -10,7 +10,7 @@ needed shows afterwards, where float64 was too small: then all is counted again.
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
 
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,13 @@ from ...device.compile import WIDE_PATHS
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.flags import all_set
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import Groups
+from ..parts.row_arguments import fields
 
 _SOURCE: Final = "betweenness_centrality.cu"
 
@@ -33,6 +35,7 @@ _FRONTS: Final = constant(_SOURCE, "FRONTS")
 _PART_ENTRIES: Final = constant(_SOURCE, "PART_ENTRIES")
 _SEARCH: Final = structure(_SOURCE, "Search")
 _BATCH: Final = structure(_SOURCE, "Batch")
+_DIRECTION: Final = structure(_SOURCE, "Direction")
 
 #: Vertices of a batch, one for each of its sources, of 24 bytes each, 28 with exponents: sources
 #: are as many as fit, at least one.
@@ -178,8 +181,8 @@ def _add(
     sizes = _Sizes.of(sources.size, out, is_wide=is_wide)
     with workspace.scratch(sizes.scratch_bytes + in_rows_bytes(device, adjacencies)) as scratch:
         into = in_rows(device, scratch, adjacencies)
-        of_out = _parts(device, scratch, out, sizes.parts)
-        of_in = of_out if into is out else _parts(device, scratch, into, sizes.parts)
+        of_out = _direction(device, scratch, out, sizes.parts)
+        of_in = of_out if into is out else _direction(device, scratch, into, sizes.parts)
         arrays = sizes.arrays(scratch)
         given = np.array(
             (
@@ -188,7 +191,7 @@ def _add(
             ),
             dtype=_BATCH,
         )  # fmt: skip
-        read = *out.walked, *of_out, *into.walked, *of_in, given
+        read = of_out, of_in, given
         small, large = ("small_batch_stages", *read), ("batch_stage", *read)
         for first in range(0, sources.size, sizes.batch):
             some = device.to_device(sources[first : first + sizes.batch])
@@ -214,11 +217,11 @@ def _most_parts(rows: Rows) -> int:
     return rows.num_entries // (_PART_ENTRIES // 2)
 
 
-def _parts(device: Device, scratch: DeviceScratch, rows: Rows, room: int) -> tuple[Any, Array]:
-    """uint64[room], and how many there are: the parts of long rows."""
+def _direction(device: Device, scratch: DeviceScratch, rows: Rows, room: int) -> Array:
+    """``Direction``: rows, and the parts of the long ones, ``room`` of them at most."""
     parts, count = scratch.take(room, np.uint64), zeros(scratch, 1, np.uint32)
     device.launch(
         _SOURCE, "list_parts", blocks_for(rows.count), THREADS, rows.degree,
         np.uint64(rows.count), parts, count,
     )  # fmt: skip
-    return parts, count
+    return np.array((fields(rows), address(parts), address(count)), dtype=_DIRECTION)

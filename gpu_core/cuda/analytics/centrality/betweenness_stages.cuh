@@ -132,8 +132,8 @@ class Stage {
             const u64 at = tile + lane / TEAM;
             const Row row = at < count ? row_at(STAGE == PULLS ? at : first + at) : Row{};
             const u32 vertex = batch_.vertex_of(row.cell);
-            const u32 degree = row.sources ? degree_[vertex] : 0;
-            const i64 begin = row.sources ? direction_.rows.begin[vertex] : 0;
+            const u32 degree = row.sources ? __ldg(&degree_[vertex]) : 0;
+            const i64 begin = row.sources ? __ldg(&direction_.rows.begin[vertex]) : 0;
             const bool is_short = degree <= TEAM_ENTRIES;
             u32 waiting = __ballot_sync(FULL_WARP, !is_short && degree <= PART_ENTRIES && lane % TEAM == 0);
             // Each team its own; then those that wait, by the warp.
@@ -176,8 +176,8 @@ class Stage {
     __device__ __forceinline__ void walk_part(const Row& row, u32 part, u64 at, u64 of_bundle) {
         const u32 vertex = batch_.vertex_of(row.cell);
         const u32 skipped = part * PART_ENTRIES;
-        const u32 degree = degree_[vertex];
-        const Piece piece{row, direction_.rows.begin[vertex] + skipped * direction_.rows.step,
+        const u32 degree = __ldg(&degree_[vertex]);
+        const Piece piece{row, __ldg(&direction_.rows.begin[vertex]) + skipped * direction_.rows.step,
                           min(degree - skipped, PART_ENTRIES), WARP};
         Made made = walk_piece(piece);
         if (STAGE == PUSHES || STAGE == PULLS) {
@@ -241,7 +241,7 @@ class Stage {
 #pragma unroll
             for (u32 i = 0; i < ROUNDS; ++i, at += piece.lanes) {
                 sources[i] = at < piece.entries ? piece.row.sources : 0;
-                cells[i] = sources[i] ? before + columns[at * stride] : 0;
+                cells[i] = sources[i] ? before + __ldg(&columns[at * stride]) : 0;
             }
 #pragma unroll
             for (u32 i = 0; i < ROUNDS; ++i) {
@@ -269,7 +269,7 @@ class Stage {
         append_vertices(is_listed, cell, &search_->tail, batch_.list);
         if (!is_listed) return;
         const u32 vertex = batch_.vertex_of(cell);
-        listed.count(degree_[vertex], other_degree_[vertex]);
+        listed.count(__ldg(&degree_[vertex]), __ldg(&other_degree_[vertex]));
     }
 
     // Add what neighbors have, one of each lane, for these sources of its team's row.

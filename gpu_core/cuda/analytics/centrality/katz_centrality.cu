@@ -37,20 +37,20 @@ struct Ending {
 // Add up what the threads of all blocks have changed, and decide whether the step was the last one. All
 // threads of the launch call, once.
 __device__ __forceinline__ void end_step(double change, double squares, const Ending& ending) {
-    change = block_sum<double, SLICE_THREADS>(change);
-    squares = block_sum<double, SLICE_THREADS>(squares);
+    change = block_sum<double, THREADS>(change);
+    squares = block_sum<double, THREADS>(squares);
     if (threadIdx.x == 0) {
         ending.sums[2 * blockIdx.x] = change;
         ending.sums[2 * blockIdx.x + 1] = squares;
     }
     if (!is_last_block(ending.ticket)) return;
     change = squares = 0;
-    for (u32 block = threadIdx.x; block < gridDim.x; block += SLICE_THREADS) {
+    for (u32 block = threadIdx.x; block < gridDim.x; block += THREADS) {
         change += __ldcg(&ending.sums[2 * block]);
         squares += __ldcg(&ending.sums[2 * block + 1]);
     }
-    change = block_sum<double, SLICE_THREADS>(change);
-    squares = block_sum<double, SLICE_THREADS>(squares);
+    change = block_sum<double, THREADS>(change);
+    squares = block_sum<double, THREADS>(squares);
     if (threadIdx.x > 0) return;
     State* const state = ending.state;
     state->steps += 1;
@@ -63,10 +63,10 @@ __device__ __forceinline__ void end_step(double change, double squares, const En
 
 // The step from `common`, which all vertices have that are there, after `steps` of them.
 //
-// Launch      SLICE_THREADS threads, a block for MEASURED vertices; it is the first one
+// Launch      THREADS threads, a block for MEASURED vertices; it is the first one
 // Reads       lengths  u32[rows] of slices.cuh
 // Writes      next     f64[rows]; other  f64[rows]: absent vertices alone; cache, sums, state
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
+extern "C" __global__ void __launch_bounds__(THREADS) step_alike(
         const u32* __restrict__ lengths, const i64 rows, const double alpha, const double beta,
         const double common, const i64 steps, double* __restrict__ next, double* __restrict__ other,
         const HubCache cache, const Ending ending) {
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
 #pragma unroll
-    for (i64 i = threadIdx.x; i < MEASURED; i += SLICE_THREADS) {
+    for (i64 i = threadIdx.x; i < MEASURED; i += THREADS) {
         if (first + i >= rows) continue;
         const u32 length = lengths[first + i];
         const bool is_absent = length & ABSENT_BIT;
@@ -108,7 +108,7 @@ struct Pulled {
 // Launch      as slices.cuh says; pull_in_place of rows in place: IN_PLACE_THREADS threads a block, a block a
 //             multiprocessor, and shared memory of hub_cache.cuh
 // Reads       indices  u32[entries]; weights f32[entries], wide_weights f64[entries]: one or none, others null
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_values(
+extern "C" __global__ void __launch_bounds__(THREADS) pull_values(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
         const Pulled pulled) {
     if (pulled.state->ended) return;
@@ -140,7 +140,7 @@ struct WeightedEntry {
     double weight;
 };
 
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values(
+extern "C" __global__ void __launch_bounds__(THREADS) pull_weighted_values(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
         const Pulled pulled, const float* __restrict__ weights,
         const double* __restrict__ wide_weights) {
@@ -158,10 +158,10 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values
 
 // Measure a step that was pulled.
 //
-// Launch      SLICE_THREADS threads, a block for MEASURED vertices
+// Launch      THREADS threads, a block for MEASURED vertices
 // Reads       x, next  f64[rows], before and after the step
 // Writes      cache, sums, state
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
+extern "C" __global__ void __launch_bounds__(THREADS) measure_step(
         const double* __restrict__ x, const double* __restrict__ next, const i64 rows,
         const HubCache cache, const Ending ending) {
     if (ending.state->ended) return;
@@ -169,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
 #pragma unroll
-    for (i64 i = threadIdx.x; i < MEASURED; i += SLICE_THREADS) {
+    for (i64 i = threadIdx.x; i < MEASURED; i += THREADS) {
         if (first + i >= rows) continue;
         const double value = next[first + i];
         change += fabs(value - x[first + i]);

@@ -19,11 +19,12 @@ from ....algorithms.centrality.katz_centrality import LEAST_NORM, MOST_NORM, nor
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of
+from ..parts.compact_rows import bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import Slices, can_be_in_place, in_slices, scratch_for_slices
 from ..parts.steps_ahead import steps_to

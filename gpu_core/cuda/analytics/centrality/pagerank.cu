@@ -53,7 +53,7 @@ __device__ __forceinline__ bool is_negative(float weight) {
 // Sum of the weights of each row; NaN where one is negative, or the sum cannot be shared.
 //
 // Launch      as slices.cuh says
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sum_weights(
         const Slices slices, const ChunkSums chunk_sums, const Weight* __restrict__ weight,
         double* __restrict__ strengths) {
     sum_rows(slices, slices.open(), chunk_sums,
@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
 
 // Start of the iteration.
 //
-// Launch      256 threads a block, one a vertex
+// Launch      THREADS threads, one a vertex
 // Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]. Where degrees are the
 //                      lengths they are by row
 //             start    f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
@@ -93,8 +93,8 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
         is_linked = strength > 0;
         if (!is_linked) dangling = fixed(rank);
     }
-    const u64 mass = block_sum<u64, 256>(dangling);
-    const u32 linked = block_sum<u32, 256>(is_linked);
+    const u64 mass = block_sum<u64, THREADS>(dangling);
+    const u32 linked = block_sum<u32, THREADS>(is_linked);
     if (threadIdx.x == 0) {
         if (mass) atomicAdd(&state->mass[0], mass);
         if (linked) atomicAdd(&state->linked, static_cast<u64>(linked));
@@ -133,7 +133,7 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
 // Additions behind each rank, times the rank, in units of 1 / ADDITION, rounded up; see
 // algorithms/shared/pagerank_bound.py.
 //
-// Launch      256 threads a block, one a row
+// Launch      THREADS threads, one a row
 // Reads       lengths     u32[n] of slices.cuh
 //             out_degree  u32[n], weights behind each strength; strengths f64[n]; null: no weights
 //             ranks       f64[n]
@@ -155,7 +155,7 @@ extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const 
         own = static_cast<u64>(ceil(additions * ranks[vertex] * ADDITION));
         if (strengths && !(strengths[vertex] < extreme)) found[1] = 1;
     }
-    const u64 sum = block_sum<u64, 256>(own);
+    const u64 sum = block_sum<u64, THREADS>(own);
     if (threadIdx.x == 0 && sum) atomicAdd(&found[0], sum);
 }
 
@@ -177,10 +177,10 @@ __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums&
     sum_rows<Walk>(slices, own, chunk_sums, load, value,
                    [&](i64 vertex) { return step.prepare(strengths.of(vertex), vertex); },
                    [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, vertex, sum, row); });
-    step.add_up<SLICE_THREADS>();
+    step.add_up<THREADS>();
 }
 
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) pull(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
         const u32* __restrict__ degrees, const Pull pull) {
     pull_rows(slices, chunk_sums, {degrees, nullptr}, pull,
@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
 }
 
 // As `pull`, of rows where they are; `indices` are those of all rows.
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull_in_place(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) pull_in_place(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
         const u32* __restrict__ degrees, const Pull pull) {
     pull_rows<InPlace>(slices, chunk_sums, {degrees, nullptr}, pull,
@@ -202,7 +202,7 @@ struct WeightedEntry {
     Weight weight;
 };
 
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pull_weighted(
+extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTED_BLOCKS) pull_weighted(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
         const Weight* __restrict__ weight, const double* __restrict__ strengths, const Pull pull) {
     pull_rows(slices, chunk_sums, {nullptr, strengths}, pull,

@@ -4,6 +4,7 @@
 // Host twin   gpu_core/host/analytics/centrality/pagerank_start.py, which has the formulas and says why
 // Order       sums are of integers, or of a block in a fixed order and then of integers, multiples of 2^-56
 #include "pagerank_step.cuh"
+#include "row_arguments.cuh"
 #include "twin_constants.cuh"
 
 // Kinds of vertices, which are counted.
@@ -40,22 +41,20 @@ __device__ __forceinline__ Survey* survey_in(u64* words) { return reinterpret_ca
 
 // Rows, and the size of their graph.
 struct Graph {
-    const i64* begin;
-    const u32* degree;
-    const u32* columns;
-    i64 step;
+    Rows rows;
     const u8* present;
     i64 count;
     i64 vertices;
     i64 entries;
 
     __device__ __forceinline__ bool has(i64 vertex) const { return vertex < count && present[vertex]; }
+    __device__ __forceinline__ u32 degree(i64 vertex) const { return rows.degree[vertex]; }
     // Degree of neighbor `i`.
     __device__ __forceinline__ u32 degree_of(i64 vertex, i64 i) const {
-        return degree[columns[begin[vertex] + i * step]];
+        return rows.degree[rows.neighbor(vertex, i)];
     }
     __device__ __forceinline__ bool is_paired(i64 vertex) const {
-        return degree[vertex] == 1 && degree_of(vertex, 0) == 1;
+        return degree(vertex) == 1 && degree_of(vertex, 0) == 1;
     }
     // From 1/2 for no edge to -1/2 for many, 0 for the mean degree.
     __device__ __forceinline__ double likeness(u32 own) const {
@@ -110,24 +109,17 @@ struct MeanField {
 
 // Count vertices by their kinds, and sum up how alike they and their middle neighbors are.
 //
-// Launch      256 threads a block, one a vertex of now or of then, whichever are more
+// Launch      THREADS threads, one a vertex of now or of then, whichever are more
 // Reads       rows of an undirected graph, and earlier ranks, null: there are none
 // Writes      survey  counts, sums
 // Cost        reads 13 bytes a vertex, and gathers 4 from a row and 4 from L2
-extern "C" __global__ void survey_degrees(const i64* __restrict__ begin, const u32* __restrict__ degree,
-                                          const u32* __restrict__ columns, const i64 step,
-                                          const u8* __restrict__ present, const i64 count,
-                                          const i64 vertices, const i64 entries,
-                                          const double* __restrict__ ranks,
-                                          const u32* __restrict__ earlier_degree,
-                                          const i64 earlier_count, u64* words) {
-    const Graph graph{begin, degree, columns, step, present, count, vertices, entries};
-    const Earlier earlier{ranks, earlier_degree, earlier_count};
+extern "C" __global__ void survey_degrees(const Graph graph,
+                                          const Earlier earlier, u64* words) {
     const i64 vertex = thread_of_grid();
     u64 counted = 0;
     double own = 0, neighbor = 0;
     if (graph.has(vertex)) {
-        const u32 edges = degree[vertex];
+        const u32 edges = graph.degree(vertex);
         const u32 of_neighbor = edges > 0 ? graph.degree_of(vertex, edges / 2) : 0;
         const u32 kind = edges == 0 ? ISOLATED : edges == 1 && of_neighbor == 1 ? PAIRED : LINKED;
         counted = 1ull << (COUNT_BITS * kind);
@@ -138,38 +130,31 @@ extern "C" __global__ void survey_degrees(const i64* __restrict__ begin, const u
     }
     if (earlier.has(vertex)) counted += 1ull << (COUNT_BITS * EARLIER);
     Survey* survey = survey_in(words);
-    const u64 counts = block_sum<u64, 256>(counted);
+    const u64 counts = block_sum<u64, THREADS>(counted);
     if (threadIdx.x < KINDS) {
         const u64 count_of_kind = counts >> (COUNT_BITS * threadIdx.x) & ((1u << COUNT_BITS) - 1);
         if (count_of_kind) atomicAdd(&survey->counts[threadIdx.x], count_of_kind);
     }
     const double summands[SUMS] = {own, neighbor, own * own, neighbor * neighbor, own * neighbor};
     for (u32 each = 0; each < SUMS; ++each) {
-        const u64 sum = block_sum<u64, 256>(static_cast<u64>(__double2ll_rn(summands[each] * SUM_ONE)));
+        const u64 sum = block_sum<u64, THREADS>(static_cast<u64>(__double2ll_rn(summands[each] * SUM_ONE)));
         if (threadIdx.x == 0 && sum) atomicAdd(&survey->sums[each], sum);
     }
 }
 
 // The start, whose sum is not 1 yet.
 //
-// Launch      256 threads a block, one a vertex of now or of then, whichever are more
+// Launch      THREADS threads, one a vertex of now or of then, whichever are more
 // Reads       rows of an undirected graph; where `alpha` is 0, so that degrees do not count, of any
 //             survey      counts and sums, unless `alpha` is 0
-//             ranks, earlier_degree  of the graph before; null: there was none
+//             earlier     ranks and degrees of the graph before; null: there was none
 //             earlier_ids, ids  i64 users' ids of each index then and now; null: they are the indices
 // Writes      start       f64[n]; 0 for absent vertices
 //             survey      moved, start_sum
-extern "C" __global__ void make_start(const i64* __restrict__ begin, const u32* __restrict__ degree,
-                                      const u32* __restrict__ columns, const i64 step,
-                                      const u8* __restrict__ present, const i64 count,
-                                      const i64 vertices, const i64 entries,
-                                      const double* __restrict__ ranks,
-                                      const u32* __restrict__ earlier_degree,
-                                      const i64 earlier_count, const i64* __restrict__ earlier_ids,
+extern "C" __global__ void make_start(const Graph graph,
+                                      const Earlier earlier, const i64* __restrict__ earlier_ids,
                                       const i64* __restrict__ ids, const double alpha,
                                       double* __restrict__ start, u64* words) {
-    const Graph graph{begin, degree, columns, step, present, count, vertices, entries};
-    const Earlier earlier{ranks, earlier_degree, earlier_count};
     Survey* survey = survey_in(words);
     const MeanField field(*survey, graph, alpha);
     const i64 vertex = thread_of_grid();
@@ -180,22 +165,22 @@ extern "C" __global__ void make_start(const i64* __restrict__ begin, const u32* 
     if (!is_present) {
         rank = 0;
     } else if (!field.is_used) {
-        rank = is_same ? ranks[vertex] : 1.0 / static_cast<double>(vertices);
-    } else if (degree[vertex] == 0) {
+        rank = is_same ? earlier.ranks[vertex] : 1.0 / static_cast<double>(graph.vertices);
+    } else if (graph.degree(vertex) == 0) {
         rank = field.isolated;
     } else if (graph.is_paired(vertex)) {
         rank = field.paired;
     } else {
         // A component keeps its part of all rank, which is its part of all vertices.
         const bool goes_on = is_same && field.kept <= MOST_EARLIER;
-        const double before = goes_on ? ranks[vertex] * field.kept : field.isolated;
-        const double edges = static_cast<double>(degree[vertex]) -
-                             (goes_on ? static_cast<double>(earlier_degree[vertex]) : 0.0);
+        const double before = goes_on ? earlier.ranks[vertex] * field.kept : field.isolated;
+        const double edges = static_cast<double>(graph.degree(vertex)) -
+                             (goes_on ? static_cast<double>(earlier.degree[vertex]) : 0.0);
         rank = fmax(before + field.edge * edges, 0.0);
     }
-    if (vertex < count) start[vertex] = rank;
-    const double sum = block_sum<double, 256>(rank);
-    const u32 moved = block_sum<u32, 256>(was_present && !is_same);
+    if (vertex < graph.count) start[vertex] = rank;
+    const double sum = block_sum<double, THREADS>(rank);
+    const u32 moved = block_sum<u32, THREADS>(was_present && !is_same);
     if (threadIdx.x == 0) {
         add_fixed(&survey->start_sum, sum);
         if (moved) atomicAdd(&survey->moved, static_cast<u64>(moved));
@@ -209,12 +194,8 @@ extern "C" __global__ void make_start(const i64* __restrict__ begin, const u32* 
 // Reads       as make_start
 // Writes      start
 //             found  f64[2], of `MeanField`: isolated and edge, where it is known; null: nobody asks
-extern "C" __global__ void normalize_start(const i64* __restrict__ begin, const u32* __restrict__ degree,
-                                           const u32* __restrict__ columns, const i64 step,
-                                           const u8* __restrict__ present, const i64 count,
-                                           const i64 vertices, const i64 entries, const double alpha,
+extern "C" __global__ void normalize_start(const Graph graph, const double alpha,
                                            double* __restrict__ start, u64* words, double* found) {
-    const Graph graph{begin, degree, columns, step, present, count, vertices, entries};
     const Survey* survey = survey_in(words);
     const MeanField field(*survey, graph, alpha);
     const i64 vertex = thread_of_grid();
@@ -225,8 +206,8 @@ extern "C" __global__ void normalize_start(const i64* __restrict__ begin, const 
     if (!graph.has(vertex)) return;
     const double sum = unfixed(survey->start_sum);
     if (!field.is_used) {
-        start[vertex] = sum > 0 ? start[vertex] / sum : 1.0 / static_cast<double>(vertices);
-    } else if (degree[vertex] > 0 && !graph.is_paired(vertex)) {
-        start[vertex] += (1 - sum) * (static_cast<double>(degree[vertex]) / field.entries);
+        start[vertex] = sum > 0 ? start[vertex] / sum : 1.0 / static_cast<double>(graph.vertices);
+    } else if (graph.degree(vertex) > 0 && !graph.is_paired(vertex)) {
+        start[vertex] += (1 - sum) * (static_cast<double>(graph.degree(vertex)) / field.entries);
     }
 }

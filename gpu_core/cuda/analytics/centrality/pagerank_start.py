@@ -13,10 +13,12 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import structure, words_of
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, zeros
+from ..parts.compact_rows import zeros
+from ..parts.row_arguments import fields
 
 _SOURCE: Final = "pagerank_start.cu"
 _SURVEY: Final = structure(_SOURCE, "Survey")
@@ -88,11 +90,7 @@ def _make(
     start = device.empty(count, np.float64)
     ranks, degrees, earlier_ids, ids = earlier
     survey = zeros(scratch, words_of(_SURVEY), np.uint64)
-    begin, degree, columns, step = out.walked
-    graph = pack(
-        address(begin), address(degree), address(columns), int(step), address(out.present), count,
-        out.num_vertices, out.num_entries,
-    )  # fmt: skip
+    graph = pack(*fields(out), address(out.present), count, out.num_vertices, out.num_entries)
     size = 0 if ranks is None else int(ranks.size)
     before = pack(address(ranks), address(degrees), size)
     found = pack(float(alpha), address(start), address(survey))

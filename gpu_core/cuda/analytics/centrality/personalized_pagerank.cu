@@ -10,44 +10,29 @@
 //             these. All in a fixed order
 // Totals      f64[SUMS][LANES], of a step: L1 norm of the change; rank on dangling vertices; entries that were added
 //             up times rank, which bounds the rounding
-#include "block.cuh"
-#include "floats.cuh"
+#include "row_arguments.cuh"
 
 constexpr int LANES = 8;
-constexpr int PULL_THREADS = 256;
 constexpr u32 BLOCK_ENTRIES = 1024;
 constexpr int WARP_GROUPS = WARP / LANES;
-constexpr int BLOCK_GROUPS = PULL_THREADS / LANES;
+constexpr int BLOCK_GROUPS = THREADS / LANES;
 constexpr i64 MEASURED = 1024;
 constexpr int SUMS = 3;
 constexpr int MASS = 1;
 
-struct InRows {
-    const i64* begin;
-    const u32* degree;
-    const u32* columns;
-    i64 step;
-    const float* weights;        // one of both, or none: others null
-    const double* wide_weights;
-    const i64* weight_begin;
-
-    // Sum of the shares of every `groups`-th neighbor, from `group` on.
-    __device__ __forceinline__ double sum(i64 row, int group, int groups, u32 lane, const double* shares) const {
-        const i64 entries = degree[row];
-        double sum = 0;
-        for (i64 i = group; i < entries; i += groups) {
-            const double share = shares[static_cast<i64>(columns[begin[row] + i * step]) * LANES + lane];
-            if (wide_weights) {
-                sum += share * wide_weights[weight_begin[row] + i * step];
-            } else if (weights) {
-                sum += share * widened(weights[weight_begin[row] + i * step]);
-            } else {
-                sum += share;
-            }
-        }
-        return sum;
+// Sum of the shares of every `groups`-th in-neighbor, from `group` on, times the weight of the edge.
+__device__ __forceinline__ double sum_row(const WeightedRows& weighted, i64 row, int group, int groups,
+                                          u32 lane, const double* shares) {
+    const i64 entries = weighted.rows.degree[row], step = weighted.rows.step;
+    const u32* const columns = weighted.rows.columns + weighted.rows.begin[row];
+    const i64 weights = weighted.weights_of(row);
+    double sum = 0;
+    for (i64 i = group; i < entries; i += groups) {
+        const double share = shares[static_cast<i64>(columns[i * step]) * LANES + lane];
+        sum += share * weighted.weight_at(weights + i * step);
     }
-};
+    return sum;
+}
 
 // x' = alpha (P^T x + m s) + (1 - alpha) s
 __device__ __forceinline__ double new_rank(i64 row, double gathered, double alpha, i64 source, double mass) {
@@ -60,17 +45,14 @@ __device__ __forceinline__ double new_rank(i64 row, double gathered, double alph
 // Reads       shares   f64[rows][LANES], ranks over strengths
 //             sources  i64[LANES], vertices, or -1: no source; masses f64[LANES], rank on dangling vertices
 // Writes      next     f64[rows][LANES]
-extern "C" __global__ void __launch_bounds__(PULL_THREADS, 6) pull_rows(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
-        const i64* __restrict__ weight_begin, const i64 rows, const double alpha,
+extern "C" __global__ void __launch_bounds__(THREADS, 6) pull_rows(
+        const WeightedRows weighted, const i64 rows, const double alpha,
         const i64* __restrict__ sources, const double* __restrict__ masses,
         const double* __restrict__ shares, double* __restrict__ next) {
     const i64 row = thread_of_grid() / WARP;
-    if (row >= rows || degree[row] > BLOCK_ENTRIES) return;
-    const InRows in{begin, degree, columns, step, weights, wide_weights, weight_begin};
+    if (row >= rows || weighted.rows.degree[row] > BLOCK_ENTRIES) return;
     const u32 lane = lane_of_thread() % LANES;
-    double sum = in.sum(row, static_cast<int>(lane_of_thread() / LANES), WARP_GROUPS, lane, shares);
+    double sum = sum_row(weighted, row, static_cast<int>(lane_of_thread() / LANES), WARP_GROUPS, lane, shares);
     for (int distance = LANES; distance < static_cast<int>(WARP); distance *= 2) {
         sum += __shfl_xor_sync(FULL_WARP, sum, distance);
     }
@@ -83,17 +65,14 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS, 6) pull_rows(
 //
 // Launch      a block a row
 // Reads       listed   u32[blocks], the rows; others as of `pull_rows`
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) pull_long_rows(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
-        const i64* __restrict__ weight_begin, const u32* __restrict__ listed, const double alpha,
+extern "C" __global__ void __launch_bounds__(THREADS) pull_long_rows(
+        const WeightedRows weighted, const u32* __restrict__ listed, const double alpha,
         const i64* __restrict__ sources, const double* __restrict__ masses,
         const double* __restrict__ shares, double* __restrict__ next) {
-    __shared__ double sums[PULL_THREADS];
-    const InRows in{begin, degree, columns, step, weights, wide_weights, weight_begin};
+    __shared__ double sums[THREADS];
     const i64 row = listed[blockIdx.x];
     const u32 lane = threadIdx.x % LANES;
-    sums[threadIdx.x] = in.sum(row, static_cast<int>(threadIdx.x / LANES), BLOCK_GROUPS, lane, shares);
+    sums[threadIdx.x] = sum_row(weighted, row, static_cast<int>(threadIdx.x / LANES), BLOCK_GROUPS, lane, shares);
     __syncthreads();
     if (threadIdx.x >= LANES) return;
     double sum = 0;
@@ -120,17 +99,17 @@ extern "C" __global__ void __launch_bounds__(LANES) begin_lanes(
 
 // Sum up what a step has changed and left on dangling vertices, and write the shares for the next one.
 //
-// Launch      PULL_THREADS threads, a block for MEASURED vertices
+// Launch      THREADS threads, a block for MEASURED vertices
 // Reads       x, next  f64[rows][LANES], before and after the step
 //             inverse  f64[rows], one over the strength; 0 of dangling and absent vertices
 //             in_degree u32[rows]; out_degree likewise where weights were added up, else null
 // Writes      shares   f64[rows][LANES]
 //             sums     f64[blocks][SUMS][LANES]
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_step(
+extern "C" __global__ void __launch_bounds__(THREADS) measure_step(
         const double* __restrict__ x, const double* __restrict__ next, const double* __restrict__ inverse,
         const u32* __restrict__ in_degree, const u32* __restrict__ out_degree, const i64 rows,
         double* __restrict__ shares, double* __restrict__ sums) {
-    __shared__ double of_threads[SUMS][PULL_THREADS];
+    __shared__ double of_threads[SUMS][THREADS];
     const u32 lane = threadIdx.x % LANES;
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     const i64 end = min(first + MEASURED, rows);
@@ -155,12 +134,12 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_step(
 
 // Add up the sums of all blocks.
 //
-// Launch      one block of PULL_THREADS threads
+// Launch      one block of THREADS threads
 // Writes      totals
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) add_up_step(
+extern "C" __global__ void __launch_bounds__(THREADS) add_up_step(
         const double* __restrict__ sums, const i64 blocks, double* __restrict__ totals) {
     constexpr int COLUMNS = SUMS * LANES;
-    constexpr int GROUPS = PULL_THREADS / COLUMNS;
+    constexpr int GROUPS = THREADS / COLUMNS;
     __shared__ double of_groups[GROUPS][COLUMNS];
     const int column = threadIdx.x % COLUMNS, group = threadIdx.x / COLUMNS;
     if (group < GROUPS) {

@@ -18,9 +18,11 @@ from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array
+from ...device.grid import THREADS, WARP, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.row_arguments import with_weights
 from .pagerank import KeptRanks
 
 _SOURCE: Final = "personalized_pagerank.cu"
@@ -31,7 +33,6 @@ _MEASURED: Final = constant(_SOURCE, "MEASURED")
 _SUMS: Final = constant(_SOURCE, "SUMS")
 _MASS: Final = constant(_SOURCE, "MASS")
 
-_WARP: Final = 32
 _NO_VERTEX: Final = -1
 
 
@@ -112,12 +113,9 @@ class _Steps:
         self._vectors = [zeros(scratch, rows.count * LANES, np.float64) for _ in range(3)]
         self._sums = device.empty(self.measuring * _SUMS * LANES, np.float64)
         self._totals = device.empty(_SUMS * LANES, np.float64)
-        weights = rows.weights if weighted else None
-        is_wide = weights is not None and weights.itemsize == 8
-        self._read = (
-            *rows.walked, None if is_wide else weights, weights if is_wide else None,
-            None if weights is None else rows.weight_begin,
-        )  # fmt: skip
+        self._read = with_weights(rows, weighted=weighted)
+        #: Arrays whose addresses are in it.
+        self._held = rows
 
     def begin(self, sources: npt.NDArray[np.int64]) -> set[int]:
         """Set the vectors of these sources, `LANES` of them at most; returns their lanes."""
@@ -139,11 +137,11 @@ class _Steps:
         masses = self._totals[_MASS * LANES :]
         arguments = self._alpha, self._at, masses, shares, following
         device.launch(
-            _SOURCE, "pull_rows", blocks_for(self._count * _WARP), THREADS, *self._read, count,
+            _SOURCE, "pull_rows", blocks_for(self._count * WARP), THREADS, self._read, count,
             *arguments,
         )  # fmt: skip
         device.launch(
-            _SOURCE, "pull_long_rows", self._long_rows.size, THREADS, *self._read, self._long_rows,
+            _SOURCE, "pull_long_rows", self._long_rows.size, THREADS, self._read, self._long_rows,
             *arguments,
         )  # fmt: skip
         device.launch(

@@ -6,16 +6,15 @@
 // Root        u32 by vertex index: the same index for all vertices of a component, of one of them
 #include "block.cuh"
 
-constexpr int NAME_THREADS = 256;
 constexpr u32 NO_ROOT = 0xFFFFFFFFu;
 
 // Find the first vertex of every component, in the order of users' ids.
 //
-// Launch      NAME_THREADS threads, a thread a vertex that is there
+// Launch      THREADS threads, a thread a vertex that is there
 // Reads       order    u32[vertices]; null: 0, 1, 2 …
 //             root     u32 by vertex index
 // Writes      first    u32 by root, all bits set before: position in the order
-extern "C" __global__ void __launch_bounds__(NAME_THREADS) find_first(const u32* __restrict__ order,
+extern "C" __global__ void __launch_bounds__(THREADS) find_first(const u32* __restrict__ order,
                                                                        const u64 vertices,
                                                                        const u32* __restrict__ root,
                                                                        u32* first) {
@@ -31,9 +30,9 @@ extern "C" __global__ void __launch_bounds__(NAME_THREADS) find_first(const u32*
 
 // Call every vertex by the first of its component.
 //
-// Launch      NAME_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      root     the position of that vertex in the order; all bits set for absent ones
-extern "C" __global__ void __launch_bounds__(NAME_THREADS) name_components(const u64 count,
+extern "C" __global__ void __launch_bounds__(THREADS) name_components(const u64 count,
                                                                             const u32* __restrict__ first,
                                                                             u32* root) {
     const u64 vertex = thread_of_grid();

@@ -142,22 +142,21 @@ __device__ __forceinline__ void work(const BothWays& rows, const Graph& graph) {
 
 // Smallest vertex with an edge to itself.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      found    u32[1], all bits set before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) find_loop(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64 rows, u32* found) {
+extern "C" __global__ void __launch_bounds__(THREADS) find_loop(
+        const Rows rows, const u64 count, u32* found) {
     const u64 vertex = thread_of_grid();
-    if (vertex >= rows) return;
+    if (vertex >= count) return;
     const u32 own = static_cast<u32>(vertex);
-    if (has_loop(Rows{begin, degree, columns, step}, own)) atomicMin(found, own);
+    if (has_loop(rows, own)) atomicMin(found, own);
 }
 
 // Have all vertices alive, and those of degree 0 looked for.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Reads       graph    its peeling is 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_peeling(
+extern "C" __global__ void __launch_bounds__(THREADS) begin_peeling(
         const u32* __restrict__ out_degree, const u32* __restrict__ into_degree, const Graph graph) {
     const u64 vertex = thread_of_grid();
     if (vertex < graph.rows) {
@@ -173,14 +172,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_peeling(
 
 // Do what comes next, if there is anything.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) peeling_round(
-        const i64* __restrict__ begin, const u32* __restrict__ row, const u32* __restrict__ columns,
-        const i64 step, const i64* __restrict__ back_begin, const u32* __restrict__ back_row,
-        const u32* __restrict__ back_columns, const i64 back_step, const Graph graph) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS, 4) peeling_round(
+        const BothWays rows, const Graph graph) {
     if (__ldcg(&graph.peeling->heavy) == 0) return;
-    work<LEVEL_THREADS>(BothWays{{begin, row, columns, step}, {back_begin, back_row, back_columns, back_step}},
-                        graph);
+    work<THREADS>(rows, graph);
     if (ends_round(&graph.peeling->ticket)) end_round(graph);
 }
 
@@ -189,10 +185,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) peeling_round(
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries or vertices of a round that is done here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER peel_small_rounds(
-        const i64* __restrict__ begin, const u32* __restrict__ row, const u32* __restrict__ columns,
-        const i64 step, const i64* __restrict__ back_begin, const u32* __restrict__ back_row,
-        const u32* __restrict__ back_columns, const i64 back_step, const Graph graph, const u64 most) {
-    const BothWays rows{{begin, row, columns, step}, {back_begin, back_row, back_columns, back_step}};
+        const BothWays rows, const Graph graph, const u64 most) {
     meet_rounds(
         [&] { return __ldcg(&graph.peeling->heavy) > 0 && __ldcg(&graph.peeling->heavy) <= most; },
         [&] { work<SMALL_THREADS>(rows, graph); }, [&] { end_round(graph); });

@@ -14,10 +14,12 @@ import numpy as np
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import Groups, queue_items, small_level
+from ..parts.row_arguments import both_ways, one_way
 
 _SOURCE: Final = "core_number.cu"
 
@@ -33,7 +35,7 @@ def self_loop(workspace: Workspace, out: Rows) -> int | None:
     device = workspace.device
     found = device.to_device(np.array([_NO_VERTEX], np.uint32))
     device.launch(
-        _SOURCE, "find_loop", blocks_for(out.count), THREADS, *out.walked, np.uint64(out.count),
+        _SOURCE, "find_loop", blocks_for(out.count), THREADS, one_way(out), np.uint64(out.count),
         found,
     )  # fmt: skip
     [vertex] = device.read_words(found)
@@ -60,7 +62,7 @@ def core_numbers(workspace: Workspace, adjacencies: Adjacencies) -> Array:
         device.launch(
             _SOURCE, "begin_peeling", blocks_for(count), THREADS, out.degree, into.degree, graph
         )
-        read = *out.walked, *into.walked, graph
+        read = both_ways(out, into), graph
         small, large = ("peel_small_rounds", *read, small_level(device)), ("peeling_round", *read)
         _GROUPS.start(device, _SOURCE, small, large, peeling, word_of(_PEELING, "heavy"))
     return degree.view(np.int32)

@@ -97,26 +97,25 @@ __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& gr
 
 // Count the neighbors before each vertex.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Launch      THREADS threads; as many blocks as the device runs at once
 // Reads       tail, queue  all rows
 // Adds to     waiting      0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_before(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64* __restrict__ tail,
+extern "C" __global__ void __launch_bounds__(THREADS) count_before(
+        const Rows rows, const u64* __restrict__ tail,
         const Graph graph) {
-    for_edges<LEVEL_THREADS>(
-        Rows{begin, degree, columns, step}, graph.queue, 0, *tail,
+    for_edges<THREADS>(
+        rows, graph.queue, 0, *tail,
         [&](bool has_entry, const Entry& entry) {
-            if (!has_entry || !graph.is_before(columns[entry.position], entry.vertex)) return;
+            if (!has_entry || !graph.is_before(rows.columns[entry.position], entry.vertex)) return;
             atomicAdd(&graph.waiting[entry.vertex], 1u);
         });
 }
 
 // Give vertices that wait for none the first color, and all others bits for theirs.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      words, color, queue
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_coloring(const u64 count,
+extern "C" __global__ void __launch_bounds__(THREADS) begin_coloring(const u64 count,
                                                                            const Graph graph) {
     const u64 at = thread_of_grid();
     const u32 vertex = static_cast<u32>(at);
@@ -129,18 +128,17 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_coloring(const
     }
     u64 entries = 0;
     queue_colored(is_first, vertex, graph, entries);
-    add_up<LEVEL_THREADS>(entries, &graph.coloring->entries);
+    add_up<THREADS>(entries, &graph.coloring->entries);
     if (ends_round(&graph.coloring->ticket)) end_round(graph.coloring);
 }
 
 // Do the next round, if there is one.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) color_round(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const Graph graph) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS, 4) color_round(
+        const Rows rows, const Graph graph) {
     if (__ldcg(&graph.coloring->heavy) == 0) return;
-    color_round_of<LEVEL_THREADS>(Rows{begin, degree, columns, step}, graph);
+    color_round_of<THREADS>(rows, graph);
     if (ends_round(&graph.coloring->ticket)) end_round(graph.coloring);
 }
 
@@ -149,10 +147,9 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) color_round(
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries of a round that is done here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER color_small_rounds(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const Graph graph, const u64 most) {
+        const Rows rows, const Graph graph, const u64 most) {
     meet_rounds(
         [&] { return __ldcg(&graph.coloring->heavy) > 0 && __ldcg(&graph.coloring->heavy) <= most; },
-        [&] { color_round_of<SMALL_THREADS>(Rows{begin, degree, columns, step}, graph); },
+        [&] { color_round_of<SMALL_THREADS>(rows, graph); },
         [&] { end_round(graph.coloring); });
 }

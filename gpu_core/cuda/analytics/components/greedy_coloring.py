@@ -11,10 +11,12 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, measure_rows, rows_bytes, zeros
+from ..parts.compact_rows import bytes_of, measure_rows, rows_bytes, zeros
 from ..parts.frontier import Groups, blocks_of, queue_frontier, queue_items, small_level
+from ..parts.row_arguments import one_way
 
 _SOURCE: Final = "greedy_coloring.cu"
 
@@ -53,11 +55,11 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
 
         queue_frontier(device, rows, tail, queue)
         device.launch(
-            _SOURCE, "count_before", blocks_of(device), THREADS, *rows.walked, tail, graph()
+            _SOURCE, "count_before", blocks_of(device), THREADS, one_way(rows), tail, graph()
         )
         device.launch(_SOURCE, "begin_coloring", blocks, THREADS, number, graph())
         arrays[6] = measure_rows(device, scratch, lengths)
-        read = *rows.walked, graph()
+        read = one_way(rows), graph()
         small, large = ("color_small_rounds", *read, small_level(device)), ("color_round", *read)
         found = _GROUPS.start(device, _SOURCE, small, large, coloring, word_of(_COLORING, "heavy"))
     return color, int(found[word_of(_COLORING, "most")]) + 1

@@ -42,13 +42,13 @@ struct Table {
 
 // Queue the rows of vertices in the order of their colors.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Reads       members  u32[count]: vertices in that order
 //             pieces   i64[count + 1]: items before each of them
 //             starts   i64[count + 1]: entries before each of them
 // Writes      queue    u64[pieces[count]]
 //             positions   i64 by vertex: its `starts`
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_by_color(
+extern "C" __global__ void __launch_bounds__(THREADS) queue_by_color(
         const u32* __restrict__ members, const u64 count, const i64* __restrict__ pieces,
         const i64* __restrict__ starts, u64* __restrict__ queue, i64* __restrict__ positions) {
     const u64 at = thread_of_grid();
@@ -63,21 +63,20 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_by_color(
 
 // Count the labels around the vertices of a color.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Launch      THREADS threads; as many blocks as the device runs at once
 // Reads       queue[first … end - 1]: their rows
 // Writes      best, own   0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_labels(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64* __restrict__ queue,
+extern "C" __global__ void __launch_bounds__(THREADS) count_labels(
+        const Rows rows, const u64* __restrict__ queue,
         const u64 first, const u64 end, const Table table, const u32* __restrict__ labels, u64* best,
         u32* own) {
-    for_edges<LEVEL_THREADS>(
-        Rows{begin, degree, columns, step}, queue, first, end,
+    for_edges<THREADS>(
+        rows, queue, first, end,
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry) return;
             const u32 vertex = entry.vertex;
-            const u32 label = labels[columns[entry.position]];
-            const u32 count = table.count(vertex, degree[vertex], label);
+            const u32 label = labels[rows.columns[entry.position]];
+            const u32 count = table.count(vertex, rows.degree[vertex], label);
             const u64 found = static_cast<u64>(count) << 32 | label;
             if (__ldcg(&best[vertex]) < found) atomicMax(&best[vertex], found);
             if (label == labels[vertex]) atomicMax(&own[vertex], count);
@@ -86,11 +85,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_labels(
 
 // Give the vertices of a color their labels.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Reads       members[first … end - 1]
 // Writes      best, own   0
 //             changed     u64: whether any label has changed
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_labels(
+extern "C" __global__ void __launch_bounds__(THREADS) take_labels(
         const u32* __restrict__ members, const u64 first, const u64 end, u32* labels, u64* best,
         u32* own, u64* changed) {
     const u64 at = first + thread_of_grid();

@@ -12,11 +12,13 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import structure
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Plain, sort_keys
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, measure_rows, zeros
+from ..parts.compact_rows import measure_rows, zeros
 from ..parts.frontier import PIECE_ENTRIES
+from ..parts.row_arguments import one_way
 from .component_names import NAME_BYTES, name_components
 from .greedy_coloring import greedy_colors
 
@@ -93,7 +95,7 @@ class _Sweeps:
             self._stamp += 1
             counted = np.array((*table, self._entries[color], self._stamp), dtype=_TABLE)
             device.launch(
-                _SOURCE, "count_labels", many, THREADS, *self._rows.walked, self._queue, low, high,
+                _SOURCE, "count_labels", many, THREADS, one_way(self._rows), self._queue, low, high,
                 counted, label, self._best, self._own,
             )  # fmt: skip
             first, end = self._vertices[color], self._vertices[color + 1]

@@ -151,21 +151,17 @@ __device__ __forceinline__ bool is_seed(const Graph& graph, u32 vertex, u32 numb
 
 // Count neighbors, and trim the vertices that have none in a direction.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Reads       graph    its rounds are 0 before
 // Writes      component, queued_for, left
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_trimming(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
-        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
-        const i64 back_step, const Graph graph) {
-    const BothWays rows{{begin, degree, columns, step}, {back_begin, back_degree, back_columns, back_step}};
+extern "C" __global__ void __launch_bounds__(THREADS) begin_trimming(
+        const BothWays rows, const Graph graph) {
     const u64 at = thread_of_grid();
     const u32 vertex = static_cast<u32>(at);
     bool is_trimmed = false;
     if (at < graph.rows) {
         const u32 loops = has_loop(rows.out, vertex);
-        const u32 left_out = degree[vertex] - loops, left_in = back_degree[vertex] - loops;
+        const u32 left_out = rows.out.degree[vertex] - loops, left_in = rows.into.degree[vertex] - loops;
         graph.left_out[vertex] = left_out;
         graph.left_in[vertex] = left_in;
         is_trimmed = left_out == 0 || left_in == 0;
@@ -175,49 +171,45 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_trimming(
     u64 entries = 0;
     queue_next(is_trimmed, vertex, 0, rows, graph, entries);
     queue_next(is_trimmed, vertex, 1, rows, graph, entries);
-    add_up<LEVEL_THREADS>(entries, &graph.rounds->entries);
+    add_up<THREADS>(entries, &graph.rounds->entries);
     if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Choose the vertex without a component of most neighbors, of the direction in which it has fewer.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) choose_seed(const Graph graph) {
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) choose_seed(const Graph graph) {
     const u64 vertex = thread_of_grid();
     u64 own = 0;
     if (vertex < graph.rows && is_open(graph, static_cast<u32>(vertex))) {
         own = static_cast<u64>(min(graph.left_out[vertex], graph.left_in[vertex])) << 32 |
               (NO_VERTEX - vertex);
     }
-    own = block_max<u64, LEVEL_THREADS>(own);
+    own = block_max<u64, THREADS>(own);
     if (threadIdx.x == 0 && own > __ldcg(&graph.rounds->best)) atomicMax(&graph.rounds->best, own);
 }
 
 // Give seeds their colors, and queue them.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Parameters  number   of the search; 0: from one seed
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const Graph graph, const u32 number) {
-    const BothWays rows{{begin, degree, columns, step}, {}};
+extern "C" __global__ void __launch_bounds__(THREADS) begin_search(
+        const BothWays rows, const Graph graph, const u32 number) {
     const u64 at = thread_of_grid();
     const u32 vertex = static_cast<u32>(at);
     const bool is_first = at < graph.rows && is_seed(graph, vertex, number);
     if (at < graph.rows) graph.color[vertex] = is_first ? color_of(vertex, number) : NO_VERTEX;
     u64 entries = 0;
     queue_next(is_first, vertex, 0, rows, graph, entries);
-    add_up<LEVEL_THREADS>(entries, &graph.rounds->entries);
+    add_up<THREADS>(entries, &graph.rounds->entries);
     if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Make seeds that kept their colors roots, and queue them backward.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_return(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const Graph graph, const u32 number) {
-    const BothWays rows{{}, {begin, degree, columns, step}};
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) begin_return(
+        const BothWays rows, const Graph graph, const u32 number) {
     const u64 at = thread_of_grid();
     const u32 vertex = static_cast<u32>(at);
     const bool is_root = at < graph.rows && is_seed(graph, vertex, number) &&
@@ -225,21 +217,17 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_return(
     if (is_root) graph.component[vertex] = vertex;
     u64 entries = 0;
     queue_next(is_root, vertex, 1, rows, graph, entries);
-    add_up<LEVEL_THREADS>(entries, &graph.rounds->entries);
+    add_up<THREADS>(entries, &graph.rounds->entries);
     if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Do the next round, if there is one.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
-        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
-        const i64 back_step, const Graph graph, const u32 what) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS, 4) search_round(
+        const BothWays rows, const Graph graph, const u32 what) {
     if (__ldcg(&graph.rounds->heavy) == 0) return;
-    const BothWays rows{{begin, degree, columns, step}, {back_begin, back_degree, back_columns, back_step}};
-    work<LEVEL_THREADS>(rows, graph, what);
+    work<THREADS>(rows, graph, what);
     if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
@@ -248,11 +236,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries of a round that is done here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search_small_rounds(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
-        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
-        const i64 back_step, const Graph graph, const u32 what, const u64 most) {
-    const BothWays rows{{begin, degree, columns, step}, {back_begin, back_degree, back_columns, back_step}};
+        const BothWays rows, const Graph graph, const u32 what, const u64 most) {
     meet_rounds([&] { return __ldcg(&graph.rounds->heavy) > 0 && __ldcg(&graph.rounds->heavy) <= most; },
                 [&] { work<SMALL_THREADS>(rows, graph, what); }, [&] { end_round(graph.rounds); });
 }

@@ -7,17 +7,19 @@ a graph takes a few.
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ....rows import Adjacencies
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import Groups, queue_items, small_level
+from ..parts.row_arguments import both_ways
 from .component_names import NAME_BYTES, name_components
 
 _SOURCE: Final = "strongly_connected_components.cu"
@@ -53,33 +55,31 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
         of_vertices = [scratch.take(count, np.uint32) for _ in range(4)]
         arrays = (address(array) for array in (rounds, queues, component, *of_vertices))
         graph = np.array((*arrays, items, count), dtype=_GRAPH)
-        _find(device, out.walked, into.walked, rounds, graph)
+        _find(device, both_ways(out, into), rounds, graph)
         name_components(device, scratch, order, out.num_vertices, component)
     return component
 
 
-def _find(
-    device: Device, out: tuple[Any, ...], into: tuple[Any, ...], rounds: Array, graph: Array
-) -> None:
+def _find(device: Device, rows: Array, rounds: Array, graph: Array) -> None:
     """Find the components of all vertices."""
     blocks, most = blocks_for(int(graph["rows"])), small_level(device)
 
     def search(what: np.uint32) -> None:
         """Do rounds of a kind until there is nothing left."""
-        read = *out, *into, graph, what
+        read = rows, graph, what
         small, large = ("search_small_rounds", *read, most), ("search_round", *read)
         _GROUPS.start(device, _SOURCE, small, large, rounds, _HEAVY)
 
-    device.launch(_SOURCE, "begin_trimming", blocks, THREADS, *out, *into, graph)
+    device.launch(_SOURCE, "begin_trimming", blocks, THREADS, rows, graph)
     search(_TRIMS)
     device.launch(_SOURCE, "choose_seed", blocks, THREADS, graph)
     number = 0
     while True:
-        seeds = graph, np.uint32(number)
-        device.launch(_SOURCE, "begin_search", blocks, THREADS, *out, *seeds)
+        seeds = rows, graph, np.uint32(number)
+        device.launch(_SOURCE, "begin_search", blocks, THREADS, *seeds)
         if not device.read_words(rounds)[_HEAVY]:
             return
         search(_GOES_FORWARD)
-        device.launch(_SOURCE, "begin_return", blocks, THREADS, *into, *seeds)
+        device.launch(_SOURCE, "begin_return", blocks, THREADS, *seeds)
         search(_GOES_BACK)
         number += 1

@@ -43,36 +43,33 @@ __device__ __forceinline__ void link(u32* parent, u32 one, u32 other) {
 // Have every vertex point at its first neighbor, or be its own root where that is no smaller. Nobody else
 // writes its parent, so that takes no compare-and-swap.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      parent   u32[count]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_components(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const u64 count, u32* parent) {
+extern "C" __global__ void __launch_bounds__(THREADS) begin_components(
+        const Rows rows, const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
     if (vertex >= count) return;
     const u32 own = static_cast<u32>(vertex);
-    parent[vertex] = degree[vertex] ? min(own, columns[begin[vertex]]) : own;
+    parent[vertex] = rows.degree[vertex] ? min(own, rows.neighbor(vertex, 0)) : own;
 }
 
 // Link the first two entries of every row, but what `begin_components` has.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_sampled(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const u64 count, u32* parent) {
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) link_sampled(
+        const Rows rows, const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
-    if (vertex >= count || degree[vertex] == 0) return;
+    if (vertex >= count || rows.degree[vertex] == 0) return;
     const u32 own = static_cast<u32>(vertex);
-    const i64 row = begin[vertex];
-    const u32 first = columns[row];
+    const u32 first = rows.neighbor(vertex, 0);
     if (first > own) link(parent, own, first);
-    if (degree[vertex] > 1) link(parent, own, columns[row + step]);
+    if (rows.degree[vertex] > 1) link(parent, own, rows.neighbor(vertex, 1));
 }
 
 // Have every vertex point at its root.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) compress(const u64 count, u32* parent) {
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) compress(const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
     if (vertex >= count) return;
     u32 above = parent[vertex];
@@ -107,33 +104,31 @@ extern "C" __global__ void __launch_bounds__(ASKED) find_large(const u64 count,
 // Link the entries from `first` on of every row that is not of the root `state[0]`: short rows here, others
 // are queued.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      tail     end of the queue, 0 before
 //             queue    u64[count + entries / PIECE_ENTRIES]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_rest(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const u64 count, const u32 first, const u64* __restrict__ state, u32* parent,
+extern "C" __global__ void __launch_bounds__(THREADS) link_rest(
+        const Rows rows, const u64 count, const u32 first, const u64* __restrict__ state, u32* parent,
         u64* tail, u64* queue) {
     const u64 vertex = thread_of_grid();
     u32 length = 0;
-    if (vertex < count && parent[vertex] != static_cast<u32>(state[0])) length = degree[vertex];
+    if (vertex < count && parent[vertex] != static_cast<u32>(state[0])) length = rows.degree[vertex];
     const bool is_long = length > OWN_ENTRIES;
     queue_vertices(is_long, static_cast<u32>(vertex), length, tail, queue);
     if (is_long || length <= first) return;
-    const i64 row = begin[vertex];
+    const u32* const row = rows.columns + rows.begin[vertex];
     for (u32 i = first; i < length; ++i) {
-        link(parent, static_cast<u32>(vertex), columns[row + i * step]);
+        link(parent, static_cast<u32>(vertex), row[i * rows.step]);
     }
 }
 
 // Link all entries of the rows that were queued.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_queued(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, u32* parent, const u64* __restrict__ tail, const u64* __restrict__ queue) {
-    for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS) link_queued(
+        const Rows rows, u32* parent, const u64* __restrict__ tail, const u64* __restrict__ queue) {
+    for_edges<THREADS>(rows, queue, 0, *tail,
                                [&](bool has_entry, const Entry& entry) {
-                                   if (has_entry) link(parent, entry.vertex, columns[entry.position]);
+                                   if (has_entry) link(parent, entry.vertex, rows.columns[entry.position]);
                                });
 }

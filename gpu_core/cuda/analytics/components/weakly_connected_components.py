@@ -12,9 +12,11 @@ import numpy as np
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import queue_items
+from ..parts.row_arguments import one_way
 from .component_names import NAME_BYTES, name_components
 
 _SOURCE: Final = "weakly_connected_components.cu"
@@ -46,16 +48,17 @@ def first_members(workspace: Workspace, adjacencies: Adjacencies, order: Array |
             device.launch(_SOURCE, kernel, blocks, THREADS, *arguments)
 
         def link_rest(rows: Rows, linked: int, tail: Array) -> None:
-            launch("link_rest", *rows.walked, number, np.uint32(linked), state, parent, tail, queue)
+            read = one_way(rows)
+            launch("link_rest", read, number, np.uint32(linked), state, parent, tail, queue)
             device.launch(
-                _SOURCE, "link_queued", _BLOCKS * device.multiprocessors, THREADS, *rows.walked,
-                parent, tail, queue,
+                _SOURCE, "link_queued", _BLOCKS * device.multiprocessors, THREADS, read, parent,
+                tail, queue,
             )  # fmt: skip
 
         compress = device.prepared(_SOURCE, "compress", number, parent)
-        launch("begin_components", *out.walked, number, parent)
+        launch("begin_components", one_way(out), number, parent)
         device.start_prepared(compress, blocks, THREADS)
-        launch("link_sampled", *out.walked, number, parent)
+        launch("link_sampled", one_way(out), number, parent)
         device.start_prepared(compress, blocks, THREADS)
         if adjacencies.into is None:
             # An edge is not seen from its other end, so every row is read.

@@ -12,11 +12,13 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.sorting.sorting import Plain, RadixSort
-from ..parts.compact_rows import THREADS, blocks_for, measure_rows, zeros
+from ..parts.compact_rows import measure_rows, zeros
 from ..parts.hubs.hub_cache import choose_hubs
 from ..parts.pairs import Pairs
+from ..parts.row_arguments import fields
 
 _SOURCE: Final = "hub_pairs.cu"
 
@@ -87,15 +89,14 @@ def count_hub_pairs(
         groups,
     )  # fmt: skip
     starts = measure_rows(device, memory, lengths)
-    walked = rows.walked
     bucket_bits, corner_bits = _shared_bits(device)
     corners = device.empty(1 << corner_bits, np.uint32)
     choose_hubs(device, rows.degree, corner_bits, address(corners))
-    addresses = (keys, sides, numbers, starts, hub_pairs, groups, *walked[:-1])
+    addresses = (keys, sides, numbers, starts, hub_pairs, groups)
     device.launch_packed(
         _SOURCE, "count_common_of_hubs", _HUB_BLOCKS * device.multiprocessors, _HUB_THREADS,
         pack(
-            *map(address, addresses), int(walked[-1]), address(changed), changed_bits, sign,
+            *map(address, addresses), *fields(rows), address(changed), changed_bits, sign,
             address(triangles), address(taken), bucket_bits, address(corners), corner_bits,
         ),
         shared_bytes=_shared_bytes(bucket_bits, corner_bits),

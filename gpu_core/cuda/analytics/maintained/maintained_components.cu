@@ -38,9 +38,9 @@ __device__ __forceinline__ void lose(const Graph& graph, bool is_lost, u32 verte
 
 // Find the ends of removed edges that have no neighbor below them any more.
 //
-// Launch      LEVEL_THREADS threads, a thread an edge
+// Launch      THREADS threads, a thread an edge
 // Reads       removed  u64[edges], keys as of gpu_core/changes.py
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_lost(const Graph graph,
+extern "C" __global__ void __launch_bounds__(THREADS) list_lost(const Graph graph,
                                                                        const u64* __restrict__ removed,
                                                                        const u64 edges) {
     const u64 number = thread_of_grid();
@@ -62,14 +62,14 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_lost(const Grap
     const bool is_found = is_held(graph, is_asked, vertex, level);
     u64 entries = 0;
     lose(graph, is_asked && !is_found, vertex, level, entries);
-    add_entries<LEVEL_THREADS>(graph, LOST, entries);
+    add_entries<THREADS>(graph, LOST, entries);
     if (is_last(graph)) end_level(graph, &graph.state->queues[LOST]);
 }
 
 // Find the vertices without a level, of a graph that was searched from the root of all vertices.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_unproven(const Graph graph,
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) list_unproven(const Graph graph,
                                                                            const u32 first) {
     const u64 vertex = thread_of_grid();
     const bool is_lost = vertex < graph.count && graph.level[vertex] == UNPROVEN;
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_unproven(const 
         graph.level[vertex] = 0;
     }
     // There may be as many as vertices: a block counts its own.
-    const u32 alone = block_sum<u32, LEVEL_THREADS>(is_alone);
+    const u32 alone = block_sum<u32, THREADS>(is_alone);
     if (threadIdx.x == 0 && alone) atomicSub(&graph.size[first], alone);
     u64 entries = 0;
     queue_rows(graph, LOST, is_lost && !is_alone, static_cast<u32>(vertex), entries);
@@ -155,7 +155,7 @@ __device__ __forceinline__ void large_level(const Graph& graph, u32 number, Leve
 }
 
 // Launch      `spread_small`, `climb_small`: SMALL_THREADS threads, as many blocks as can wait for one
-//             another; `spread_large`, `climb_large`: LEVEL_THREADS threads, as many blocks as the device
+//             another; `spread_large`, `climb_large`: THREADS threads, as many blocks as the device
 //             runs at once
 // Parameters  number  of the queue
 //             most    entries of a small level
@@ -164,9 +164,9 @@ spread_small(const Graph graph, const u32 number, const u64 most) {
     small_levels(graph, number, most, [&] { spread_level<SMALL_THREADS>(graph); });
 }
 
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) spread_large(const Graph graph,
+extern "C" __global__ void __launch_bounds__(THREADS, 4) spread_large(const Graph graph,
                                                                           const u32 number) {
-    large_level(graph, number, [&] { spread_level<LEVEL_THREADS>(graph); });
+    large_level(graph, number, [&] { spread_level<THREADS>(graph); });
 }
 
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER
@@ -174,33 +174,33 @@ climb_small(const Graph graph, const u32 number, const u64 most) {
     small_levels(graph, number, most, [&] { climb_level<SMALL_THREADS>(graph, number); });
 }
 
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) climb_large(const Graph graph,
+extern "C" __global__ void __launch_bounds__(THREADS, 4) climb_large(const Graph graph,
                                                                          const u32 number) {
-    large_level(graph, number, [&] { climb_level<LEVEL_THREADS>(graph, number); });
+    large_level(graph, number, [&] { climb_level<THREADS>(graph, number); });
 }
 
 // Give levels to the vertices of a queue that have a proven neighbor in their component.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Launch      THREADS threads; as many blocks as the device runs at once
 // Parameters  from  of the queue, LOST or JOINED; those that climb are queued in the next one
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_to_climb(const Graph graph,
+extern "C" __global__ void __launch_bounds__(THREADS) begin_to_climb(const Graph graph,
                                                                             const u32 from) {
     const u32 number = from + 1;
     if (waits(graph.state, number)) return;
     u64 entries = 0;
-    for_neighbors<LEVEL_THREADS>(graph, from, nullptr, graph.state->queues[from].tail,
+    for_neighbors<THREADS>(graph, from, nullptr, graph.state->queues[from].tail,
                                  [&](bool has_entry, const Entry& entry, u32 neighbor) {
                                      raise(graph, number, has_entry, entry.vertex, neighbor,
                                            entries);
                                  });
-    add_entries<LEVEL_THREADS>(graph, number, entries);
+    add_entries<THREADS>(graph, number, entries);
     if (is_last(graph)) end_level(graph, &graph.state->queues[number]);
 }
 
 // Have the vertices that were not reached be components of their own.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) separate_cut(const Graph graph) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS) separate_cut(const Graph graph) {
     if (waits(graph.state, JOINED)) return;
     for (u32 direction = 0; direction < graph.directions; ++direction) {
         const u64* const items = items_of(graph, LOST, direction);
@@ -239,10 +239,10 @@ __device__ __forceinline__ void hook(const Graph& graph, u32 one, u32 other) {
 
 // Hook by all edges of the vertices that have become components.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) hook_cut(const Graph graph) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS) hook_cut(const Graph graph) {
     if (waits(graph.state, JOINED)) return;
-    for_neighbors<LEVEL_THREADS>(graph, LOST, nullptr, graph.state->queues[LOST].tail,
+    for_neighbors<THREADS>(graph, LOST, nullptr, graph.state->queues[LOST].tail,
                                  [&](bool has_entry, const Entry& entry, u32 neighbor) {
                                      if (has_entry && graph.level[entry.vertex] == 0) {
                                          hook(graph, entry.vertex, neighbor);
@@ -252,8 +252,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) hook_cut(const Graph
 
 // Hook by added edges.
 //
-// Launch      LEVEL_THREADS threads, a thread an edge
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) hook_added(const Graph graph,
+// Launch      THREADS threads, a thread an edge
+extern "C" __global__ void __launch_bounds__(THREADS) hook_added(const Graph graph,
                                                                         const u64* __restrict__ added,
                                                                         const u64 edges) {
     const u64 number = thread_of_grid();
@@ -263,8 +263,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) hook_added(const Gra
 
 // Give the vertices of components that were hooked their new root, and take their levels.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_joined(const Graph graph) {
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) list_joined(const Graph graph) {
     if (waits(graph.state, JOINED) || graph.state->hooked == 0) return;
     const u64 index = thread_of_grid();
     const u32 vertex = static_cast<u32>(index);
@@ -287,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_joined(const Gr
     }
     u64 entries = 0;
     queue_rows(graph, JOINED, is_joined, vertex, entries);
-    add_entries<LEVEL_THREADS>(graph, JOINED, entries);
+    add_entries<THREADS>(graph, JOINED, entries);
     if (is_last(graph) && __ldcg(&graph.state->queues[JOINED].entries) > graph.most) {
         graph.state->broken = 1;
     }
@@ -295,9 +295,9 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_joined(const Gr
 
 // Mark for every vertex whether it is no root, and has no neighbor below it.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      unproven  u8[count]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) mark_unproven(const Graph graph,
+extern "C" __global__ void __launch_bounds__(THREADS, 4) mark_unproven(const Graph graph,
                                                                            u8* __restrict__ unproven) {
     const u64 index = thread_of_grid();
     const u32 vertex = static_cast<u32>(index);

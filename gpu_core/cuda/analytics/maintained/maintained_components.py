@@ -22,12 +22,14 @@ from ....algorithms.maintained.maintained_components import Forest
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
 from ...memory.workspace import Workspace
 from ..components.component_names import NAME_BYTES, name_components
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import SMALL_THREADS, Launch, blocks_of, queue_items, small_level
+from ..parts.row_arguments import fields
 from ..traversal.bfs import distances
 
 _SOURCE: Final = "maintained_components.cu"
@@ -183,10 +185,7 @@ class _Repair:
         self._state = zeros(scratch, words_of(_STATE), np.uint64)
         self._held = scratch.take(4 * items, np.uint64), scratch.take(count, np.uint32), adjacencies
         queues, was, _ = self._held
-        rows = (
-            tuple(each if isinstance(each, np.int64) else address(each) for each in rows.walked)
-            for rows in (adjacencies.out, adjacencies.into)
-        )
+        rows = fields(adjacencies.out), fields(adjacencies.into)
         arrays = (address(each) for each in (self._state, queues, *forest, was))
         self._graph = np.array(
             (*rows, 1 + adjacencies.directed, count, items, most, *arrays), dtype=_GRAPH

@@ -22,17 +22,16 @@ __device__ __forceinline__ i64 position_of(const u64* __restrict__ keys, i64 num
 
 // Add `sign` to the corners of each triangle that has one of the edges, once: at the smallest one.
 //
-// Launch      PAIR_THREADS threads, of any number of blocks
+// Launch      THREADS threads, of any number of blocks
 // Reads       numbers  u32[pairs], where each pair stands in keys: those from `hub_pairs` on are counted,
 //                      the others have been. Null, both: all pairs, in the order of their keys
 // Adds to     triangles  u64[vertices]
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
              const u32* __restrict__ numbers, const u64* __restrict__ hub_pairs,
-             const i64* __restrict__ begin, const u32* __restrict__ degree,
-             const u32* __restrict__ columns, const i64 step, u64* changed_slots,
+             const PairRows rows, u64* changed_slots,
              const i64 changed_bits, const i64 sign, u64* __restrict__ triangles) {
-    __shared__ FoundQueue<1>::Held held[PAIR_THREADS / WARP];
+    __shared__ FoundQueue<1>::Held held[THREADS / WARP];
     const ChangedPairs changed{keys, {changed_slots, changed_bits}};
     const auto add = [&](u32 vertex, u32 found) {
         atomicAdd(&triangles[vertex], static_cast<u64>(sign) * found);
@@ -42,7 +41,6 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
         changed.count(is_there, number, lower_end(key), higher_end(key), w, add);
     };
     FoundQueue<1> queue(held[warp_of_thread()]);
-    const PairRows rows{begin, degree, columns, step};
     const Pairs all{keys, starts, pairs, numbers, hub_pairs ? starts[*hub_pairs] : 0};
     const i64 entries = starts[pairs] - all.first;
     for (i64 tile = blockIdx.x; tile * PAIR_ENTRIES < entries; tile += gridDim.x) {
@@ -59,7 +57,7 @@ __device__ __forceinline__ u64 all_ones(i64 bits) { return ~0ull >> (64 - bits);
 // Keys of directed edges as of undirected ones, each end in `bits` bits; all ones: a self loop.
 //
 // Launch      one thread an edge
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 fold_edges(const u64* __restrict__ keys, const i64 edges, const i64 bits, u64* __restrict__ folded) {
     const i64 edge = thread_of_grid();
     if (edge >= edges) return;
@@ -103,16 +101,11 @@ list_folded(const u64* __restrict__ folded, const i64 edges, const i64 bits,
 //
 // Launch      one thread a pair
 // Reads       changed  u32[pairs], how many of its edges change
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 measure_pairs(const u64* __restrict__ keys, const u32* __restrict__ changed, const i64 pairs,
-              const i64* __restrict__ begin, const u32* __restrict__ degree,
-              const u32* __restrict__ columns, const i64 step, const i64* __restrict__ begin_in,
-              const u32* __restrict__ degree_in, const u32* __restrict__ columns_in,
-              const i64 step_in, u32* __restrict__ lengths, u32* __restrict__ weights) {
+              const PairRowsOfBoth rows, u32* __restrict__ lengths, u32* __restrict__ weights) {
     const i64 pair = thread_of_grid();
     if (pair >= pairs) return;
-    const PairRowsOfBoth rows{{begin, degree, columns, step},
-                              {begin_in, degree_in, columns_in, step_in}};
     const u32 u = lower_end(keys[pair]);
     const u32 v = higher_end(keys[pair]);
     const bool is_lower_short = rows.length(u) <= rows.length(v);
@@ -126,7 +119,7 @@ measure_pairs(const u64* __restrict__ keys, const u32* __restrict__ changed, con
 //
 // Launch      one thread a pair
 // Adds to     neighbors, both_ways  u32[vertices]; the second may be null
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 count_neighbors(const u64* __restrict__ keys, const u32* __restrict__ weights, const i64 pairs,
                 const i64 sign, u32* __restrict__ neighbors, u32* __restrict__ both_ways) {
     const i64 pair = thread_of_grid();
@@ -168,21 +161,15 @@ __device__ __forceinline__ Change change_of_triangle(u32 uv, u32 uw, u32 vw, boo
 
 // The same for a directed graph: add the change of each triangle that has one of the pairs, once.
 //
-// Launch      PAIR_THREADS threads, a block a tile
+// Launch      THREADS threads, a block a tile
 // Reads       products  1: `links` are directed triangles
 // Adds to     triangles, links  u64[vertices]
 // Cost        two atomics a triangle, and four a warp and pair
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 count_common_directed(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
-                      const u32* __restrict__ weights, const i64* __restrict__ begin,
-                      const u32* __restrict__ degree, const u32* __restrict__ columns,
-                      const i64 step, const i64* __restrict__ begin_in,
-                      const u32* __restrict__ degree_in, const u32* __restrict__ columns_in,
-                      const i64 step_in, const i64 products, const i64 sign,
+                      const u32* __restrict__ weights, const PairRowsOfBoth rows, const i64 products, const i64 sign,
                       u64* __restrict__ triangles, u64* __restrict__ links) {
     const u64 one = static_cast<u64>(sign);
-    const PairRowsOfBoth rows{{begin, degree, columns, step},
-                              {begin_in, degree_in, columns_in, step_in}};
     for_pair_entries(Pairs{keys, starts, pairs}, rows, blockIdx.x, [&](const PairEntry& entry, u32 number) {
         Change change{};
         if (entry.is_common) {

@@ -18,12 +18,13 @@ from ....algorithms.maintained.maintained_triangles import Kept
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import Plain, RadixSort
 from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for
 from ..parts.pairs import Pairs, pairs_of_lengths
 from ..parts.pairs import pairs_of as pairs_in_rows
+from ..parts.row_arguments import both_ways, one_way
 from ..triangles.triangles import DeviceCounts
 from .hub_pairs import count_hub_pairs
 
@@ -68,7 +69,7 @@ def pairs_of(workspace: Workspace, adjacencies: Adjacencies, keys: Array) -> Pai
         return DirectedPairs(Pairs(keys, changed, 0), weights)
     device.launch(
         _SOURCE, "measure_pairs", blocks_for(count), THREADS, keys, changed, np.int64(count),
-        *_walked(adjacencies), lengths, weights,
+        _rows_of_both(adjacencies), lengths, weights,
     )  # fmt: skip
     return DirectedPairs(pairs_of_lengths(workspace, keys, lengths), weights)
 
@@ -109,9 +110,9 @@ def look_ups_of_recount(adjacencies: Adjacencies, triangles: int) -> float:
     return entry * adjacencies.out.num_entries + triangle * triangles
 
 
-def _walked(adjacencies: Adjacencies) -> tuple[Array | np.int64, ...]:
+def _rows_of_both(adjacencies: Adjacencies) -> Array:
     assert adjacencies.into is not None
-    return *adjacencies.out.walked, *adjacencies.into.walked
+    return both_ways(adjacencies.out, adjacencies.into)
 
 
 def count_pairs(
@@ -134,7 +135,7 @@ def count_pairs(
     )  # fmt: skip
     device.launch(
         _SOURCE, "count_common_directed", of_pairs.blocks, THREADS, *of_pairs.listed,
-        weights, *_walked(adjacencies), np.int64(kept.both_ways is not None), np.int64(sign),
+        weights, _rows_of_both(adjacencies), np.int64(kept.both_ways is not None), np.int64(sign),
         kept.triangles, kept.links,
     )  # fmt: skip
 
@@ -154,7 +155,7 @@ def _count_undirected(
         blocks = min(blocks, _BLOCKS * device.multiprocessors)
     device.launch(
         _SOURCE, "count_common", blocks, THREADS, keys, starts, count, numbers, hub_pairs,
-        *rows.walked, changed, np.int64(changed_bits), np.int64(sign), triangles,
+        one_way(rows), changed, np.int64(changed_bits), np.int64(sign), triangles,
     )  # fmt: skip
 
 

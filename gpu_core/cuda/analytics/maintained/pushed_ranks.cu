@@ -120,7 +120,7 @@ __device__ __forceinline__ i64 chosen_base(const State* state, i64 vertices) {
 
 // r from nothing. Unless there is one, b is chosen so that they sum to about 0.
 //
-// Launch      pull_residuals: SLICE_THREADS threads, as many blocks as the device holds; pull_cached_residuals, of a
+// Launch      pull_residuals: THREADS threads, as many blocks as the device holds; pull_cached_residuals, of a
 //             graph with hubs: CACHED_PULL_THREADS threads, a block a multiprocessor, and shared memory of hub_cache.cuh
 // Reads       indices of `Slices` in place, masses, shares
 // Writes      residuals, absent vertices left out, and the sums that are of them
@@ -146,7 +146,7 @@ __device__ __forceinline__ void pull_shares(const Slices& slices, const ChunkSum
     if (thread_of_grid() == 0 && !state->is_based) state->base = chosen_base(state, vertices);
 }
 
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_residuals(
+extern "C" __global__ void __launch_bounds__(THREADS, PULL_BLOCKS) pull_residuals(
         const Slices slices, const ChunkSums chunk_sums, const u32* __restrict__ indices,
         const i64* __restrict__ masses, const double* __restrict__ shares,
         i64* __restrict__ residuals, const i64 vertices, u64* words) {
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, PULL_BLOCKS) pull_re
     if (!is_pull_due(state)) return;
     __shared__ u32 taken;
     WorkQueue work_queue(&taken);
-    pull_shares<SLICE_THREADS>(slices, chunk_sums, work_queue, indices, masses, residuals, vertices,
+    pull_shares<THREADS>(slices, chunk_sums, work_queue, indices, masses, residuals, vertices,
                                state, [&](u32 source) { return shares[source]; });
 }
 

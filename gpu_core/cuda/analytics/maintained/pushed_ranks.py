@@ -22,6 +22,7 @@ from ....rows import Adjacencies, Rows
 from ...device.compile import SHAPE_DTYPE
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
+from ...device.grid import THREADS
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import done_when_broken_off
 from ...memory.workspace import Workspace
@@ -29,7 +30,6 @@ from ...update.state import UpdatableGraph
 from ..centrality.pagerank import KeptRanks
 from ..parts.compact_rows import bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, HubCache, fits_cache, hub_cache, hub_cache_bytes
-from ..parts.slices import THREADS as SLICE_THREADS
 from ..parts.slices import in_slices, in_slices_bytes
 from .residual_repair import STATE, WHOLE, KeptResiduals, degrees_after, earlier_of, image_of
 
@@ -325,6 +325,6 @@ class _Pulls:
             )  # fmt: skip
             return
         device.launch_packed(
-            _SOURCE, "pull_residuals", _PULL_BLOCKS * device.multiprocessors, SLICE_THREADS,
+            _SOURCE, "pull_residuals", _PULL_BLOCKS * device.multiprocessors, THREADS,
             arguments,
         )  # fmt: skip

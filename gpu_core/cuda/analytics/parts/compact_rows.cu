@@ -8,20 +8,19 @@
 #include "search.cuh"
 #include "windows.cuh"
 
-constexpr int SCAN_THREADS = 256;
 constexpr int SCAN_ITEMS = 8;
-constexpr int SCAN_ROWS = SCAN_THREADS * SCAN_ITEMS;
+constexpr int SCAN_ROWS = THREADS * SCAN_ITEMS;
 
 // Sums of the degrees of rows within each block of SCAN_ROWS rows.
 //
-// Launch      SCAN_THREADS threads, a block for SCAN_ROWS rows
+// Launch      THREADS threads, a block for SCAN_ROWS rows
 // Writes      indptr  i64[rows + 1]: item row + 1 is the sum from the block's first row to this one
 //             block_sums  i64[blocks], sums of the blocks before
 // Ticket      u32, 0 before and after
 // Cost        reads 4 bytes a row, writes 8
 extern "C" __global__ void measure_rows(const u32* __restrict__ degree, const i64 rows,
                                         i64* __restrict__ indptr, i64* block_sums, u32* ticket) {
-    scan_rows<SCAN_THREADS, SCAN_ITEMS>(
+    scan_rows<THREADS, SCAN_ITEMS>(
         rows, block_sums, ticket, [&](i64 row) { return degree[row]; },
         [&](i64 row, i64, i64 end) { indptr[row + 1] = end; });
 }
@@ -60,13 +59,13 @@ extern "C" __global__ void cut_windows(const i64* __restrict__ indptr, const i64
 
 // Copy the entries of rows one after the other, and one more word of each.
 //
-// Launch      WINDOW_THREADS threads, a block a window
+// Launch      THREADS threads, a block a window
 // Reads       columns, begin, step  `Rows`
 //             words, word_begin     likewise, of the other word
 // Writes      indices  u32[entries]; null: not asked for
 //             copied   u32[entries]: the other word of each entry; null: not asked for
 // Cost        reads and writes 4 bytes (8) an entry, 8 bytes and two offsets a row
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) copy_rows(
+extern "C" __global__ void __launch_bounds__(THREADS) copy_rows(
         const u32* __restrict__ columns, const i64* __restrict__ begin, const u32* __restrict__ words,
         const i64* __restrict__ word_begin, const i64 step, const i64* indptr,
         const i64* window_rows, const i64* window_entries, u32* __restrict__ indices,
@@ -77,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) copy_rows(
     __shared__ i64 word_bases[WINDOW_ROWS + 1];
     const Window window = windows.open(blockIdx.x, cuts);
     const int pieces = window.pieces();
-    for (int q = threadIdx.x; q < pieces; q += WINDOW_THREADS) {
+    for (int q = threadIdx.x; q < pieces; q += THREADS) {
         const i64 row = window.row + q - 1;
         if (cuts[q] == cuts[q + 1]) continue;
         // Entries of the row before this piece.
@@ -106,8 +105,8 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) copy_rows(
 // Keys of all entries, in order of the rows: target << 32 | row; or row << row_shift | target, where
 // `row_shift` is not 0.
 //
-// Launch      WINDOW_THREADS threads, a block a window
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) make_keys(
+// Launch      THREADS threads, a block a window
+extern "C" __global__ void __launch_bounds__(THREADS) make_keys(
         const i64* indptr, const i64* window_rows, const i64* window_entries,
         const u32* __restrict__ indices, const u32 row_shift, u64* __restrict__ keys) {
     const Windows windows{indptr, window_rows, window_entries};

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import RadixSort, Scratch, sort_bytes
 from ...device.stream_words import ticket_of
 
 _SOURCE: Final = "compact_rows.cu"
 #: Threads of a block, of most kernels of analytics.
-THREADS: Final = constant(_SOURCE, "WINDOW_THREADS")
 WINDOW_COST: Final = constant(_SOURCE, "WINDOW_COST")
 ROW_COST: Final = constant(_SOURCE, "ROW_COST")
 SCAN_ROWS: Final = constant(_SOURCE, "SCAN_ROWS")
@@ -81,11 +81,6 @@ def windows_bytes(rows: int, entries: int) -> int:
 def window_count(rows: int, entries: int) -> int:
     """Windows that rows are cut into."""
     return blocks_for(entries + ROW_COST * rows, WINDOW_COST)
-
-
-def blocks_for(items: int, block: int = THREADS) -> int:
-    """Blocks of ``items`` items that cover all of them."""
-    return -(-items // block)
 
 
 def compact_rows(

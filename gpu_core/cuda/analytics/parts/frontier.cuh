@@ -4,7 +4,6 @@
 //             a list. Those of users (for_edges.cuh, for_vertices.cuh) are these, with functions of theirs
 // Together    a small level has few entries a thread, and each takes a chain of reads that wait for one
 //             another: `for_edges_together` gives a thread several, whose reads are on their way at once
-// Rows        row v is columns[begin[v] + i * step], i < degree[v]; i64, u32, u32
 // Queue       u64 items: a vertex, and above 32 bits which PIECE_ENTRIES of its row; a row of a million
 //             entries is a thousand items, so blocks have equal work. The order of the items depends on
 //             scheduling: what is made of them must not.
@@ -12,11 +11,10 @@
 //             kernel: a launch of few blocks, which wait for one another at the end of each (`meet`),
 //             goes through all that are small
 #pragma once
-#include "block.cuh"
+#include "row_arguments.cuh"
 
 constexpr u32 PIECE_ENTRIES = 1024;
 // Threads of a block, of launches for large levels and for small ones.
-constexpr int LEVEL_THREADS = 256;
 constexpr int SMALL_THREADS = 1024;
 // Entries that a thread of each takes together. Where levels are large, other threads fill the time.
 template <int SIZE>
@@ -51,22 +49,6 @@ __device__ __forceinline__ void meet_rounds(GoesOn goes_on, Work work, End end) 
         meet();
     }
 }
-
-// Adjacency lists of one direction.
-struct Rows {
-    const i64* begin;
-    const u32* degree;
-    const u32* columns;
-    i64 step;
-};
-
-// Adjacency lists of both directions.
-struct BothWays {
-    Rows out;
-    Rows into;
-
-    __device__ __forceinline__ const Rows& of(u64 direction) const { return direction ? into : out; }
-};
 
 // An entry of a row that is walked: of which vertex, which of its entries, and where it is in `columns`.
 struct Entry {

@@ -16,13 +16,13 @@
 
 // Which entries of the rows (a) are also entries of the other direction's (b): bit 31 is set there.
 //
-// Launch      WINDOW_THREADS threads, a block a window of a
+// Launch      THREADS threads, a block a window of a
 // Reads       b_indptr, b  the other rows, bits 31 do not matter
 // Writes      a            u32[entries]
 //             degree       u32[n], grows by the entries of a row without itself: all of them, or
 //                          (`new_only`) those without bit 31
 //             both_ways    u32[n], grows by the entries with bit 31 but for itself; null: not counted
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) mark_mutual(
+extern "C" __global__ void __launch_bounds__(THREADS) mark_mutual(
         const i64* indptr, const i64* window_rows, const i64* window_entries, u32* __restrict__ a,
         const i64* __restrict__ b_indptr, const u32* __restrict__ b, const i64 new_only,
         u32* __restrict__ degree, u32* __restrict__ both_ways) {
@@ -77,13 +77,13 @@ extern "C" __global__ void begin_targets(const i64* __restrict__ indptr,
 
 // Append the neighbors of higher (degree, index) to the rows of targets.
 //
-// Launch      WINDOW_THREADS threads, a block a window
+// Launch      THREADS threads, a block a window
 // Reads       columns, begin, step  `Rows`, that are read where they lie
 //             words   u32[entries], with bits 31 of mark_mutual: read in their place; null: none
 //             append  1: other launches add to the same rows
 //             new_only  1: leave out entries with bit 31
 // Cost        reads 4 bytes an entry, gathers 4 from L2, writes 4 for every second one
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) orient_rows(
+extern "C" __global__ void __launch_bounds__(THREADS) orient_rows(
         const u32* __restrict__ columns, const i64* __restrict__ row_begin, const i64 row_step,
         const i64* indptr, const i64* window_rows, const i64* window_entries, const u32* __restrict__ words,
         const u32* __restrict__ degree, const i64 append, const i64 new_only,

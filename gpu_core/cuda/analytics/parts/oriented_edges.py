@@ -16,11 +16,10 @@ import numpy as np
 from ....errors import EngineError
 from ....rows import Adjacencies, Rows
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import Scratch
 from .compact_rows import (
-    THREADS,
     CompactRows,
-    blocks_for,
     bytes_of,
     compact_rows,
     cut_windows,

@@ -6,7 +6,7 @@
 // Length of the shorter of the two rows of each pair.
 //
 // Launch      one thread a pair
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 shorter_lengths(const u64* __restrict__ keys, const i64 pairs, const u32* __restrict__ degree,
                 u32* __restrict__ lengths) {
     const i64 pair = thread_of_grid();

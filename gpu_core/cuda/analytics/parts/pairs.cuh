@@ -9,9 +9,9 @@
 // Rows        of gpu_core/rows.py, of one direction (`PairRows`) or of both (`PairRowsOfBoth`): the row of a
 //             vertex is then that of its out-neighbors and, after it, that of its in-neighbors
 #pragma once
+#include "row_arguments.cuh"
 #include "tile_items.cuh"
 
-constexpr int PAIR_THREADS = 256;
 constexpr i64 PAIR_ENTRIES = 1024;
 
 // The vertex above, which is the lower end of an edge, and the one below.
@@ -26,21 +26,14 @@ struct Pairs {
     i64 first = 0;                 // entry to begin with
 };
 
-struct PairRows {
-    const i64* begin;
-    const u32* degree;
-    const u32* columns;
-    i64 step;
-
+struct PairRows : Rows {
     __device__ __forceinline__ u32 length(u32 vertex) const { return degree[vertex]; }
-    __device__ __forceinline__ u32 at(u32 vertex, i64 position) const {
-        return columns[begin[vertex] + position * step];
-    }
+    __device__ __forceinline__ u32 at(u32 vertex, i64 position) const { return neighbor(vertex, position); }
     // 1 where the row of the vertex has an entry, 0 elsewhere.
     __device__ __forceinline__ u32 entries(u32 vertex, u32 entry) const {
         const i64 length = degree[vertex];
         const i64 position = lower_bound(columns, begin[vertex], step, length, entry);
-        return position < length && columns[begin[vertex] + position * step] == entry;
+        return position < length && neighbor(vertex, position) == entry;
     }
     // As `entries`, of the entry at a position of the row.
     __device__ __forceinline__ u32 entries_at(u32, i64, u32) const { return 1; }
@@ -85,7 +78,7 @@ struct PairEntry {
 // Call visit(entry, number) for every entry of a tile, by whole warps: lanes after the end go with the last
 // pair, and have nothing in common. `number` is that of the pair within the tile.
 //
-// Launch      PAIR_THREADS threads; all of the block call. A tile is PAIR_ENTRIES entries of the shorter rows
+// Launch      THREADS threads; all of the block call. A tile is PAIR_ENTRIES entries of the shorter rows
 // Cost        a binary search in the longer row an entry; in each direction, where there are two
 template <class Rows, class Visit>
 __device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows& rows, i64 tile,
@@ -93,7 +86,7 @@ __device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows&
     const i64 first = pairs.first + tile * PAIR_ENTRIES;
     const i64 end = min(first + PAIR_ENTRIES, pairs.starts[pairs.count]);
     const TileItems items = items_of_tile(pairs.starts, pairs.count, first, end);
-    for (i64 from = first; from < end; from += PAIR_THREADS) {
+    for (i64 from = first; from < end; from += THREADS) {
         const i64 position = from + threadIdx.x;
         const bool is_there = position < end;
         PairEntry entry{};

@@ -14,9 +14,10 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import Plain
 from ...memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, measure_rows
+from .compact_rows import measure_rows
 
 _SOURCE: Final = "pairs.cu"
 

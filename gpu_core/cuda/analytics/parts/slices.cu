@@ -8,17 +8,17 @@
 #include "slices.cuh"
 
 constexpr int MEASURED_SLICES = 8;  // of a warp
-constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
+constexpr int MEASURED_ROWS = THREADS * MEASURED_SLICES;
 
 // Lengths of rows, and where slices begin, counted from the first row of their block.
 //
-// Launch      SLICE_THREADS threads, a block for MEASURED_ROWS rows
+// Launch      THREADS threads, a block for MEASURED_ROWS rows
 // Reads       degree, present  of `Rows`
 // Writes      lengths  u32[rows], starts  i64[slices], chunk_count  0
 //             block_sums  i64[blocks], entries of the blocks before
 // Ticket      u32, 0 before and after
 // Cost        reads 5 bytes a row (with hubs 8), writes 4
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
+extern "C" __global__ void __launch_bounds__(THREADS) measure_slices(
         const u32* __restrict__ degree, const u8* __restrict__ present, const i64 rows,
         const HubArrays hub_arrays, u32* __restrict__ lengths, i64* __restrict__ starts,
         i64* block_sums, u32* chunk_count, u32* ticket) {
@@ -48,13 +48,13 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
         if (lane == static_cast<u32>(i)) entries = all;
     }
     i64 total;
-    const i64 before = block_exclusive_sum<i64, SLICE_THREADS>(entries, total);
+    const i64 before = block_exclusive_sum<i64, THREADS>(entries, total);
     const i64 slice = first_slice + lane;
     if (lane < MEASURED_SLICES && slice * WARP < rows) starts[slice] = before;
     if (threadIdx.x == 0) block_sums[blockIdx.x] = total;
     if (!is_last_block(ticket)) return;
     if (threadIdx.x == 0) *chunk_count = 0;
-    sums_before<SLICE_THREADS>(block_sums, gridDim.x);
+    sums_before<THREADS>(block_sums, gridDim.x);
 }
 
 // List the chunks of a long row, a row a thread; others have no `long_length`. All threads of the block call.
@@ -65,7 +65,7 @@ __device__ __forceinline__ void list_row(i64 row, i64 first, u32 long_length, u6
                                          u32* listed, u32* __restrict__ tickets) {
     const u32 parts = (long_length + CHUNK_ENTRIES - 1) / CHUNK_ENTRIES;
     u32 all;
-    u32 position = block_exclusive_sum<u32, SLICE_THREADS>(parts, all);
+    u32 position = block_exclusive_sum<u32, THREADS>(parts, all);
     if (all == 0) return;
     __shared__ u32 first_position;
     if (threadIdx.x == 0) first_position = atomicAdd(listed, all);
@@ -82,10 +82,10 @@ __device__ __forceinline__ void list_row(i64 row, i64 first, u32 long_length, u6
 
 // Make the starts of slices those among all entries, and list the chunks of long rows.
 //
-// Launch      SLICE_THREADS threads, one a row
+// Launch      THREADS threads, one a row
 // Writes      starts, chunks and their tickets
 //             chunk_count  grows from 0
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
+extern "C" __global__ void __launch_bounds__(THREADS) list_chunks(
         const u32* __restrict__ lengths, const i64 rows, const i64* __restrict__ block_sums,
         i64* __restrict__ starts, u64* chunk_words, u32* chunk_count, u32* __restrict__ tickets) {
     const i64 row = thread_of_grid();
@@ -104,12 +104,12 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
 
 // Lengths of rows that are read in place, and the chunks of the long ones.
 //
-// Launch      SLICE_THREADS threads; blocks share the rows
+// Launch      THREADS threads; blocks share the rows
 // Reads       degree, present, begin  of `Rows`
 // Writes      lengths  u32[rows], chunks and their tickets, chunk_count
 // Counter     u32, 0 before and after: chunks listed so far; ticket likewise
 // Cost        reads 5 bytes a row, 13 of a long one; writes 4, and 28 a chunk
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_in_place(
+extern "C" __global__ void __launch_bounds__(THREADS) list_in_place(
         const u32* __restrict__ degree, const u8* __restrict__ present,
         const i64* __restrict__ begin, const i64 rows, u32* __restrict__ lengths, u64* chunk_words,
         u32* chunk_count, u32* __restrict__ tickets, u32* counter, u32* ticket) {
@@ -148,7 +148,7 @@ constexpr int COPY_BLOCKS = WIDE_WEIGHTS ? 4 : 6;
 // Writes      indices  u32[entries]: the neighbors' rows
 //             weights  f32[entries] or f64[entries]; null: not asked for
 // Cost        reads and writes 4 bytes (8; of float64 12) an entry
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_slices(
+extern "C" __global__ void __launch_bounds__(THREADS, COPY_BLOCKS) copy_slices(
         const u32* __restrict__ columns, const i64* __restrict__ begin, const i64 step,
         const i64 in_pairs, const WeightBits* __restrict__ row_weights,
         const i64* __restrict__ weight_begin, const Slices slices, const HubArrays hub_arrays,

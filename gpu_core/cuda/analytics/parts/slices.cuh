@@ -1,7 +1,7 @@
 // slices.cuh -- sliced CSR (SELL): 32 adjacent rows interleaved, so that each lane sums one row.
 //
 // Caller      gpu_core/cuda/analytics/parts/slices.py
-// Launch      SLICE_THREADS threads a block, `chunk_blocks` blocks and one for every BLOCK_SLICES slices
+// Launch      THREADS threads a block, `chunk_blocks` blocks and one for every BLOCK_SLICES slices
 //
 // A slice is 32 adjacent rows, a lane each: of adjacent vertices, or in the order of hubs.cuh. First lie the
 // entries of its short rows: entry 0 of every row that has one, in the order of the lanes, then entry 1, and
@@ -24,8 +24,7 @@
 #include "block.cuh"
 #include "floats.cuh"
 
-constexpr int SLICE_THREADS = 256;
-constexpr int BLOCK_SLICES = SLICE_THREADS / WARP;
+constexpr int BLOCK_SLICES = THREADS / WARP;
 // Entries of a short row, and of a chunk of a long one, at most.
 constexpr u32 SHORT_LENGTH = 32;
 constexpr u32 CHUNK_ENTRIES = 1024;

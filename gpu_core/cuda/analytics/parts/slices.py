@@ -21,15 +21,15 @@ from ....rows import Adjacencies, Rows
 from ...device.compile import WIDE_WEIGHTS
 from ...device.declarations import constant, structure
 from ...device.device import Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
+from .compact_rows import bytes_of, in_rows, in_rows_bytes, weight_bytes
 from .hubs.hubs import NO_HUBS, Hubs
 
 _SOURCE: Final = "slices.cu"
-THREADS: Final = constant(_SOURCE, "SLICE_THREADS")
 SLICE_ROWS: Final = 32
 SHORT_LENGTH: Final = constant(_SOURCE, "SHORT_LENGTH")
 CHUNK_ENTRIES: Final = constant(_SOURCE, "CHUNK_ENTRIES")

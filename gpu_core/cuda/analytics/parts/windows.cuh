@@ -1,7 +1,7 @@
 // windows.cuh -- a CSR by vertex index cut into windows of equal cost, for one block each.
 //
 // Host twin   gpu_core/host/analytics/parts/compact_rows.py
-// Launch      WINDOW_THREADS threads a block, a block a window
+// Launch      THREADS threads a block, a block a window
 //
 // A row costs ROW_COST and one for each entry; put end to end, the rows are a line that is cut every
 // WINDOW_COST units (merge path: Merrill, Garland, "Merge-based Parallel Sparse Matrix-Vector
@@ -13,11 +13,10 @@
 #pragma once
 #include "block.cuh"
 
-constexpr int WINDOW_THREADS = 256;
 constexpr int WINDOW_COST = 2048;
 constexpr int ROW_COST = 4;
 constexpr int WINDOW_ROWS = WINDOW_COST / ROW_COST;
-constexpr int WINDOW_WARPS = WINDOW_THREADS / WARP;
+constexpr int WINDOW_WARPS = THREADS / WARP;
 // Entries of a piece that one lane takes at most; longer pieces go to a whole warp.
 constexpr int LANE_ENTRIES = 16;
 
@@ -55,7 +54,7 @@ struct Windows {
     // threads of the block call; `cuts` is shared, u32[WINDOW_ROWS + 2]; ends with a barrier.
     __device__ __forceinline__ void cut(const Window& window, u32* cuts) const {
         const int pieces = window.pieces();
-        for (int q = threadIdx.x; q <= pieces; q += WINDOW_THREADS) {
+        for (int q = threadIdx.x; q <= pieces; q += THREADS) {
             const i64 start = q == 0 ? window.entry : indptr[window.row + q - 1];
             cuts[q] = static_cast<u32>(min(start, window.entry_end) - window.entry);
         }
@@ -84,14 +83,14 @@ __device__ __forceinline__ void for_pieces(const u32* cuts, int pieces, Work wor
     __shared__ u32 long_pieces[WINDOW_COST / LANE_ENTRIES];
     __shared__ u32 long_count;
     int shift = 0;  // lanes = 2^shift
-    while ((2 << shift) <= static_cast<int>(WARP) && (pieces << (shift + 1)) <= WINDOW_THREADS) {
+    while ((2 << shift) <= static_cast<int>(WARP) && (pieces << (shift + 1)) <= THREADS) {
         ++shift;
     }
     const int lanes = 1 << shift;
     if (threadIdx.x == 0) long_count = 0;
     __syncthreads();
     const int lane = threadIdx.x & (lanes - 1);
-    for (int first = 0; first < pieces; first += WINDOW_THREADS >> shift) {
+    for (int first = 0; first < pieces; first += THREADS >> shift) {
         const int piece = first + (threadIdx.x >> shift);
         u32 begin = 0;
         u32 end = 0;

@@ -23,21 +23,21 @@ struct Inbox {
 
 // First half: messages. A message that would not change its target is dropped.
 //
-// Launch      LEVEL_THREADS threads, any number of blocks
+// Launch      THREADS threads, any number of blocks
 // Reads       second_degree  degrees along the second of two directions; null: there is one
 //             tail, queue    the rows of the frontier (frontier.cuh)
 //             into           [vertices]: what messages are combined into in the end
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(
-        const Arguments arguments, const MessageRows along, const u32* __restrict__ second_degree,
+extern "C" __global__ void __launch_bounds__(THREADS) send_messages(
+        const Arguments arguments, const WeightedRows along, const u32* __restrict__ second_degree,
         const u64* __restrict__ tail, const u64* __restrict__ queue, const Message* into,
         const Inbox inbox) {
-    for_edges<LEVEL_THREADS>(along.rows, queue, 0, *tail, [&](bool has_entry, const Entry& entry) {
+    for_edges<THREADS>(along.rows, queue, 0, *tail, [&](bool has_entry, const Entry& entry) {
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
             target = along.rows.columns[entry.position];
             f64 weight = 1.0;
-            if constexpr (WEIGHTED) weight = along.weight_of(entry);
+            if constexpr (WEIGHTED) weight = along.weight(entry.vertex, entry.number);
             const Message sent = message_of(arguments, entry.vertex, target, weight,
                                             degree_of(entry.vertex, along.rows.degree, second_degree));
             if (improves(into[target], sent)) {
@@ -51,12 +51,12 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(
 
 // Second half: what becomes of them, and the vertices that have changed.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Launch      THREADS threads; as many blocks as the device runs at once
 // Writes      into
 //             changed  u32[received]: vertices, in whatever order
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(
+extern "C" __global__ void __launch_bounds__(THREADS) take_messages(
         Message* __restrict__ into, const Inbox inbox, u32* __restrict__ changed) {
-    for_vertices<LEVEL_THREADS>(inbox.counts[0], [&](bool has_vertex, u64 at) {
+    for_vertices<THREADS>(inbox.counts[0], [&](bool has_vertex, u64 at) {
         bool is_changed = false;
         u32 target = 0;
         if (has_vertex) {

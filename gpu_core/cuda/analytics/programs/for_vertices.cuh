@@ -10,15 +10,15 @@
 //
 // Order       a vertex is its own thread's, and a frontier has it once
 #pragma once
-#include "message_rows.cuh"
+#include "frontier.cuh"
 
-// Launch      LEVEL_THREADS threads, any number of blocks
+// Launch      THREADS threads, any number of blocks
 // Reads       degree, second_degree  in one direction or two; null: there is one
 // Writes      kept  u32[size]: vertices that stay, in whatever order; `tail`, 0 before: how many
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) visit_vertices(
+extern "C" __global__ void __launch_bounds__(THREADS) visit_vertices(
         const Arguments arguments, const u32* __restrict__ degree, const u32* __restrict__ second_degree,
         const u32* __restrict__ frontier, const u64 size, u64* tail, u32* __restrict__ kept) {
-    for_vertices<LEVEL_THREADS>(size, [&](bool has_vertex, u64 at) {
+    for_vertices<THREADS>(size, [&](bool has_vertex, u64 at) {
         bool is_kept = false;
         u32 vertex = 0;
         if (has_vertex) {

@@ -4,7 +4,7 @@
 //             both             what two messages are together, in whatever order
 //             IS_SUM_OF_WHOLES
 #pragma once
-#include "message_rows.cuh"
+#include "frontier.cuh"
 
 // Combine a message with what is at a position.
 __device__ __forceinline__ void combine_into(Message* position, Message sent) {

@@ -16,11 +16,12 @@ from ....programs.operators import Call, Inbox
 from ....rows import Rows
 from ...device.declarations import structure
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import blocks_of, blocks_of_queue, queue_frontier, queue_items
-from .message_rows import message_rows
+from ..parts.row_arguments import with_weights
 from .operator_text import arguments_dtype, source_of
 
 _INBOX = structure("for_edges.cuh", "Inbox")
@@ -81,7 +82,7 @@ def for_edges(workspace: Workspace, call: Call, vertices: Array, inbox: Inbox) -
             queue_frontier(device, rows, tail, queue, vertices)
             device.launch(
                 source, "send_messages", blocks_of_queue(device, items), THREADS, arguments,
-                message_rows(rows, weighted=operator.looks_at_weights),
+                with_weights(rows, weighted=operator.looks_at_weights),
                 degrees[1 - direction] if len(degrees) > 1 else None, tail, queue, into, box,
             )  # fmt: skip
         device.launch(source, "take_messages", blocks_of(device), THREADS, into, box, changed)

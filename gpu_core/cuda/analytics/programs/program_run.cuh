@@ -8,7 +8,7 @@
 // Sums        over vertices in blocks of SUM_BLOCK, one a warp, and over the blocks likewise, in the order
 //             that gpu_core/programs/run.py says, the same as on the host
 #pragma once
-#include "message_rows.cuh"
+#include "frontier.cuh"
 
 constexpr u64 SUM_BLOCK = 1024;
 
@@ -136,7 +136,7 @@ __device__ __forceinline__ f64 sum_of_blocks(f64* sums, u64 count) {
     while (count > 1) {
         f64* const made = sums + count;
         const u64 blocks = (count + SUM_BLOCK - 1) / SUM_BLOCK;
-        for (u64 block = warp_of_thread(); block < blocks; block += LEVEL_THREADS / WARP) {
+        for (u64 block = warp_of_thread(); block < blocks; block += THREADS / WARP) {
             const u64 end = min(count, (block + 1) * SUM_BLOCK);
             f64 sum = 0.0;
             for (u64 at = block * SUM_BLOCK + lane_of_thread(); at < end; at += WARP) {

@@ -22,9 +22,9 @@
 
 // Begin: count those that send first, and choose how.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      state    0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run run) {
+extern "C" __global__ void __launch_bounds__(THREADS) begin_run(const Run run) {
     const u64 vertex = thread_of_grid();
     const bool is_active = vertex < run.count && run.active[vertex];
     count_active(is_active, is_active ? run.degrees[vertex] : 0, run.state);
@@ -35,9 +35,9 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run 
 
 // Queue the vertices that are active, for pushes that come after pulls.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Writes      state    tails[direction], 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_active(
+extern "C" __global__ void __launch_bounds__(THREADS) queue_active(
         const Run run, const u32* __restrict__ row_degree, const u64 direction) {
     const u64 vertex = thread_of_grid();
     const bool is_active = vertex < run.count && run.active[vertex];
@@ -47,9 +47,9 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_active(
 
 // Mark the vertices of a queue as active, for pulls that come after pushes.
 //
-// Launch      LEVEL_THREADS threads, a thread an item
+// Launch      THREADS threads, a thread an item
 // Writes      active   0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(
+extern "C" __global__ void __launch_bounds__(THREADS) mark_active(
         const Run run, const u64 direction, const u64 items) {
     const u64 at = thread_of_grid();
     if (at < items) run.active[static_cast<u32>(run.queue(run.state->side, direction)[at])] = 1;
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(
 //
 // Reads of what other blocks write in the same launch, of small supersteps, pass the caches by.
 template <int SIZE>
-__device__ __forceinline__ void push_along(const Run& run, const MessageRows& along, u64 number) {
+__device__ __forceinline__ void push_along(const Run& run, const WeightedRows& along, u64 number) {
     const Context context(run);
     const u64* const queue = run.queue(__ldcg(&run.state->side), number);
     const u64 items = __ldcg(&run.state->tails[number]);
@@ -71,7 +71,7 @@ __device__ __forceinline__ void push_along(const Run& run, const MessageRows& al
             if (wants_value(__ldcg(&run.values[target]))) {
                 f64 weight = 1.0;
                 if constexpr (WEIGHTED) {
-                    weight = along.weight_of(entry);
+                    weight = along.weight(entry.vertex, entry.number);
                 }
                 const Message sent = message_of(__ldcg(&run.values[entry.vertex]), weight,
                                                 run.degrees[entry.vertex], context);
@@ -89,7 +89,7 @@ __device__ __forceinline__ void push_along(const Run& run, const MessageRows& al
 
 template <int SIZE>
 __device__ __forceinline__ void push_all(
-        const Run& run, const MessageRows& along, const MessageRows& second) {
+        const Run& run, const WeightedRows& along, const WeightedRows& second) {
     push_along<SIZE>(run, along, 0);
     if (run.directions > 1) push_along<SIZE>(run, second, 1);
 }
@@ -97,7 +97,7 @@ __device__ __forceinline__ void push_all(
 // Have the vertices that were sent something take it, and queue those that become active.
 template <int SIZE>
 __device__ __forceinline__ void take_received(
-        const Run& run, const MessageRows& along, const MessageRows& second) {
+        const Run& run, const WeightedRows& along, const WeightedRows& second) {
     const Context context(run);
     const u64 side = __ldcg(&run.state->side) ^ 1;
     for_vertices<SIZE>(__ldcg(&run.state->received), [&](bool has_vertex, u64 at) {
@@ -125,19 +125,19 @@ __device__ __forceinline__ void take_received(
 
 // First half of a superstep that is pushed: messages.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(
-        const Run run, const MessageRows along, const MessageRows second) {
-    if (run.mode() == PUSHED) push_all<LEVEL_THREADS>(run, along, second);
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS) push_messages(
+        const Run run, const WeightedRows along, const WeightedRows second) {
+    if (run.mode() == PUSHED) push_all<THREADS>(run, along, second);
 }
 
 // Second half: what becomes of them.
 //
 // Launch      as `push_messages`
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(
-        const Run run, const MessageRows along, const MessageRows second) {
+extern "C" __global__ void __launch_bounds__(THREADS) take_messages(
+        const Run run, const WeightedRows along, const WeightedRows second) {
     if (run.mode() != PUSHED) return;
-    take_received<LEVEL_THREADS>(run, along, second);
+    take_received<THREADS>(run, along, second);
     if (ends_round(&run.state->ticket)) end_superstep(run);
 }
 
@@ -147,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(
 // Parameters  most   edges that are sent along in a superstep that is run here
 //             until  superstep that is left to others: the host cannot end a launch that never does
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_small_supersteps(
-        const Run run, const MessageRows along, const MessageRows second, const u64 most,
+        const Run run, const WeightedRows along, const WeightedRows second, const u64 most,
         const i64 until) {
     meet_rounds([&] { return run.mode() == PUSHED && __ldcg(&run.state->entries) <= most &&
                              __ldcg(&run.state->superstep) < until; },
@@ -161,8 +161,8 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_s
 
 // Messages of active vertices that are the same along all edges.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(const Run run) {
+// Launch      THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(THREADS) send_messages(const Run run) {
     if (run.mode() != PULLED) return;
     const u64 vertex = thread_of_grid();
     if (vertex >= run.count || !(OF_ALL || run.active[vertex])) return;
@@ -182,15 +182,15 @@ struct Pulled {
 
 // Combine what neighbors send.
 //
-// Launch      LEVEL_THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
+// Launch      THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
 //             and a warp for each of the others, which are long
 // Parameters  along               rows of the senders, by their number
 //             near                where the same rows are read if they are short
 //             order               u32[count]: the vertex of each row; null: its number
 //             values, …, sent     as of `run`; nothing that is written here
 // Writes      combined, has   of vertices that are sent something; combined with what is there
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
-        const Run run, const MessageRows along, const MessageRows near,
+extern "C" __global__ void __launch_bounds__(THREADS, 4) pull_messages(
+        const Run run, const WeightedRows along, const WeightedRows near,
         const u32* __restrict__ order, const u64 singles,
         const Value* __restrict__ values, const u8* __restrict__ active,
         const i64* __restrict__ degrees, const Message* __restrict__ sent) {
@@ -217,11 +217,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
         }
     }
     const auto add_entry = [&](
-            Pulled& pulled, const MessageRows& read, i64 first, i64 first_weight, u32 number) {
+            Pulled& pulled, const WeightedRows& read, i64 first, i64 first_weight, u32 number) {
         const u32 source = read.rows.columns[first + number * read.rows.step];
         if (!(OF_ALL || active[source])) return;
         if constexpr (WEIGHTED) {
-            const f64 weight = read.weight(first_weight + number * read.rows.step);
+            const f64 weight = read.weight_at(first_weight + number * read.rows.step);
             pulled.add(message_of(values[source], weight, degrees[source], context));
         } else {
             pulled.add(sent[source]);
@@ -266,11 +266,11 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
 
 // Have all vertices take what they were sent.
 //
-// Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
+// Launch      THREADS threads, a warp for SUM_BLOCK vertices
 // Writes      active
 //             changes  f64 a block of vertices: by how much their values change, if that is asked for
 //             totals   f64 a block: of the values that come out, for the next superstep, likewise
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run run) {
+extern "C" __global__ void __launch_bounds__(THREADS) take_all(const Run run) {
     if (run.mode() != PULLED) return;
     const Context context(run);
     const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
@@ -320,9 +320,9 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run r
 
 // Sum up what vertices add to the total before the first superstep.
 //
-// Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
+// Launch      THREADS threads, a warp for SUM_BLOCK vertices
 // Writes      totals   f64 a block
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) add_up_totals(const Run run) {
+extern "C" __global__ void __launch_bounds__(THREADS) add_up_totals(const Run run) {
     const Context context(run);
     const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
     f64 sum = 0.0;

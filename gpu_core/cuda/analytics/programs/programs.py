@@ -21,12 +21,13 @@ from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
+from ...device.grid import THREADS, WARP, blocks_for
 from ...device.packed_arguments import address
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
-from .message_rows import message_rows
+from ..parts.row_arguments import with_weights
 from .program_text import source_of
 from .pull_rows import TakeScratch, pulled_rows
 
@@ -51,7 +52,6 @@ _MOST_GROUPS: Final = 16
 SMALL_SUPERSTEPS = 1 << 16
 #: Blocks a multiprocessor of a launch that walks a queue.
 _BLOCKS: Final = 8
-_WARP: Final = 32
 
 
 def run(
@@ -115,7 +115,7 @@ class _Run:
             self._degree += degree
         self._run = self._take_arrays(scratch, task, out, pushed)
         #: As kernels take them; the second of pushes is not looked at where there is one direction.
-        self._pushed = [message_rows(pushed[at], weighted=task.weighted) for at in (0, -1)]
+        self._pushed = [with_weights(pushed[at], weighted=task.weighted) for at in (0, -1)]
         self._pulled = [
             pulled_rows(device, take_scratch, pulled, task)
             for _, pulled in (row_pairs if task.may_pull else ())
@@ -210,7 +210,7 @@ class _Run:
     @property
     def _warps(self) -> int:
         """Threads of a launch that has a warp for each block of a sum."""
-        return _WARP * blocks_for(self._count, BLOCK)
+        return WARP * blocks_for(self._count, BLOCK)
 
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
         blocks = blocks_for(items)

@@ -7,17 +7,16 @@
 //
 // Sources: Zhong et al., "Optimizing Graph Processing on GPUs", IEEE TPDS 28(4), 2017, sections 4.1 and
 // 4.2; what differs: gpu_core/programs/vertex_order.py.
-#include "block.cuh"
+#include "row_arguments.cuh"
 
-constexpr int PULL_THREADS = 256;
 // What no entry is named by: padding, which no lane reads.
 constexpr u32 NO_NEIGHBOR = 0xFFFFFFFFu;
 
 // Shortest and longest row, and how many are longer than `short_row`.
 //
-// Launch      PULL_THREADS threads, any number of blocks
+// Launch      THREADS threads, any number of blocks
 // Writes      measured  u32[3], 0 before: ~shortest, longest, long rows
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_degrees(
+extern "C" __global__ void __launch_bounds__(THREADS) measure_degrees(
         const u32* __restrict__ degree, const i64 rows, const u32 short_row, u32* measured) {
     u32 complement = 0, longest = 0, longs = 0;
     for (i64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
@@ -37,11 +36,11 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_degrees(
 
 // Keys that vertices are sorted by: whether the row is long, then its bucket; below them the vertex.
 //
-// Launch      PULL_THREADS threads, one a row
+// Launch      THREADS threads, one a row
 // Parameters  buckets   of the linear projection; 0: one for each number of bits of a degree
 //             long_bit  added to the bucket of long rows, above all buckets
 // Needs       least < most where `buckets` is not 0
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) key_rows(
+extern "C" __global__ void __launch_bounds__(THREADS) key_rows(
         const u32* __restrict__ degree, const i64 rows, const u32 short_row, const u32 least,
         const u32 most, const u32 buckets, const u32 long_bit, u64* __restrict__ keys) {
     const i64 row = thread_of_grid();
@@ -56,10 +55,10 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) key_rows(
 
 // Where the rows begin and how long they are, in the order of sorted keys.
 //
-// Launch      PULL_THREADS threads, one a row
+// Launch      THREADS threads, one a row
 // Writes      order  u32[rows]: vertex of each row
 //             weight_begins  null where `weight_begin` is
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) take_in_order(
+extern "C" __global__ void __launch_bounds__(THREADS) take_in_order(
         const u64* __restrict__ keys, const i64 rows, const i64* __restrict__ begin,
         const u32* __restrict__ degree, const i64* __restrict__ weight_begin, u32* __restrict__ order,
         i64* __restrict__ begins, u32* __restrict__ lengths, i64* __restrict__ weight_begins) {
@@ -74,9 +73,9 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) take_in_order(
 
 // Entries that a slice has room for: 32 for each of those that its longest short row has.
 //
-// Launch      PULL_THREADS threads, one a row
+// Launch      THREADS threads, one a row
 // Writes      capacities  u32[slices]
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_slices(
+extern "C" __global__ void __launch_bounds__(THREADS) measure_slices(
         const u32* __restrict__ degree, const i64 rows, const u32 short_row,
         u32* __restrict__ capacities) {
     const i64 row = thread_of_grid();
@@ -87,35 +86,31 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_slices(
 
 // Copy short rows: entry j of the row of lane l lies at the slice's start + 32 j + l.
 //
-// Launch      PULL_THREADS threads, one a row
-// Reads       degree, begin, columns, step, narrow, wide, weight_begin  `Rows` and their weights
-//             starts   i64[slices + 1]: sums of the capacities
+// Launch      THREADS threads, one a row
+// Reads       starts   i64[slices + 1]: sums of the capacities
 // Writes      begins   i64[rows]; of a long row of no meaning
 //             laid_columns, laid_narrow, laid_wide; null: not asked for
-extern "C" __global__ void __launch_bounds__(PULL_THREADS) lay_out(
-        const u32* __restrict__ degree, const i64* __restrict__ begin, const u32* __restrict__ columns,
-        const i64 step, const float* __restrict__ narrow, const double* __restrict__ wide,
-        const i64* __restrict__ weight_begin, const i64 rows, const u32 short_row,
+extern "C" __global__ void __launch_bounds__(THREADS) lay_out(
+        const WeightedRows given, const i64 count, const u32 short_row,
         const i64* __restrict__ starts, i64* __restrict__ begins, u32* __restrict__ laid_columns,
         float* __restrict__ laid_narrow, double* __restrict__ laid_wide) {
     const i64 row = thread_of_grid();
     const i64 slice = row / WARP;
-    if (slice * WARP >= rows) return;
+    if (slice * WARP >= count) return;
     const i64 start = starts[slice] + lane_of_thread();
     const u32 longest = static_cast<u32>((starts[slice + 1] - starts[slice]) / WARP);
     u32 length = 0;
-    i64 position = 0, weight_position = 0;
-    if (row < rows) {
+    i64 weights = 0;
+    if (row < count) {
         begins[row] = start;
-        length = degree[row] <= short_row ? degree[row] : 0;
-        if (length) position = begin[row];
-        if (length && weight_begin) weight_position = weight_begin[row];
+        length = given.rows.degree[row] <= short_row ? given.rows.degree[row] : 0;
+        if (length) weights = given.weights_of(row);
     }
     for (u32 i = 0; i < longest; ++i) {
         const bool has_entry = i < length;
         const i64 laid = start + i * i64(WARP);
-        laid_columns[laid] = has_entry ? columns[position + i * step] : NO_NEIGHBOR;
-        if (laid_narrow) laid_narrow[laid] = has_entry ? narrow[weight_position + i * step] : 0.0f;
-        if (laid_wide) laid_wide[laid] = has_entry ? wide[weight_position + i * step] : 0.0;
+        laid_columns[laid] = has_entry ? given.rows.neighbor(row, i) : NO_NEIGHBOR;
+        if (laid_narrow) laid_narrow[laid] = has_entry ? given.narrow[weights + i * given.rows.step] : 0.0f;
+        if (laid_wide) laid_wide[laid] = has_entry ? given.wide[weights + i * given.rows.step] : 0.0;
     }
 }

@@ -24,13 +24,13 @@ from ....programs.run import SHORT_ROW, Task
 from ....programs.vertex_order import LINEAR_BUCKETS, LOG2_BUCKETS
 from ....rows import Rows
 from ...device.device import Array, Device
+from ...device.grid import THREADS, WARP, blocks_for
 from ...device.sorting.sorting import RadixSort, sort_bytes
 from ...memory.scratch import DeviceScratch
-from ..parts.compact_rows import SCAN_ROWS, THREADS, blocks_for, bytes_of, measure_rows, zeros
-from .message_rows import message_rows
+from ..parts.compact_rows import SCAN_ROWS, bytes_of, measure_rows, zeros
+from ..parts.row_arguments import by_width, with_weights
 
 _SOURCE: Final = "pull_rows.cu"
-_WARP: Final = 32
 _SHORT_ROW: Final = np.uint32(SHORT_ROW)
 
 #: Bit of a sort above the numbers of all buckets: that of long rows.
@@ -60,19 +60,13 @@ class PulledRows(NamedTuple):
     @property
     def threads(self) -> int:
         """Threads of a launch."""
-        whole = _WARP * blocks_for(self.singles, _WARP)
-        return whole + _WARP * (self.rows.count - self.singles)
+        whole = WARP * blocks_for(self.singles, WARP)
+        return whole + WARP * (self.rows.count - self.singles)
 
     def arguments(self, *, weighted: bool) -> tuple[Any, ...]:
         """Their arguments for ``pull_messages``."""
-        read = (message_rows(rows, weighted=weighted) for rows in (self.rows, self.short))
+        read = (with_weights(rows, weighted=weighted) for rows in (self.rows, self.short))
         return *read, self.order, np.uint64(self.singles)
-
-
-def _by_width(weights: Array | None) -> tuple[Array | None, Array | None]:
-    """Weights as float32, or as float64."""
-    is_wide = weights is not None and weights.dtype == np.float64
-    return (None, weights) if is_wide else (weights, None)
 
 
 def pulled_rows(device: Device, take_scratch: TakeScratch, rows: Rows, task: Task) -> PulledRows:
@@ -127,7 +121,7 @@ def _remapped(
     device: Device, take_scratch: TakeScratch, rows: Rows, singles: int, *, weighted: bool
 ) -> Rows:
     """Copy of the short rows among the first ``singles``, laid out column by column."""
-    slices, size = blocks_for(singles, _WARP), np.int64(singles)
+    slices, size = blocks_for(singles, WARP), np.int64(singles)
     need = bytes_of(
         (slices + 1 + blocks_for(slices, SCAN_ROWS) + singles, np.int64), (slices, np.uint32)
     )
@@ -145,11 +139,11 @@ def _remapped(
     columns = copied.take(positions, np.uint32)
     weights = None if given is None else copied.take(positions, given.dtype)
     device.launch(
-        _SOURCE, "lay_out", blocks_for(singles), THREADS, rows.degree, rows.begin, rows.columns,
-        np.int64(rows.step), *_by_width(given), None if given is None else rows.weight_begin,
-        size, _SHORT_ROW, starts, begin, columns, *_by_width(weights),
+        _SOURCE, "lay_out", blocks_for(singles), THREADS,
+        with_weights(rows, weighted=weighted), size, _SHORT_ROW, starts, begin, columns,
+        *by_width(weights),
     )  # fmt: skip
     return replace(
-        rows, begin=begin, columns=columns, step=_WARP, indptr=None, weights=weights,
+        rows, begin=begin, columns=columns, step=WARP, indptr=None, weights=weights,
         weight_begin=begin,
     )  # fmt: skip

@@ -4,26 +4,24 @@
 // Host twin   gpu_core/host/analytics/sampling/neighbor_sampling.py; same draws, same sums, so the same sample
 //
 // Slots       i64[vertices + 1]: where what is sampled of each expanded vertex goes
-#include "block.cuh"
 #include "draws.cuh"
-#include "floats.cuh"
+#include "row_arguments.cuh"
 
 constexpr i64 REFUSED = -1;
 
 // Of all entries alike.
 //
 // Launch      one thread an expanded vertex
-// Reads       rows of gpu_core/rows.py; frontier u32[vertices]
+// Reads       frontier u32[vertices]
 // Writes      found   u32[slots[vertices]], neighbors
 extern "C" __global__ void sample_alike(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const u32* __restrict__ frontier, const i64* __restrict__ slots,
+        const Rows rows, const u32* __restrict__ frontier, const i64* __restrict__ slots,
         const i64 vertices, const u64 first_word, const u32 replace, u32* found) {
     const i64 owner = thread_of_grid();
     if (owner >= vertices) return;
     const i64 vertex = frontier[owner];
     const u32 room = static_cast<u32>(slots[owner + 1] - slots[owner]);
-    const u32 entries = degree[vertex];
+    const u32 entries = rows.degree[vertex];
     u32* const own = found + slots[owner];
     for (u32 j = 0; j < room; ++j) {
         const u64 word = random_word(first_word, static_cast<u32>(owner), j);
@@ -43,72 +41,60 @@ extern "C" __global__ void sample_alike(
         }
         own[j] = entry;
     }
-    for (u32 j = 0; j < room; ++j) own[j] = columns[begin[vertex] + static_cast<i64>(own[j]) * step];
+    for (u32 j = 0; j < room; ++j) own[j] = rows.neighbor(vertex, own[j]);
 }
+
+// Times of edges; null: they do not matter.
+struct Times {
+    const i64* indptr;  // i64[rows + 1], of the rows of out-neighbors
+    const i64* times;   // i64[entries]
+    const i64* bounds;  // i64[vertices], of the expanded vertices
+};
 
 // Entries of one vertex: their weights, and whether their edges have a time up to its bound.
 struct Entries {
-    const u32* columns;
-    i64 begin;
-    i64 step;
-    const float* weights;        // one of both, or none: others null
-    const double* wide_weights;
-    i64 weight_begin;
-    const i64* time_indptr;
-    const i64* times;            // null: they do not matter
-    i64 bound;
-    const i64* out_begin;        // null: the rows are of out-neighbors
-    const u32* out_degree;
-    const u32* out_columns;
-    i64 out_step;
+    const WeightedRows& weighted;
+    const Times& seen;
+    const Rows& out;  // null: the rows are of out-neighbors
     i64 vertex;
+    i64 bound;
 
-    __device__ __forceinline__ u32 neighbor(i64 i) const { return columns[begin + i * step]; }
-    __device__ __forceinline__ double weight(i64 i) const {
-        if (wide_weights) return wide_weights[weight_begin + i * step];
-        return weights ? widened(weights[weight_begin + i * step]) : 1.0;
-    }
+    __device__ __forceinline__ u32 neighbor(i64 i) const { return weighted.rows.neighbor(vertex, i); }
+    __device__ __forceinline__ double weight(i64 i) const { return weighted.weight(vertex, i); }
     __device__ __forceinline__ bool was_seen(i64 i) const {
-        if (!times) return true;
-        if (!out_begin) return times[time_indptr[vertex] + i] <= bound;
+        if (!seen.times) return true;
+        if (!out.begin) return seen.times[seen.indptr[vertex] + i] <= bound;
         // The edge is an entry of its source, the neighbor.
         const u32 source = neighbor(i);
-        const i64 at = lower_bound(out_columns, out_begin[source], out_step, out_degree[source],
+        const i64 at = lower_bound(out.columns, out.begin[source], out.step, out.degree[source],
                                    static_cast<u32>(vertex));
-        return times[time_indptr[source] + at] <= bound;
+        return seen.times[seen.indptr[source] + at] <= bound;
     }
 };
 
 // By weight, of edges seen before a time, or both.
 //
 // Launch      one thread an expanded vertex, and one more
-// Reads       as `sample_alike`; weights f32 or wide_weights f64 with weight_begin, or null
-//             times of gpu_core/rows.py: EntryTimes, with bounds i64[vertices], or null
-//             rows of out-neighbors where those that are read are of in-neighbors, or null
+// Reads       as `sample_alike`
+//             out     rows of out-neighbors where those that are read are of in-neighbors, or null
 // Writes      keys    f64[slots[vertices]]
 //             found, as `sample_alike`
 //             counts  i64[1 + vertices], from 0 on: slots of each that are filled; REFUSED of a vertex with a
 //                     negative weight, or where those that count cannot be drawn by
-extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
-        const i64* __restrict__ weight_begin, const i64* __restrict__ time_indptr,
-        const i64* __restrict__ times, const i64* __restrict__ bounds,
-        const i64* __restrict__ out_begin, const u32* __restrict__ out_degree,
-        const u32* __restrict__ out_columns, const i64 out_step, const u32* __restrict__ frontier,
+extern "C" __global__ void __launch_bounds__(THREADS, 3) sample_chosen(
+        const WeightedRows weighted, const Times seen,
+        const Rows out, const u32* __restrict__ frontier,
         const i64* __restrict__ slots, const i64 vertices, const u64 first_word, const u32 replace,
         const u32 takes_all, double* keys, u32* found, i64* __restrict__ counts) {
     const i64 owner = thread_of_grid();
     if (owner == vertices) counts[0] = 0;
     if (owner >= vertices) return;
     const i64 vertex = frontier[owner];
-    const i64 entries = degree[vertex];
+    const i64 entries = weighted.rows.degree[vertex];
     const i64 slot = slots[owner];
     const i64 room = slots[owner + 1] - slot;
-    const Entries of{columns, begin[vertex], step, weights, wide_weights,
-                     weight_begin ? weight_begin[vertex] : 0, time_indptr, times,
-                     times ? bounds[owner] : 0, out_begin, out_degree, out_columns, out_step, vertex};
-    const bool is_weighted = weights || wide_weights;
+    const Entries of{weighted, seen, out, vertex, seen.times ? seen.bounds[owner] : 0};
+    const bool is_weighted = weighted.has_weights();
     u32* const own = found + slot;
     double* const own_keys = keys + slot;
     i64 count = 0;

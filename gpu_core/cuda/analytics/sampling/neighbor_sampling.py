@@ -12,12 +12,17 @@ import numpy.typing as npt
 
 from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, SamplingMode
 from ....rows import Rows
+from ...device.declarations import structure
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
+from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for
+from ..parts.row_arguments import one_way, with_weights
 
 _DRAWS: Final = "neighbor_sampling.cu"
 _NUMBERS: Final = "vertex_numbers.cu"
+
+_TIMES: Final = structure(_DRAWS, "Times")
 
 #: Of keys and numbers in free slots of the table: all bits are set.
 _FREE: Final = 0xFF
@@ -67,7 +72,7 @@ class Sampler:
         drawn = frontier, slots, np.int64(count), first_word, np.uint32(replace)
         if not weighted and seen is None:
             device.launch(
-                _DRAWS, "sample_alike", blocks_for(count), THREADS, *self._rows.walked, *drawn,
+                _DRAWS, "sample_alike", blocks_for(count), THREADS, one_way(self._rows), *drawn,
                 found,
             )  # fmt: skip
             self._number(found, slots, slots, size)
@@ -105,17 +110,14 @@ class Sampler:
     ) -> None:
         """Draw by weight, or of edges seen before a time; ``filled`` begins with 0."""
         device, rows, mode = self._device, self._rows, self._mode
-        weights = rows.weights if mode.weighted else None
-        is_wide = weights is not None and weights.itemsize == 8
         seen, out = mode.seen, None if mode.seen is None else mode.seen.out
+        times = (0, 0, 0)
+        if seen is not None:
+            times = address(seen.times.indptr), address(seen.times.values), address(bounds)
         device.launch(
-            _DRAWS, "sample_chosen", blocks_for(filled.size), THREADS, *rows.walked,
-            None if is_wide else weights, weights if is_wide else None,
-            None if weights is None else rows.weight_begin,
-            None if seen is None else seen.times.indptr,
-            None if seen is None else seen.times.values, bounds,
-            *((None, None, None, np.int64(1)) if out is None else out.walked), *drawn,
-            np.uint32(takes_all), device.empty(found.size, np.float64), found, filled,
+            _DRAWS, "sample_chosen", blocks_for(filled.size), THREADS,
+            with_weights(rows, weighted=mode.weighted), np.array(times, dtype=_TIMES), one_way(out),
+            *drawn, np.uint32(takes_all), device.empty(found.size, np.float64), found, filled,
         )  # fmt: skip
 
     def _summed(self, counts: Array) -> Array:

@@ -6,7 +6,7 @@
 // Walks       i64[walks][length + 1], what the vertices are called: ids[vertex], or the vertex where ids is null;
 //             -1 after the end
 #include "draws.cuh"
-#include "floats.cuh"
+#include "row_arguments.cuh"
 #include "search.cuh"
 
 constexpr i64 NO_VERTEX_KEY = -1;
@@ -17,12 +17,11 @@ __device__ __forceinline__ i64 key_of(i64 vertex, const i64* ids) { return ids ?
 // All neighbors alike.
 //
 // Launch      one thread a walk
-// Reads       rows of gpu_core/rows.py; starts u32[walks]
+// Reads       starts u32[walks]
 // Writes      made     i64[walks][length + 1]
 //             lengths  i64[walks]
 extern "C" __global__ void walk_freely(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const u32* __restrict__ starts, const i64 walks, const i64 length,
+        const Rows rows, const u32* __restrict__ starts, const i64 walks, const i64 length,
         const i64* __restrict__ ids, const u64 first_word, i64* __restrict__ made,
         i64* __restrict__ lengths) {
     const i64 walk = thread_of_grid();
@@ -31,9 +30,9 @@ extern "C" __global__ void walk_freely(
     i64 vertex = starts[walk];
     own[0] = key_of(vertex, ids);
     i64 steps = 0;
-    while (steps < length && degree[vertex] > 0) {
+    while (steps < length && rows.degree[vertex] > 0) {
         const u64 word = random_word(first_word, static_cast<u32>(walk), static_cast<u32>(steps));
-        vertex = columns[begin[vertex] + below(word, degree[vertex]) * step];
+        vertex = rows.neighbor(vertex, below(word, rows.degree[vertex]));
         own[++steps] = key_of(vertex, ids);
     }
     lengths[walk] = steps;
@@ -89,17 +88,17 @@ extern "C" __global__ void walk_in_order(
 // Sums of the weights of a row from each entry on, that entry included, from the last to the first.
 //
 // Launch      one thread a row
-// Reads       weights  f32[entries] or wide_weights f64[entries], the other null
+// Reads       narrow   f32[entries] or wide f64[entries], the other null
 // Writes      sums     f64[entries]
 extern "C" __global__ void add_up_rows(const i64* __restrict__ indptr, const i64 rows,
-                                       const float* __restrict__ weights,
-                                       const double* __restrict__ wide_weights,
+                                       const float* __restrict__ narrow,
+                                       const double* __restrict__ wide,
                                        double* __restrict__ sums) {
     const i64 row = thread_of_grid();
     if (row >= rows) return;
     double total = 0;
     for (i64 i = indptr[row + 1] - 1; i >= indptr[row]; --i) {
-        total += wide_weights ? wide_weights[i] : widened(weights[i]);
+        total += wide ? wide[i] : widened(narrow[i]);
         sums[i] = total;
     }
 }

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from ....rows import Rows
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for
+from ..parts.row_arguments import by_width, one_way
 
 _SOURCE: Final = "random_walks.cu"
 
@@ -43,7 +44,7 @@ def walk(
     )  # fmt: skip
     blocks = blocks_for(starts.size)
     if not weighted and times is None:
-        device.launch(_SOURCE, "walk_freely", blocks, THREADS, *rows.walked, *arguments)
+        device.launch(_SOURCE, "walk_freely", blocks, THREADS, one_way(rows), *arguments)
     else:
         ordered = _ordered(device, rows, times, weighted=weighted)
         device.launch(_SOURCE, "walk_in_order", blocks, THREADS, rows.indptr, *ordered, *arguments)
@@ -66,9 +67,8 @@ def _ordered(
     if not weighted or weights is None:
         return targets, times, None
     sums = device.empty(targets.size, np.float64)
-    is_wide = weights.itemsize == 8
     device.launch(
         _SOURCE, "add_up_rows", blocks_for(rows.count), THREADS, rows.indptr, np.int64(rows.count),
-        None if is_wide else weights, weights if is_wide else None, sums,
+        *by_width(weights), sums,
     )  # fmt: skip
     return targets, times, sums

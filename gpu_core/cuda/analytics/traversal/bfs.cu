@@ -211,12 +211,12 @@ __device__ __forceinline__ void pull_level(const Rows& back, const Frontier& fro
 
 // Reach the sources, at level 0.
 //
-// Launch      LEVEL_THREADS threads, a thread a source
+// Launch      THREADS threads, a thread a source
 // Reads       sources   u32[count], each once
 // Writes      distance  u32[rows], UNREACHED before
 //             queue
 //             state     a Search; all 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
+extern "C" __global__ void __launch_bounds__(THREADS) reach_sources(
         const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
         const Choice choice, u64* state, u32* distance, u64* queue) {
     Search* const search = reinterpret_cast<Search*>(state);
@@ -230,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
     Reached reached;
     if (i < count) distance[source] = 0;
     queue_reached(i < count, source, frontier, found, reached);
-    add_reached<LEVEL_THREADS>(reached, frontier, found);
+    add_reached<THREADS>(reached, frontier, found);
     if (!ends_round(&search->ticket)) return;
     end_level(search, choice, frontier);
     search->frontier = frontier;
@@ -238,21 +238,17 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
 
 // Reach the next level, if there is one.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
-        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
-        const i64 back_step, const Choice choice, u64* state, u32* distance, u64* queue) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS, 4) reach_level(
+        const Rows out, const Rows back, const Choice choice, u64* state, u32* distance, u64* queue) {
     Search* const search = reinterpret_cast<Search*>(state);
     const Frontier frontier = search->frontier;
     if (frontier.size == 0) return;
-    const Found found{search, distance, queue, degree};
+    const Found found{search, distance, queue, out.degree};
     if (frontier.pulls) {
-        pull_level<LEVEL_THREADS>(Rows{back_begin, back_degree, back_columns, back_step}, frontier,
-                                  found, choice.rows);
+        pull_level<THREADS>(back, frontier, found, choice.rows);
     } else {
-        push_level<LEVEL_THREADS>(Rows{begin, degree, columns, step}, frontier, found);
+        push_level<THREADS>(out, frontier, found);
     }
     if (ends_round(&search->ticket)) end_level(search, choice, search->frontier);
 }
@@ -266,12 +262,10 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries of a level that is reached here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_small_levels(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64 most, const Choice choice,
+        const Rows out, const u64 most, const Choice choice,
         u64* state, u32* distance, u64* queue) {
     Search* const search = reinterpret_cast<Search*>(state);
-    const Found found{search, distance, queue, degree};
-    const Rows out{begin, degree, columns, step};
+    const Found found{search, distance, queue, out.degree};
     // Of this block; those of all blocks are the same.
     __shared__ Frontier frontier;
     if (threadIdx.x == 0) frontier = search->frontier;
@@ -287,21 +281,20 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
 
 // Offer every vertex that was reached as parent to its neighbors one hop farther.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Launch      THREADS threads; as many blocks as the device runs at once
 // Reads       state, queue, distance   after the search
 //             position  u32 by vertex index; null: the index itself
 // Writes      parent    u32 by vertex index, all bits set before: the least position offered
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const u64* __restrict__ state,
+extern "C" __global__ void __launch_bounds__(THREADS) offer_parents(
+        const Rows out, const u64* __restrict__ state,
         const u64* __restrict__ queue, const u32* __restrict__ distance,
         const u32* __restrict__ position, u32* parent) {
     const u64 items = reinterpret_cast<const Search*>(state)->frontier.end;
-    for_edges<LEVEL_THREADS>(
-        Rows{begin, degree, columns, step}, queue, 0, items,
+    for_edges<THREADS>(
+        out, queue, 0, items,
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry) return;
-            const u32 neighbor = columns[entry.position];
+            const u32 neighbor = out.columns[entry.position];
             if (distance[neighbor] != distance[entry.vertex] + 1) return;
             const u32 own = position ? position[entry.vertex] : entry.vertex;
             // Nearly all come after one that was offered before.

@@ -19,11 +19,13 @@ from ....algorithms.traversal.bfs import PULL_SHARE, PUSH_SHARE
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import Groups, blocks_of, queue_items, small_level
+from ..parts.row_arguments import one_way
 
 _SOURCE: Final = "bfs.cu"
 
@@ -92,7 +94,7 @@ def distances_and_parents(
                     np.int64(order.size), position,
                 )  # fmt: skip
             device.launch(
-                _SOURCE, "offer_parents", blocks_of(device), THREADS, *out.walked,
+                _SOURCE, "offer_parents", blocks_of(device), THREADS, one_way(out),
                 search, queue, distance, position, parent,
             )  # fmt: skip
     return distance.view(np.int32), parent
@@ -119,7 +121,7 @@ def _search(
     """Find all distances; returns the state of the search, and its queue, in scratch."""
     queue = scratch.take(queue_items(adjacencies.out), np.uint64)
     search = zeros(scratch, words_of(_SEARCH), np.uint64)
-    out, back = adjacencies.out.walked, (adjacencies.into or adjacencies.out).walked
+    out, back = one_way(adjacencies.out), one_way(adjacencies.into or adjacencies.out)
     share = 0 if adjacencies.into is None else PUSH_SHARE
     choice = np.array(
         (adjacencies.out.count, adjacencies.out.num_entries, share, PULL_SHARE), dtype=_CHOICE
@@ -129,7 +131,7 @@ def _search(
         _SOURCE, "reach_sources", blocks_for(sources.size), THREADS, device.to_device(sources),
         np.uint64(sources.size), adjacencies.out.degree, *written,
     )  # fmt: skip
-    small = "reach_small_levels", *out, small_level(device), *written
-    large = "reach_level", *out, *back, *written
+    small = "reach_small_levels", out, small_level(device), *written
+    large = "reach_level", out, back, *written
     _GROUPS.start(device, _SOURCE, small, large, search, _SIZE)
     return search, queue

@@ -15,7 +15,6 @@
 //
 // Source      Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source
 //             Shortest Paths", IPDPS 2014 (near-far)
-#include "floats.cuh"
 #include "frontier.cuh"
 
 constexpr u64 INFINITE = 0x7FF0000000000000ull;
@@ -85,29 +84,23 @@ struct Pile {
     __device__ __forceinline__ u64* pile(u64 side) const { return far + side * rows; }
 };
 
-// Weights of an entry: one of the two is null.
-struct Weights {
-    const float* narrow;
-    const double* wide;
-    const i64* begin;
-    i64 step;
-
-    template <int COUNT>
-    __device__ __forceinline__ void read(const Entries<COUNT>& entries, double (&weights)[COUNT]) const {
-        i64 positions[COUNT];
-        #pragma unroll
-        for (int k = 0; k < COUNT; ++k) {
-            positions[k] = begin[entries.at[k].vertex] + entries.at[k].number * step;
-        }
-        if (wide) {
-            #pragma unroll
-            for (int k = 0; k < COUNT; ++k) weights[k] = wide[positions[k]];
-        } else {
-            #pragma unroll
-            for (int k = 0; k < COUNT; ++k) weights[k] = widened(narrow[positions[k]]);
-        }
+// Weights of entries, all of which are read before the first is waited for.
+template <int COUNT>
+__device__ __forceinline__ void read_weights(const WeightedRows& out, const Entries<COUNT>& entries,
+                                             double (&weights)[COUNT]) {
+    i64 positions[COUNT];
+    #pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        positions[k] = out.weight_begin[entries.at[k].vertex] + entries.at[k].number * out.rows.step;
     }
-};
+    if (out.wide) {
+        #pragma unroll
+        for (int k = 0; k < COUNT; ++k) weights[k] = out.wide[positions[k]];
+    } else {
+        #pragma unroll
+        for (int k = 0; k < COUNT; ++k) weights[k] = widened(out.narrow[positions[k]]);
+    }
+}
 
 __device__ __forceinline__ u64 bits_of(double value) {
     return static_cast<u64>(__double_as_longlong(value));
@@ -174,22 +167,22 @@ __device__ __forceinline__ void put_far(const u32 (&vertices)[COUNT], const u32 
 
 // Lower the distances of the neighbors of all vertices that are queued for this round.
 template <int SIZE>
-__device__ __forceinline__ void relax(const Rows& out, const Weights& weights, const Pile& pile,
+__device__ __forceinline__ void relax(const WeightedRows& out, const Pile& pile,
                                       const Round& round, Added& added) {
     const u32 next = static_cast<u32>(round.round) + 1;
     constexpr int COUNT = TOGETHER<SIZE>;
     // Each step is made for all entries before the next one: so their reads wait together.
     for_edges_together<SIZE, COUNT>(
-        out, pile.queue(round.side), 0, round.size, [&](const Entries<COUNT>& entries) {
+        out.rows, pile.queue(round.side), 0, round.size, [&](const Entries<COUNT>& entries) {
             u32 neighbors[COUNT];
             u64 distances[COUNT], before[COUNT];
             double weight[COUNT];
             #pragma unroll
             for (int k = 0; k < COUNT; ++k) {
-                neighbors[k] = out.columns[entries.at[k].position];
+                neighbors[k] = out.rows.columns[entries.at[k].position];
                 distances[k] = __ldcg(&pile.distance[entries.at[k].vertex]);
             }
-            weights.read(entries, weight);
+            read_weights(out, entries, weight);
             #pragma unroll
             for (int k = 0; k < COUNT; ++k) before[k] = __ldcg(&pile.distance[neighbors[k]]);
             #pragma unroll
@@ -206,7 +199,7 @@ __device__ __forceinline__ void relax(const Rows& out, const Weights& weights, c
                 mark[k] = marked[k] = is_near ? next : 1;
                 near[k] = put[k] = 0;
                 if (distances[k] >= before[k]) continue;
-                if (is_near) near[k] = out.degree[neighbors[k]];
+                if (is_near) near[k] = out.rows.degree[neighbors[k]];
                 else added.least = min(added.least, distances[k]);
                 put[k] = !is_near;
                 marked[k] = atomicExch(is_near ? &pile.queued_for[neighbors[k]] : &pile.is_far[neighbors[k]],
@@ -247,50 +240,47 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, const R
 
 // One round: relax, or split.
 template <int SIZE>
-__device__ __forceinline__ void work(const Rows& out, const Weights& weights, const Pile& pile,
+__device__ __forceinline__ void work(const WeightedRows& out, const Pile& pile,
                                      const Round& round) {
     Added added;
     if (round.splits) {
-        split<SIZE>(out, pile, round, added);
+        split<SIZE>(out.rows, pile, round, added);
     } else {
-        relax<SIZE>(out, weights, pile, round, added);
+        relax<SIZE>(out, pile, round, added);
     }
     add_up<SIZE>(added, pile.search);
 }
 
 // Sum up all weights, in no fixed order: what is near is not to be known to the last bit.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Launch      THREADS threads; as many blocks as the device runs at once
 // Reads       queue    all rows
 // Writes      total    f64[1], 0 before
 //             negative u32[1]: smallest vertex with a negative weight; all bits set before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
-        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
-        const i64 step, const float* __restrict__ narrow, const double* __restrict__ wide,
-        const i64* __restrict__ weight_begin, const u64* __restrict__ tail,
+extern "C" __global__ void __launch_bounds__(THREADS) weigh(
+        const WeightedRows out, const u64* __restrict__ tail,
         const u64* __restrict__ queue, double* total, u32* negative) {
-    const Weights weights{narrow, wide, weight_begin, step};
     double sum = 0;
     u32 found = NO_VERTEX;
-    for_edges_together<LEVEL_THREADS, 1>(
-        Rows{begin, degree, columns, step}, queue, 0, *tail, [&](const Entries<1>& entries) {
+    for_edges_together<THREADS, 1>(
+        out.rows, queue, 0, *tail, [&](const Entries<1>& entries) {
             double weight[1];
-            weights.read(entries, weight);
+            read_weights(out, entries, weight);
             if (!entries.has[0]) return;
             sum += weight[0];
             if (weight[0] < 0) found = min(found, entries.at[0].vertex);
         });
-    sum = block_sum<double, LEVEL_THREADS>(sum);
+    sum = block_sum<double, THREADS>(sum);
     if (threadIdx.x == 0) atomicAdd(total, sum);
     if (found != NO_VERTEX) atomicMin(negative, found);
 }
 
 // Put the sources into the queue of round 1.
 //
-// Launch      LEVEL_THREADS threads, a thread a source
+// Launch      THREADS threads, a thread a source
 // Reads       sources   u32[count], each once
 // Writes      pile      distance INFINITE, the rest 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
+extern "C" __global__ void __launch_bounds__(THREADS) begin_search(
         const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
         const Pile pile) {
     const u64 i = thread_of_grid();
@@ -298,7 +288,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
     if (i < count) pile.distance[source] = 0;
     Added added;
     queue_near(i < count, source, degree, pile, 0, added);
-    add_up<LEVEL_THREADS>(added, pile.search);
+    add_up<THREADS>(added, pile.search);
     if (!ends_round(&pile.search->ticket)) return;
     pile.search->least = INFINITE;
     pile.search->threshold = bits_of(pile.width) + 1;
@@ -307,15 +297,12 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
 
 // Do what comes next, if there is anything.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
-        const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile) {
+// Launch      THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(THREADS, 4) search_round(
+        const WeightedRows out, const Pile pile) {
     const Round round = Round::of(pile.search);
     if (round.size == 0) return;
-    work<LEVEL_THREADS>(Rows{begin, degree, columns, step}, Weights{narrow, wide, weight_begin, step},
-                        pile, round);
+    work<THREADS>(out, pile, round);
     if (ends_round(&pile.search->ticket)) end_round(pile);
 }
 
@@ -324,12 +311,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
 // Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
 // Parameters  most  entries of a round that is done here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search_small_rounds(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
-        const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile,
+        const WeightedRows out, const Pile pile,
         const u64 most) {
-    const Rows out{begin, degree, columns, step};
-    const Weights weights{narrow, wide, weight_begin, step};
     __shared__ Round round;
     meet_rounds(
         [&] {
@@ -337,15 +320,15 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search
             __syncthreads();
             return round.size > 0 && round.heavy <= most;
         },
-        [&] { work<SMALL_THREADS>(out, weights, pile, round); }, [&] { end_round(pile); });
+        [&] { work<SMALL_THREADS>(out, pile, round); }, [&] { end_round(pile); });
 }
 
 // Hops of a breadth-first search as distances.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
+// Launch      THREADS threads, a thread a vertex
 // Reads       hops      i32[rows], -1 where there is no path
 // Writes      distance  f64[rows]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) distances_of_hops(
+extern "C" __global__ void __launch_bounds__(THREADS) distances_of_hops(
         const i32* __restrict__ hops, const u64 rows, double* __restrict__ distance) {
     const u64 vertex = thread_of_grid();
     if (vertex >= rows) return;

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from ....rows import Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import Groups, blocks_of, queue_frontier, queue_items, small_level
+from ..parts.row_arguments import with_weights
 
 _SOURCE: Final = "sssp.cu"
 
@@ -42,8 +44,8 @@ def weigh(workspace: Workspace, out: Rows) -> tuple[float, int | None]:
         found[2:] = _NO_VERTEX
         queue_frontier(device, out, found, queue)
         device.launch(
-            _SOURCE, "weigh", blocks_of(device), THREADS, *out.walked,
-            *_weights(out), found, queue, found[1:2].view(np.float64), found[2:].view(np.uint32),
+            _SOURCE, "weigh", blocks_of(device), THREADS, with_weights(out, weighted=True),
+            found, queue, found[1:2].view(np.float64), found[2:].view(np.uint32),
         )  # fmt: skip
         _, total, negative = device.read_words(found)
     mean = float(total.view(np.float64)) / max(out.num_entries, 1)
@@ -84,7 +86,7 @@ def distances(
             _SOURCE, "begin_search", blocks_for(sources.size), THREADS, device.to_device(sources),
             np.uint64(sources.size), out.degree, pile,
         )  # fmt: skip
-        read = *out.walked, *_weights(out), pile
+        read = with_weights(out, weighted=True), pile
         small, large = ("search_small_rounds", *read, small_level(device)), ("search_round", *read)
         _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
     return distance
@@ -98,9 +100,3 @@ def of_hops(workspace: Workspace, hops: Array) -> Array:
         _SOURCE, "distances_of_hops", blocks_for(count), THREADS, hops, np.uint64(count), distance
     )
     return distance
-
-
-def _weights(out: Rows) -> tuple[Array | None, Array | None, Array]:
-    """Weights as float32 or float64, and where each row has its own."""
-    wide = out.weights is not None and out.weights.dtype == np.float64
-    return (None, out.weights, out.weight_begin) if wide else (out.weights, None, out.weight_begin)

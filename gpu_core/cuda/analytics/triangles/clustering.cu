@@ -4,7 +4,6 @@
 // Host twin   gpu_core/host/analytics/triangles/clustering.py: the same bits, as whole numbers are divided once
 #include "block.cuh"
 
-constexpr int TOTAL_THREADS = 256;
 
 // Local clustering coefficients; and counts in the order of users' ids, where it is another.
 //
@@ -43,10 +42,10 @@ extern "C" __global__ void write_columns(const u32* __restrict__ order, const i6
 
 // Triangles at all vertices, and ordered pairs of their neighbors.
 //
-// Launch      TOTAL_THREADS threads
+// Launch      THREADS threads
 // Reads       degree  u32[n]; triangles  u64[n]
 // Writes      totals  u64[2], 0 before
-extern "C" __global__ void __launch_bounds__(TOTAL_THREADS) add_counts(
+extern "C" __global__ void __launch_bounds__(THREADS) add_counts(
         const u32* __restrict__ degree, const u64* __restrict__ triangles, const i64 n, u64* totals) {
     u64 sums[2] = {};
     for (i64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
@@ -54,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(TOTAL_THREADS) add_counts(
         sums[0] += triangles[i];
         sums[1] += neighbors ? neighbors * (neighbors - 1) : 0;
     }
-    block_sums<u64, TOTAL_THREADS>(sums);
+    block_sums<u64, THREADS>(sums);
     if (threadIdx.x > 0) return;
     atomicAdd(&totals[0], sums[0]);
     atomicAdd(&totals[1], sums[1]);

@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.triangles.clustering import Totals
-from ...device.declarations import constant
 from ...device.device import Array, Device
+from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..in_order import ids_to_host
-from ..parts.compact_rows import THREADS, blocks_for
 from ..parts.reductions.sums import sum_by_halves
 from .triangles import DeviceCounts
 
@@ -28,7 +27,6 @@ Int64s = npt.NDArray[np.int64]
 
 _SOURCE: Final = "clustering.cu"
 
-_TOTAL_THREADS: Final = constant(_SOURCE, "TOTAL_THREADS")
 #: Blocks a multiprocessor that add up columns, beyond which they are read no faster.
 _BLOCKS: Final = 4
 
@@ -90,9 +88,9 @@ class KeptColumns:
         with device.current():
             found = device.empty(3, np.uint64)
             device.fill_bytes(address(found), found.nbytes, 0)
-            blocks = min(blocks_for(n, _TOTAL_THREADS), _BLOCKS * device.multiprocessors)
+            blocks = min(blocks_for(n), _BLOCKS * device.multiprocessors)
             device.launch(
-                _SOURCE, "add_counts", blocks, _TOTAL_THREADS, self._degree, self._triangles,
+                _SOURCE, "add_counts", blocks, THREADS, self._degree, self._triangles,
                 np.int64(n), found,
             )  # fmt: skip
             sum_by_halves(device, self._clustering, found[2:].view(np.float64))

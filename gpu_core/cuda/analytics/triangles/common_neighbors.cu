@@ -10,7 +10,7 @@
 // Writes      keys     u64[pairs]
 //             shorter  u32[pairs], length of the shorter row
 //             shared   u64[2][pairs]: 0, and the lengths of both
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 measure_pairs(const u32* __restrict__ sources, const u32* __restrict__ targets, const i64 pairs,
               const u32* __restrict__ degree, u64* __restrict__ keys, u32* __restrict__ shorter,
               u64* __restrict__ shared) {
@@ -25,14 +25,13 @@ measure_pairs(const u32* __restrict__ sources, const u32* __restrict__ targets, 
 
 // Count the common neighbors of each pair.
 //
-// Launch      PAIR_THREADS threads, a block a tile
+// Launch      THREADS threads, a block a tile
 // Adds to     counts   u64[pairs]
 // Cost        an atomic a warp and pair
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
 count_shared(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
-             const i64* __restrict__ begin, const u32* __restrict__ degree,
-             const u32* __restrict__ columns, const i64 step, u64* __restrict__ counts) {
-    for_pair_entries(Pairs{keys, starts, pairs}, PairRows{begin, degree, columns, step}, blockIdx.x,
+             const PairRows rows, u64* __restrict__ counts) {
+    for_pair_entries(Pairs{keys, starts, pairs}, rows, blockIdx.x,
                      [&](const PairEntry& entry, u32 number) {
                          const u32 lanes = lanes_of_number(number);
                          const u64 found = sum_of_lanes<1>(lanes, entry.is_common);

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Rows
+from ...device.grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS, blocks_for
 from ..parts.pairs import pairs_of_lengths
+from ..parts.row_arguments import one_way
 
 _SOURCE: Final = "common_neighbors.cu"
 
@@ -34,7 +35,7 @@ def count_common(
     )  # fmt: skip
     pairs = pairs_of_lengths(workspace, keys, shorter)
     device.launch(
-        _SOURCE, "count_shared", pairs.blocks, THREADS, *pairs.listed, *rows.walked, shared
+        _SOURCE, "count_shared", pairs.blocks, THREADS, *pairs.listed, one_way(rows), shared
     )
     common, lengths = device.to_locked_host(shared).view(np.int64).reshape(2, count)
     return common, lengths

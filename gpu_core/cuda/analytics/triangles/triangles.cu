@@ -45,8 +45,7 @@ constexpr u32 MEDIUM_LENGTH = 4 * WARP;
 #endif
 constexpr int TABLE_BITS = DIRECTED ? TASK_BITS - 1 : TASK_BITS;
 constexpr u32 TASK_TABLE = (1u << TABLE_BITS) / 2;
-constexpr int COUNT_THREADS = 256;
-constexpr int COUNT_WARPS = COUNT_THREADS / WARP;
+constexpr int COUNT_WARPS = THREADS / WARP;
 constexpr u32 VERTICES_A_WARP = 8;
 // Fewest entries of a target list that one warp reads alone; shorter lists share a warp.
 constexpr u32 WARP_LENGTH = 24;
@@ -274,10 +273,10 @@ __device__ __forceinline__ void clear_table(Lookup& table, u32 first, u32 step) 
 
 // Vertices with few targets, and lists of the others.
 //
-// Launch      COUNT_THREADS threads, VERTICES_A_WARP vertices a warp
+// Launch      THREADS threads, VERTICES_A_WARP vertices a warp
 // Writes      medium, large  vertices to count by a warp; tasks of a block (vertex << 32 | task)
 //             sizes          u32[4], 0 before: how many of either are listed; then how many are taken
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_small(
+extern "C" __global__ void __launch_bounds__(THREADS) count_small(
         const u64* __restrict__ rows, const u32* __restrict__ targets, const i64 vertices,
         u64* triangles, u64* edges, u32* medium, u64* large, u32* sizes) {
     const Counts counts{rows, targets, triangles, edges};
@@ -311,8 +310,8 @@ extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_small(
 
 // Vertices that count_small has listed for a warp.
 //
-// Launch      COUNT_THREADS threads, as many blocks as the device holds: each block takes the next when it is free
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_medium(
+// Launch      THREADS threads, as many blocks as the device holds: each block takes the next when it is free
+extern "C" __global__ void __launch_bounds__(THREADS) count_medium(
         const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles, u64* edges,
         const u32* medium, u32* sizes) {
     const Counts counts{rows, targets, triangles, edges};
@@ -332,8 +331,8 @@ extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_medium(
 
 // Tasks that count_small has listed for a block: some targets v of a vertex, and some w.
 //
-// Launch      COUNT_THREADS threads, as many blocks as the device holds: each block takes the next when it is free
-extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large(
+// Launch      THREADS threads, as many blocks as the device holds: each block takes the next when it is free
+extern "C" __global__ void __launch_bounds__(THREADS) count_large(
         const u64* __restrict__ rows, const u32* __restrict__ targets, u64* triangles, u64* edges,
         const u64* large, u32* sizes) {
     const Counts counts{rows, targets, triangles, edges};
@@ -348,7 +347,7 @@ extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large(
             next_task = atomicAdd(&sizes[3], 1u);
             next_target = 0;
         }
-        clear_table(table, threadIdx.x, COUNT_THREADS);
+        clear_table(table, threadIdx.x, THREADS);
         __syncthreads();
         if (next_task >= sizes[1]) return;
         const u64 task = large[next_task];
@@ -360,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large(
         const u32 part = static_cast<u32>(task) / strips * TASK_TABLE;
         const u32* targets = counts.targets + start_of(row);
         const u32 part_end = min(length, part + TASK_TABLE);
-        for (u32 i = part + threadIdx.x; i < part_end; i += COUNT_THREADS) table.insert(targets[i]);
+        for (u32 i = part + threadIdx.x; i < part_end; i += THREADS) table.insert(targets[i]);
         __syncthreads();
 
         const u32 here = min(length - first, static_cast<u32>(TASK_TARGETS));
@@ -376,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count_large(
         }
         write_own(counts, vertex, own);
         __syncthreads();
-        for (u32 slot = threadIdx.x; slot < table.SLOTS; slot += COUNT_THREADS) {
+        for (u32 slot = threadIdx.x; slot < table.SLOTS; slot += THREADS) {
             if (table.keys[slot] != EMPTY) table.write(counts, slot);
         }
     }

@@ -10,6 +10,8 @@
 
 constexpr u32 WARP = 32;
 constexpr u32 FULL_WARP = 0xFFFFFFFFu;
+// Threads of a block, of kernels that have no reason for another number.
+constexpr int THREADS = 256;
 
 __device__ __forceinline__ u32 lane_of_thread() { return threadIdx.x & (WARP - 1); }
 __device__ __forceinline__ u32 warp_of_thread() { return threadIdx.x / WARP; }

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....device.declarations import constant
 from ....device.device import Array, Device
-from ..compact_rows import blocks_for
+from ....device.grid import blocks_for
 
 _SOURCE: Final = "sums.cu"
 
