@@ -163,7 +163,7 @@ class LogWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; what a look finds that goes on is not told."""
+        """Look no more; what a look in progress finds is not reported."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)

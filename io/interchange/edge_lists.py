@@ -98,7 +98,7 @@ def import_edges(
     expand_symmetric
         As for `read_matrix_market`.
     on_open
-        Told how an edge list is read, before any row is written.
+        Called with how an edge list is read, before any row is written.
 
     Returns
     -------
