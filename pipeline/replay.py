@@ -147,7 +147,7 @@ class Replay:
             found, left_out = self._read(rows)
             times = InsertTimes()
             convert = partial(convert_table, make=times.of(UpdateBatch.of_rows))
-            batch, bad = rows.convert(found, convert, meaning=meaning)
+            batch, _, bad = rows.convert(found, convert, meaning=meaning)
             left_out = left_out or (bad.rows if bad else 0)
             report = window.slide(graph, graph.apply(batch), times.seen)
             yield report._replace(rows=report.rows + left_out, quarantined=left_out)
