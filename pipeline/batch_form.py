@@ -36,6 +36,16 @@ class BatchForm:
 HOST_FORM = BatchForm()
 
 
+def convert_for_host(table: pa.Table, times: InsertTimes, **arguments: Any) -> UpdateBatch:
+    """Convert a table for a graph in host memory; one on a GPU takes such a batch, too.
+
+    Arguments: `convert_to_form`.
+    """
+    meaning: RowMeaning = arguments["meaning"]
+    kind = NumberedBatch if are_names(meaning.ids) else UpdateBatch
+    return convert_table(table, times.of(kind.of_rows), **arguments)
+
+
 def convert_to_form(
     table: pa.Table, form: BatchForm, times: InsertTimes, **arguments: Any
 ) -> ConvertedBatch:
@@ -43,10 +53,10 @@ def convert_to_form(
 
     Other arguments: `convert_table`.
     """
+    if not form.on_gpu:
+        return convert_for_host(table, times, **arguments)
     meaning: RowMeaning = arguments["meaning"]
-    if are_names(meaning.ids) and not form.on_gpu:
-        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
-    if not form.on_gpu or meaning.has_host_tables:
+    if meaning.has_host_tables:
         return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
     made: ConvertedBatch = convert_table(table, times.of(make), **arguments)

@@ -24,7 +24,9 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     """
     is_dense = ids == "dense"
     meaning = load_settings({"ids": ids}).graph.row_meaning()
-    warm_conversion(meaning, 1_000, dense=is_dense, raw=raw, id_types=frozenset([types]))
+    warm_conversion(
+        meaning, 1_000, dense=is_dense, on_gpu=True, raw=raw, id_types=frozenset([types])
+    )
     # What the process was forked with is hidden from those who ask the collector.
     gc.unfreeze()
     before = _compiled()
