@@ -113,7 +113,7 @@ class _Waited:
 
 
 class LogWatch:
-    """Tells of files that are new in a log, from a thread of its own.
+    """Reports files that are new in a log, from a thread of its own.
 
     Parameters
     ----------
