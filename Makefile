@@ -14,7 +14,7 @@ EXAMPLES ?= 20
 thorough:        ## All tests but those of runs, with twenty times, or EXAMPLES, as many random calls and batches.
 	GRAPHTIDE_EXAMPLES=$(EXAMPLES) pytest -n logical -m "" --timeout=3600 tests/engine tests/kernels tests/unit
 DURATIONS_SCALE ?= 1
-durations:       ## Measure all tests anew, on an idle machine: tests/durations.txt, by which `exhaustive` is told.
+durations:       ## Measure all tests anew, on an idle machine: tests/durations.txt, which says what is `exhaustive`.
 	pytest -n 2 -m "" --durations=0 --durations-min=0.05 > .durations.log
 	python tests/helpers/everyday.py $(DURATIONS_SCALE) < .durations.log > tests/durations.txt && rm .durations.log
 lint:            ## Style and formatting.

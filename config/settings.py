@@ -256,8 +256,9 @@ def settings_schema() -> dict[str, Any]:
 def _refuse_joined_keys(config: Mapping[str, Any]) -> None:
     """Refuse ``graphtide_batch_rows``, which Dask makes of a variable that lacks an underscore.
 
-    It is a key of nobody's, so Dask takes it, and the setting would be left at its default. Other
-    such keys are none of ours: Kubernetes sets ``DASK_GRAPHTIDE_PORT`` for a service of that name.
+    No setting has this key, so Dask accepts it silently, and the setting that is meant would keep
+    its default. Keys that resemble no setting are accepted: Kubernetes sets
+    ``DASK_GRAPHTIDE_PORT`` for a service of that name.
     """
     known = {str(name) for name in _defaults()[SECTION]}
     for key in map(str, config):

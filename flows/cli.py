@@ -19,7 +19,7 @@ from .. import __version__
 from .bench.commands import bench
 from .generate_commands import generate
 from .options import (
-    ToldGroup,
+    ReportingGroup,
     batch_rows_option,
     config_options,
     debug_option,
@@ -36,7 +36,9 @@ from .study.commands import study
 
 
 # The name counts where Dask's command line takes the group in.
-@click.group("graphtide", cls=ToldGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "graphtide", cls=ReportingGroup, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="graphtide")
 @debug_option
 def cli() -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from .options import ToldGroup, debug_option, options_of
+from .options import ReportingGroup, debug_option, options_of
 
 
-@click.group(cls=ToldGroup)
+@click.group(cls=ReportingGroup)
 def generate() -> None:
     """Generate update logs; the same options give the same files."""
 

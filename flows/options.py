@@ -13,8 +13,8 @@ from .interrupts import raised_once
 Command = Callable[..., Any]
 
 
-class ToldCommand(click.Command):
-    """A command that ends with one sentence when it fails, wherever it is started."""
+class ReportingCommand(click.Command):
+    """A command whose failure is reported in one sentence, wherever it is started."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -22,10 +22,10 @@ class ToldCommand(click.Command):
             return super().invoke(ctx)
 
 
-class ToldGroup(click.Group):
+class ReportingGroup(click.Group):
     """A group of such commands, whose own options are reported likewise."""
 
-    command_class = ToldCommand
+    command_class = ReportingCommand
     group_class = type
 
     def make_context(self, info_name: str | None, *args: Any, **extra: Any) -> click.Context:
@@ -51,7 +51,7 @@ def _escape_what_the_terminal_lacks() -> None:
         output.reconfigure(errors="backslashreplace")
 
 
-class QueryCommand(ToldCommand):
+class QueryCommand(ReportingCommand):
     """A command whose help lists the questions that it answers."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

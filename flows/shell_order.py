@@ -11,7 +11,7 @@ from ..io.log.paths.log_order import natural_key
 
 
 def order_notes(addresses: Sequence[str]) -> list[str]:
-    """Tell of files that were given one by one, in the order of text, where numbers have another.
+    """Report files that were given one by one, in the order of text, where numbers have another.
 
     An order that is neither is meant so.
     """

@@ -60,7 +60,7 @@ def resolve_engine(name: str) -> str:
 def likely_engine(name: str) -> str:
     """As `resolve_engine`, but CuPy, which takes 0.15 s, is not imported where there is a GPU.
 
-    So a GPU that this CuPy cannot use is met by who makes the graph.
+    So if CuPy cannot use this GPU, the error comes when the graph is made.
     """
     from .cuda.device.devices import cuda_likely
 

@@ -17,7 +17,7 @@ from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
 from ..io.log.batch_times import InsertTimes
 from ..io.log.conversion import convert_table
-from .graph_worker.ring import Batch
+from .graph_worker.ring import ConvertedBatch
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,28 @@ class BatchForm:
 HOST_FORM = BatchForm()
 
 
-def convert(
-    table: pa.Table, form: BatchForm, times: InsertTimes | None = None, **arguments: Any
-) -> Batch:
+def convert_for_host(table: pa.Table, times: InsertTimes, **arguments: Any) -> UpdateBatch:
+    """Convert a table for a graph in host memory; one on a GPU takes such a batch, too.
+
+    Arguments: `convert_to_form`.
+    """
+    meaning: RowMeaning = arguments["meaning"]
+    kind = NumberedBatch if are_names(meaning.ids) else UpdateBatch
+    return convert_table(table, times.of(kind.of_rows), **arguments)
+
+
+def convert_to_form(
+    table: pa.Table, form: BatchForm, times: InsertTimes, **arguments: Any
+) -> ConvertedBatch:
     """Convert a table to the form that the graph gets, and record its times in ``times``.
 
     Other arguments: `convert_table`.
     """
-    times = times or InsertTimes()
+    if not form.on_gpu:
+        return convert_for_host(table, times, **arguments)
     meaning: RowMeaning = arguments["meaning"]
-    if are_names(meaning.ids) and not form.on_gpu:
-        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
-    if not form.on_gpu or meaning.has_host_tables:
+    if meaning.has_host_tables:
         return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
-    made: Batch = convert_table(table, times.of(make), **arguments)
+    made: ConvertedBatch = convert_table(table, times.of(make), **arguments)
     return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made

@@ -113,7 +113,7 @@ class _Waited:
 
 
 class LogWatch:
-    """Tells of files that are new in a log, from a thread of its own.
+    """Reports files that are new in a log, from a thread of its own.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class LogWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; what a look finds that goes on is not told."""
+        """Look no more; what a look in progress finds is not reported."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)

@@ -18,13 +18,11 @@ from functools import cached_property, partial
 from typing import Any
 
 from ..config.settings import GraphSettings
-from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes
-from ..io.log.conversion import convert_table
 from ..io.log.file_rows import ReadRows
 from ..io.log.log_listing import listing_of
 from ..io.log.order.row_order import RowOrder, row_order
@@ -38,6 +36,7 @@ from ..io.state.read_record import ReadFile, ReadRecord
 from ..io.state.results import read_reports
 from ..io.state.state_settings import BAD_ROWS, QUARANTINE
 from ..io.state.text_indexes import read_indexes
+from .batch_form import convert_for_host
 from .log_of_settings import log_of_settings
 from .time_window import TimeWindow
 
@@ -146,8 +145,8 @@ class Replay:
             meaning = self.graph.row_meaning()
             found, left_out = self._read(rows)
             times = InsertTimes()
-            convert = partial(convert_table, make=times.of(UpdateBatch.of_rows))
-            batch, bad = rows.convert(found, convert, meaning=meaning)
+            convert = partial(convert_for_host, times=times)
+            batch, _, bad = rows.convert(found, convert, meaning=meaning)
             left_out = left_out or (bad.rows if bad else 0)
             report = window.slide(graph, graph.apply(batch), times.seen)
             yield report._replace(rows=report.rows + left_out, quarantined=left_out)

@@ -243,7 +243,7 @@ class RunFiles:
         )
 
     def _left_out_note(self) -> list[str]:
-        """Tell of rows that this run has left out."""
+        """Report rows that this run has left out."""
         rows = self.totals["quarantined"]
         if not rows:
             return []

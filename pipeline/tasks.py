@@ -15,16 +15,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from distributed import Worker, get_worker, secede
 
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import RowsToRead
 from ..io.log.batch_times import InsertTimes, batch_source
-from .batch_form import HOST_FORM, BatchForm, convert
+from .batch_form import HOST_FORM, BatchForm, convert_to_form
 from .graph_worker.actor import GraphActor
 from .graph_worker.actor_holder import ActorHolder
 from .graph_worker.batch_results import BatchResults, ResultRequest
@@ -32,7 +32,7 @@ from .graph_worker.batches import LoadedBatch
 from .graph_worker.graph_status import GraphStatus, GraphStoppedError, forget_frames
 from .graph_worker.handover import RingSlot, hand_over
 from .graph_worker.pinned import Arrays, Copy, PinAnswer
-from .graph_worker.ring import Batch, RingAddress
+from .graph_worker.ring import RingAddress
 from .state_machine.instructions import Pin
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
@@ -51,14 +51,9 @@ def load_batch(
     start = time.perf_counter()
     found, unread = rows.read()
     middle = time.perf_counter()
-    times, applied = InsertTimes(), found.table
-
-    def convert_rows(table: pa.Table, **arguments: Any) -> Batch:
-        nonlocal applied
-        applied = table  # converted again without its bad rows, if it has some
-        return convert(table, form, times, **arguments)
-
-    batch, bad = rows.convert(found, convert_rows, meaning=meaning)
+    times = InsertTimes()
+    convert = partial(convert_to_form, form=form, times=times)
+    batch, applied, bad = rows.convert(found, convert, meaning=meaning)
     end = time.perf_counter()
     payload = hand_over(batch, rows.planned.batch_id, slot)
     seconds = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from ..options import ToldGroup, debug_option, options_of
+from ..options import ReportingGroup, debug_option, options_of
 
 
-@click.group(cls=ToldGroup)
+@click.group(cls=ReportingGroup)
 def bench() -> None:
     """Measure this machine, in tables of Markdown."""
 

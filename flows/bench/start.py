@@ -1,6 +1,6 @@
 """``graphtide bench start``: what a short run takes, from the command to its end, by stage.
 
-The command runs in a process of its own, over a small log, and tells of its stages by its events
+The command runs in a process of its own, over a small log, and reports its stages as events
 (`run_reports.JsonEvents`), whose arrival is timed here:
 
 ===========  ==================================================================
@@ -57,7 +57,7 @@ def bench_start(rows: int, assignments: Sequence[str], *, repeats: int) -> None:
     SettingsError
         A flag that cannot be.
     GraphtideError
-        A run failed; the text is what it told.
+        A run failed; the text is the error that it printed.
     """
     if min(rows, repeats) < 1:
         msg = "--rows and --repeats are 1 or more"

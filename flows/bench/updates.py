@@ -6,8 +6,8 @@ and laid out as CSR where the engine works, before the clock starts, unless a ro
 meet no entry of the graph; the deletes take the same entries away again, so every repeat meets the
 same graph. Ours and the rebuild take turns. The first round compiles, and is not kept.
 
-Two more tables tell of one workload: small batches by percentiles (`latency.py`), and what comes
-from host memory (`transfers.py`).
+Two more tables are of one workload each: small batches by percentiles (`latency.py`), and what
+comes from host memory (`transfers.py`).
 
 After the last repeat the graph's entries are compared, all of them, with those that it must have.
 """

@@ -80,7 +80,7 @@ def check_files(
 
 
 def tell_notes(past: PastGraphs) -> None:
-    """Tell of checkpoints that were broken and skipped."""
+    """Report checkpoints that were broken and skipped."""
     for note in dict.fromkeys(past.notes):
         click.echo(f"note: {note}", err=True)
 

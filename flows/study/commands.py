@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from ..options import ToldGroup, debug_option, options_of
+from ..options import ReportingGroup, debug_option, options_of
 from .study_options import StudyOptions
 
 
-@click.group(cls=ToldGroup)
+@click.group(cls=ReportingGroup)
 def study() -> None:
     """Repeat the papers' studies, on every layout."""
 

@@ -1,4 +1,4 @@
-"""Batches that leave no part of the update path out: what ``study stress`` has the layouts take.
+"""Random batches that reach every part of the update path, for ``study stress``.
 
 Inserts, half of them at one of `_HUBS` vertices that come to be neighbors of many others; deletes,
 most of edges that were inserted lately; vertices that come and go, hubs among them, in the midst of

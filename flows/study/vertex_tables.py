@@ -85,7 +85,7 @@ def run_vertices(engine: str, scale: int, rounds: int) -> list[Tables]:
 
 
 def print_vertices(engine: str, scale: int, rounds: int, reported: list[int]) -> None:
-    """Print the tables after the rounds ``told``."""
+    """Print the tables after the rounds ``reported``."""
     table = Table(
         ["round"],
         [

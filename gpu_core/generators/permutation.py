@@ -22,9 +22,6 @@ from .counter_random import Words, random_words, upper_half
 #: times as likely as others; with twice as many rounds a chi-square test sees no difference.
 _ROUNDS = 8
 
-#: A sum of half a word and of a number below ``a`` or ``b`` must not wrap around.
-MAX_LIMIT = 2**62
-
 
 def permuted_below(numbers: Words, limit: int, *, seed: int, stream: int) -> Words:
     """Map each number to its position in the order.
@@ -34,7 +31,8 @@ def permuted_below(numbers: Words, limit: int, *, seed: int, stream: int) -> Wor
     numbers : uint64[n]
         Below ``limit``.
     limit
-        From 1 to `MAX_LIMIT`.
+        From 1 to ``2**62``, so that sums of half a word and a number below ``a`` or ``b`` do not
+        wrap around.
     seed, stream
         Another pair is another order; eight streams from here on are used.
 

@@ -43,6 +43,9 @@ MAX_ROWS = 2**32
 #: Parts of the vertices that a sweep goes through, as those of ``graphtide bench ageing``.
 SWEEP_PARTS = 100
 
+#: Edge types are numbers below it.
+_TYPES = 4
+
 
 @dataclass(frozen=True)
 class UpdateMix:
@@ -107,7 +110,6 @@ def update_rows(
     mix: UpdateMix,
     *,
     seed: int = 0,
-    types: int = 4,
     first_time: int = 0,
     time_step: int = 1,
 ) -> UpdateRows:
@@ -123,15 +125,14 @@ def update_rows(
         Shares of repeats and deletes, or a sliding window.
     seed
         Another seed is another stream over the same list.
-    types
-        Edge types are ``0 … types - 1``; an edge has the same type in all of its rows.
     first_time, time_step
         Row ``i`` has ``ts = first_time + i * time_step``.
 
     Returns
     -------
     rows : UpdateRows
-        Weights are multiples of 1/64 from 1/64 to 1, exact in float32.
+        Weights are multiples of 1/64 from 1/64 to 1, exact in float32. Types are 0 to 3; an edge
+        has the same one in all of its rows.
     """
     if first < 0 or count < 0 or first + count > MAX_ROWS:
         msg = f"rows {first} … {first + count - 1} are outside the stream of {MAX_ROWS} rows"
@@ -151,7 +152,7 @@ def update_rows(
         weight=(
             (lower_half(random_words(seed, _WEIGHT, numbers)) % np.uint64(64) + np.uint64(1)) / 64
         ).astype(np.float32),
-        type=below(upper_half(random_words(seed, _TYPE, edge_numbers)), types).astype(np.int32),
+        type=below(upper_half(random_words(seed, _TYPE, edge_numbers)), _TYPES).astype(np.int32),
         ts=numbers.astype(np.int64) * time_step + first_time,
     )
 

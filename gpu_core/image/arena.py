@@ -316,7 +316,10 @@ class BaseArena(GrowingTables):
     def _replace_image(
         self, counts: list[Int64s], demand: Demand, size: ImageSize, *, tight: bool
     ) -> None:
-        """As `_move_all`; ``tight``: so were the runs counted, and so they are laid out."""
+        """As `_move_all`.
+
+        ``tight``: whether rows get their smallest runs; ``counts`` were taken with the same value.
+        """
         before = {name: getattr(self, name) for name in self._PARTS}
         try:
             self._fill_new_image(counts, demand, size, tight=tight)

@@ -21,7 +21,7 @@ from ..text.text_lines import parse_lines
 from ..text.text_types import SAMPLE_LINES
 from .edge_list_form import Reading, reading_of
 from .export import export_edges, export_vertices
-from .matrix_market import is_matrix_market, matrix_tables, read_matrix_market
+from .matrix_market import is_matrix_market, matrix_tables
 from .text_blocks import blocks_of, without_comments
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
     "import_edges",
     "is_matrix_market",
     "open_edge_list",
-    "read_edge_list",
-    "read_matrix_market",
 ]
 
 #: Rows that show how a file is read.
@@ -50,39 +48,11 @@ class TextEdges:
     tables: Iterator[pa.Table]
 
 
-def read_edge_list(path: str, columns: Sequence[str | None] | None = None) -> pa.Table:
-    """Read an edge list in text form.
-
-    Parameters
-    ----------
-    path
-        A local path or any fsspec URL.
-    columns
-        What each field of a line is: ``src``, ``dst``, ``weight``, ``type``, ``ts``, ``op``, or
-        None or ``_`` for what is not wanted. None takes the header's names, or looks at the fields.
-
-    Returns
-    -------
-    table
-        The columns, rows in the order of the lines; weights as float64, dates as timestamps, ids
-        as integers or, where they are names, as strings, all else as integers.
-
-    Raises
-    ------
-    UpdateLogError
-        The file is missing or empty, or a line is not what the columns say; names file and line.
-    SettingsError
-        ``columns`` cannot be meant.
-    """
-    return pa.concat_tables(open_edge_list(path, columns).tables)
-
-
 def import_edges(
     source: str,
     log_file: str,
     *,
     columns: Sequence[str | None] | None = None,
-    expand_symmetric: bool = True,
     on_open: Callable[[TextEdges], None] | None = None,
 ) -> int:
     """Write an edge list, or a matrix (``.mtx``), as a file of an update log.
@@ -94,22 +64,25 @@ def import_edges(
     log_file
         The file to write, likewise.
     columns
-        As for `read_edge_list`; None for a matrix.
-    expand_symmetric
-        As for `read_matrix_market`.
+        As for `open_edge_list`; None for a matrix.
     on_open
-        Told how an edge list is read, before any row is written.
+        Called with how an edge list is read, before any row is written.
 
     Returns
     -------
     rows
         Rows that the file has; each inserts an edge, unless the list has a column ``op``.
+
+    Raises
+    ------
+    UpdateLogError, SettingsError
+        As of `open_edge_list`, or of `matrix_tables`.
     """
     if is_matrix_market(source):
         if columns is not None:
             msg = f"{source} is a matrix, which needs no columns; leave them out"
             raise SettingsError(msg)
-        tables = matrix_tables(source, expand_symmetric)
+        tables = matrix_tables(source)
     else:
         edges = open_edge_list(source, columns)
         if on_open is not None:
@@ -128,7 +101,29 @@ def import_edges(
 
 
 def open_edge_list(path: str, columns: Sequence[str | None] | None = None) -> TextEdges:
-    """Find out how an edge list in text form is read; arguments and errors of `read_edge_list`."""
+    """Find out how an edge list in text form is read.
+
+    Parameters
+    ----------
+    path
+        A local path or any fsspec URL.
+    columns
+        What each field of a line is: ``src``, ``dst``, ``weight``, ``type``, ``ts``, ``op``, or
+        None or ``_`` for what is not wanted. None takes the header's names, or looks at the fields.
+
+    Returns
+    -------
+    edges
+        Its tables have weights as float64, dates as timestamps, ids as integers or, where they are
+        names, as strings, all else as integers.
+
+    Raises
+    ------
+    UpdateLogError
+        The file is missing or empty, or a line is not what the columns say; names file and line.
+    SettingsError
+        ``columns`` cannot be meant.
+    """
     blocks = blocks_of(path)
     # Until a line is neither empty nor a comment.
     for number, block in blocks:

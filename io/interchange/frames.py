@@ -88,7 +88,7 @@ def batch_of_frame(
         msg = f"frame: first is of type {kinds[0]}, but last of {kinds[1]}; give them one type"
         raise BatchError(msg)
     first, last = (
-        _batch_of_table(of_read_types(_renamed(table, name, "ts")), meaning, batch_id, make)
+        _batch_of_table(of_read_types(_with_times(table, name)), meaning, batch_id, make)
         for name in _TIMES
     )
     # All but the times is the same, in the same order.
@@ -113,8 +113,9 @@ def _batch_of_table(
         raise BatchError(str(error).partition(", or name it in the setting")[0]) from None
 
 
-def _renamed(table: pa.Table, name: str, new: str) -> pa.Table:
-    return table.rename_columns([new if each == name else each for each in table.column_names])
+def _with_times(table: pa.Table, name: str) -> pa.Table:
+    """The column ``name`` as the times of rows."""
+    return table.rename_columns(["ts" if each == name else each for each in table.column_names])
 
 
 def pairs_of_frame(frame: Any) -> tuple[Any, Any]:

@@ -28,31 +28,6 @@ def is_matrix_market(path: str) -> bool:
     return re.search(r"\.mtx(\.(gz|bz2|xz|zst))?$", path) is not None
 
 
-def read_matrix_market(path: str, *, expand_symmetric: bool = True) -> pa.Table:
-    """Read a sparse matrix in the Matrix Market exchange format: an edge from row to column.
-
-    Parameters
-    ----------
-    path
-        A local path or any fsspec URL.
-    expand_symmetric
-        Give each off-diagonal entry of a symmetric matrix in both directions, as
-        ``scipy.io.mmread`` does. False: as they stand, once; enough for an undirected graph.
-
-    Returns
-    -------
-    table
-        ``src``, ``dst`` int64 and, unless the matrix is a pattern, ``weight`` float64. Rows and
-        columns without an entry are not in it.
-
-    Raises
-    ------
-    UpdateLogError
-        The file is not such a matrix, or is cut short.
-    """
-    return pa.concat_tables(matrix_tables(path, expand_symmetric))
-
-
 def banner_of(path: str) -> tuple[str, str]:
     """Words of the first line: ``pattern``, ``real`` or ``integer``; ``general`` or ``symmetric``.
 
@@ -65,8 +40,26 @@ def banner_of(path: str) -> tuple[str, str]:
     return _banner(path, block.partition(b"\n")[0])
 
 
-def matrix_tables(path: str, expand_symmetric: bool) -> Iterator[pa.Table]:
-    """Read a matrix in pieces; arguments as for `read_matrix_market`."""
+def matrix_tables(path: str) -> Iterator[pa.Table]:
+    """Read a sparse matrix in the Matrix Market exchange format: an edge from row to column.
+
+    Parameters
+    ----------
+    path
+        A local path or any fsspec URL.
+
+    Yields
+    ------
+    table
+        ``src``, ``dst`` int64 and, unless the matrix is a pattern, ``weight`` float64. Rows and
+        columns without an entry are not in it. Each off-diagonal entry of a symmetric matrix is in
+        both directions, as ``scipy.io.mmread`` gives it; the mirrored ones come last.
+
+    Raises
+    ------
+    UpdateLogError
+        The file is not such a matrix, or is cut short.
+    """
     blocks = blocks_of(path)
     number, block = next(blocks, (1, b""))
     text = io.BytesIO(block)
@@ -95,7 +88,7 @@ def matrix_tables(path: str, expand_symmetric: bool) -> Iterator[pa.Table]:
         seen += table.num_rows
         _check_range(path, table, rows, columns, content, first_line)
         yield table
-        if symmetry == "symmetric" and expand_symmetric:
+        if symmetry == "symmetric":
             mirrored.append(_mirrored(table))
     if seen != entries:
         msg = f"{path} announces {entries} entries but has {seen}; it is cut short, or was changed"

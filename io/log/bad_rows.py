@@ -32,7 +32,7 @@ from .plan import PlannedBatch
 from .row_origin import RowOrigin
 from .update_log import UpdateLog
 
-Batch = TypeVar("Batch")
+Made = TypeVar("Made")
 
 #: What comes before the columns of the rows in `LeftOut.table`.
 ORIGIN_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
@@ -98,9 +98,9 @@ class RowsToRead:
         return self.log.read_checked(self.planned.file, 0, 0)
 
     def convert(
-        self, found: ReadRows, convert: Callable[..., Batch], **arguments: Any
-    ) -> tuple[Batch, LeftOut | None]:
-        """Convert rows that were read, and report which of them were left out.
+        self, found: ReadRows, convert: Callable[..., Made], **arguments: Any
+    ) -> tuple[Made, pa.Table, LeftOut | None]:
+        """Convert rows that were read, without those that may be left out.
 
         Parameters
         ----------
@@ -110,6 +110,15 @@ class RowsToRead:
             As ``conversion.table_to_batch``.
         arguments
             Of ``convert``, besides those that say where the rows are from.
+
+        Returns
+        -------
+        batch
+            What ``convert`` made.
+        table
+            The rows that it was made of.
+        left_out
+            The other rows; None: there are none.
 
         Raises
         ------
@@ -143,9 +152,9 @@ class RowsToRead:
                 positions = positions[~rule.bad]
                 table = table.filter(pa.array(~rule.bad))
         if not bad and not found.wrong:
-            return made, None
+            return made, table, None
         taken = np.concatenate(bad) if bad else np.empty(0, np.int64)
-        return made, self._left_out(found, taken, reasons)
+        return made, table, self._left_out(found, taken, reasons)
 
     def _left_out(self, found: ReadRows, bad: npt.NDArray[np.int64], reasons: list[str]) -> LeftOut:
         """Rows that were taken out, and lines that are none, each in their order."""

@@ -15,7 +15,7 @@ from .plan import PlannedBatch
 
 _INT64 = np.iinfo(np.int64)
 
-Batch = TypeVar("Batch")
+Made = TypeVar("Made")
 
 
 class TimeRange(NamedTuple):
@@ -36,10 +36,10 @@ class InsertTimes:
         #: Of the rows that were converted last; None: none of them inserts an edge.
         self.seen: TimeRange | None = None
 
-    def of(self, make: Callable[..., Batch]) -> Callable[..., Batch]:
+    def of(self, make: Callable[..., Made]) -> Callable[..., Made]:
         """``make`` for `conversion.convert_table`, whose rows are seen."""
 
-        def seen(op: Any, src: Any, dst: Any, meaning: Any, **columns: Any) -> Batch:
+        def seen(op: Any, src: Any, dst: Any, meaning: Any, **columns: Any) -> Made:
             batch = make(op, src, dst, meaning, **columns)
             times, dst_valid = columns.get("ts"), columns.get("dst_valid")
             self.seen = None

@@ -38,7 +38,7 @@ from .columns.whole_decimals import integers_of
 from .operations import USUAL, Operations, word_shown
 from .row_origin import RowOrigin
 
-Batch = TypeVar("Batch")
+Made = TypeVar("Made")
 Flags = npt.NDArray[np.bool_]
 
 
@@ -49,14 +49,14 @@ def table_to_batch(table: pa.Table, **arguments: Any) -> UpdateBatch:
 
 def convert_table(
     table: pa.Table,
-    make: Callable[..., Batch],
+    make: Callable[..., Made],
     *,
     meaning: RowMeaning,
     origin: RowOrigin,
     batch_id: int,
     time_unit: str | None = None,
     operations: Operations = USUAL,
-) -> Batch:
+) -> Made:
     """Check rows of one file, under the canonical column names, and make a batch of them.
 
     Parameters

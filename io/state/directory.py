@@ -252,7 +252,7 @@ class StateDirectory:
             try:
                 add_hash(file)
             except DamagedJsonError:
-                # Told where it is read; a damaged checkpoint is skipped there.
+                # Reported where it is read; a damaged checkpoint is skipped there.
                 continue
 
     def _write_settings(self, settings: StateSettings) -> None:

@@ -36,8 +36,8 @@ from ..tasks import (
     ring_of_graph,
 )
 from ..workers.cluster import LOOK_SECONDS, Cluster
-from ..workers.forgotten import run_and_forget
 from ..workers.roles import Roles
+from ..workers.unheld_tasks import run_and_forget
 from ..workers.warm_up import warm_conversion
 from .generation_spec import GenerationSpec
 

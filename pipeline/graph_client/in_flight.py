@@ -31,7 +31,7 @@ from .. import tasks
 from ..batch_form import BatchForm
 from ..graph_worker.handover import RingSlot
 from ..state_machine.instructions import Pin
-from ..workers.forgotten import run_and_forget
+from ..workers.unheld_tasks import run_and_forget
 from .answers import Answer, Answers
 from .generation import Generation
 

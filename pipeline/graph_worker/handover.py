@@ -27,10 +27,10 @@ from ...gpu_core.batch.raw_rows import raw_bytes
 from ...gpu_core.id_kinds import are_names
 from ...gpu_core.kind import RowMeaning
 from ...gpu_core.properties.kinds import value_bytes
-from .ring import Batch, RingAddress, Ticket, write
+from .ring import ConvertedBatch, RingAddress, Ticket, write
 
 #: What Dask transfers for a batch: the batch itself, or the ticket of its slot.
-Payload = Batch | Ticket
+Payload = ConvertedBatch | Ticket
 
 #: Bytes that a row comes to at most: an edge of its own (row, offset, index). Vertices take less.
 _ROW_BYTES = 3 * 8
@@ -105,7 +105,7 @@ def ring_size(
     return RingSize(window, slot_bytes, min(loads + loads // 2, window), filled)
 
 
-def hand_over(batch: Batch, batch_id: int, slot: RingSlot | None) -> Payload:
+def hand_over(batch: ConvertedBatch, batch_id: int, slot: RingSlot | None) -> Payload:
     """Write a batch into its slot and return the ticket; without a slot, return the batch."""
     ticket = None if slot is None else write(slot.ring, slot.slot, batch_id, batch)
     return ticket or batch

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from ...gpu_core.engine import BatchFeed, SentBatch
 from ...gpu_core.image.memory_size import memory_bytes
 from .handover import Payload, RingSize
-from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket
+from .ring import ConvertedBatch, Ring, RingAddress, StaleTicketError, Ticket
 
 #: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills,
 #: but for what batches are expected to fill (`Inbox.locking`).
@@ -97,7 +97,7 @@ class Inbox:
         if isinstance(payload, Ticket):
             self._ring_of(payload).check(payload)
 
-    def open(self, payload: Payload) -> "Batch | SentBatch":
+    def open(self, payload: Payload) -> "ConvertedBatch | SentBatch":
         """Unpack a batch for the graph; where there is a feed, the batch is on its way to a GPU.
 
         It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.

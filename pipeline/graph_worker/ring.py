@@ -2,8 +2,9 @@
 
 The graph worker makes an anonymous memory file for each slot and maps it whole (`Ring`). A CPU
 worker opens it as ``/proc/<pid>/fd/<n>``, copies the arrays of one batch into it and closes it
-(`write`). What travels by Dask is a `Ticket` of a kilobyte or so; the graph worker turns it into an
-`UpdateBatch` whose arrays are views of the slot, and says when it has applied it.
+(`write`). What travels by Dask is a `Ticket` of a kilobyte or so; the graph worker turns it into
+the batch again, of any of the three forms of `ConvertedBatch`, whose arrays are views of the slot,
+and says when it has applied it.
 
 A slot's file::
 
@@ -52,8 +53,8 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.errors import GraphtideError
 from .memory_files import close_all, new_memory_file, opened, write_all
 
-#: Forms of a batch that a slot may hold.
-Batch = UpdateBatch | PackedBatch | RawRows
+#: Forms in which CPU workers hand over a batch (``batch_form.py`` chooses one).
+ConvertedBatch = UpdateBatch | PackedBatch | RawRows
 
 #: The arrays of a slot begin here, and slots are a multiple of it.
 PAGE_BYTES = mmap.PAGESIZE
@@ -168,7 +169,7 @@ class Ring:
         """``nbytes`` bytes from the beginning of a slot on."""
         return np.frombuffer(self._bytes[slot][:nbytes], np.uint8)
 
-    def read(self, ticket: Ticket) -> Batch:
+    def read(self, ticket: Ticket) -> ConvertedBatch:
         """Make the batch of a ticket, of views: valid until `advance` goes beyond it."""
         self.check(ticket)
         start = 0
@@ -176,11 +177,11 @@ class Ring:
         for size in ticket.sizes:
             arrays.append(self._bytes[ticket.slot][start : start + size])
             start += padded(size)
-        batch: Batch = pickle.loads(ticket.pickled, buffers=arrays)
+        batch: ConvertedBatch = pickle.loads(ticket.pickled, buffers=arrays)
         return batch
 
 
-def write(address: RingAddress, slot: int, batch_id: int, batch: Batch) -> Ticket | None:
+def write(address: RingAddress, slot: int, batch_id: int, batch: ConvertedBatch) -> Ticket | None:
     """Copy a batch into a slot; None if that is not possible, and Dask has to transfer it.
 
     It is not possible if the batch is larger than a slot, the ring is on another machine or gone,

@@ -113,7 +113,7 @@ class RunMetrics(SchedulerPlugin):
         )
         heard = GaugeMetricFamily(
             "graphtide_run_heard_timestamp_seconds",
-            "When the client told of the run last, in seconds since 1970.",
+            "When the client last reported on the run, in seconds since 1970.",
             labels=["state"],
         )
         rows = CounterMetricFamily(

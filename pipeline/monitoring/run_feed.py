@@ -129,7 +129,7 @@ def _sentence(error: BaseException) -> str:
 
 @contextmanager
 def run_feed(cluster: Cluster, about: Mapping[str, Any]) -> Iterator[RunFeed]:
-    """Tell of a run while the block goes on, and how it ends."""
+    """Report a run while the block goes on, and how it ends."""
     feed = RunFeed(cluster, about)
     try:
         yield feed

@@ -9,7 +9,7 @@ from threading import Thread
 
 
 def _import() -> None:
-    # What cannot be imported is met again, by who needs it.
+    # The error is raised again where the module is needed.
     with suppress(ImportError):
         import_module("cupy")
         import_module("graphtide.gpu_core.cuda.engine")

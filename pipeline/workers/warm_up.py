@@ -23,8 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...gpu_core.batch.numbered_batch import NumberedBatch
-from ...gpu_core.batch.packed_batch import pack, packed_rows
+from ...gpu_core.batch.packed_batch import pack
 from ...gpu_core.batch.raw_rows import raw_rows
 from ...gpu_core.batch.rows import row_meaning
 from ...gpu_core.batch.update_batch import UpdateBatch
@@ -37,9 +36,11 @@ from ...gpu_core.names.distinct import BatchNames
 from ...gpu_core.names.strings import Strings
 from ...gpu_core.properties.kinds import column_kinds
 from ...gpu_core.records import record_named
-from ...io.log.conversion import convert_table, table_to_batch
+from ...io.log.batch_times import InsertTimes
+from ...io.log.conversion import table_to_batch
 from ...io.log.row_origin import RowOrigin
 from ...io.parquet.parquet_files import read_rows
+from ..batch_form import HOST_FORM, BatchForm, convert_to_form
 
 #: The graph begins in so little, and may grow to so much; a GPU's memory pool keeps what was taken.
 _ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
@@ -105,19 +106,17 @@ def warm_conversion(
     """
     if on_gpu is not None and number is not None:
         compile_ahead(number, on_gpu=on_gpu)
-    arguments: dict[str, Any] = {"meaning": meaning, "origin": RowOrigin(""), "batch_id": -1}
-    makers: list[Callable[[pa.Table], Any]] = []
-    if on_gpu is not False and not meaning.has_host_tables:
-        makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]
-        makers += [lambda table: pack(table_to_batch(table, **arguments), dense=dense)]
-    else:
-        if on_gpu is not False or not are_names(meaning.ids):
-            makers += [partial(table_to_batch, **arguments)]
-        if on_gpu is not True and are_names(meaning.ids):
-            makers += [partial(_convert, make=NumberedBatch.of_rows, arguments=arguments)]
+    forms = [] if on_gpu is False else [BatchForm(True, dense, raw)]
+    if on_gpu is not True:
+        forms.append(HOST_FORM)
+        if are_names(meaning.ids):
             _read_names()
-    if raw:
-        makers += [partial(_convert, make=partial(raw_rows, dense=dense), arguments=arguments)]
+    arguments: dict[str, Any] = {"meaning": meaning, "origin": RowOrigin(""), "batch_id": -1}
+    convert = partial(convert_to_form, times=InsertTimes(), **arguments)
+    makers: list[Callable[[pa.Table], Any]] = [partial(convert, form=form) for form in forms]
+    if raw and on_gpu is not False:
+        # What a batch with rows about vertices comes to.
+        makers.append(lambda table: pack(table_to_batch(table, **arguments), dense=dense))
     # Where there are rows about vertices, all ids are widened.
     types = sorted({("int64", "int64"), *(() if are_names(meaning.ids) else id_types)})
     own = column_kinds(meaning.properties, ())
@@ -128,7 +127,7 @@ def warm_conversion(
         ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
         spread_ids = {name: each * spread for name, each in ids.items()}
         make(_table({**few, **spread_ids, **_zeros(own, _FEW_ROWS)}, meaning.ids))
-    (makers[-1] if raw else makers[0])(_table({**_rows(rows), **_zeros(own, rows)}, meaning.ids))
+    makers[0](_table({**_rows(rows), **_zeros(own, rows)}, meaning.ids))
     if on_gpu is not None and number is not None:
         # The graph worker is at work from the other end; where all is compiled, that is quick.
         for part in count():
@@ -166,10 +165,6 @@ def _read_names() -> None:
     few = {"dictionary_pagesize_limit": 1, "write_batch_size": _FEW_ROWS // 2}
     pq.write_table(pa.table({"src": names}), file, **few)
     read_rows(file, pq.read_metadata(file), ["src"], 0, _FEW_ROWS, ["src"])
-
-
-def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any]) -> None:
-    convert_table(table, make, **arguments)
 
 
 def warm_graph(

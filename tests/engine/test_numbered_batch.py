@@ -70,6 +70,18 @@ def test_a_graph_is_the_same_word_by_word(ids: str, vertices: bool, kind: dict[s
     assert graphs[0].vertices().tolist() == graphs[1].vertices().tolist()
 
 
+def test_a_graph_of_either_engine_takes_it(engine: str) -> None:
+    """A log is replayed with such batches, wherever the graph is."""
+    graphs = [DynamicGraph(engine=engine, ids="string") for _ in range(2)]
+    meaning = row_meaning(ids="string")
+    for step in range(3):
+        columns = rows(step, vertices=True)
+        for graph, form in zip(graphs, (UpdateBatch, NumberedBatch), strict=True):
+            graph.apply(form.of_rows(meaning=meaning, **columns))
+    assert graphs[0].num_edges > 0
+    assert graphs[0].state_hash() == graphs[1].state_hash()
+
+
 def test_keys_are_those_of_other_batches_and_numbers_are_smaller() -> None:
     columns, meaning = rows(3, vertices=True), row_meaning(ids="string")
     in_keys = UpdateBatch.of_rows(meaning=meaning, **columns)

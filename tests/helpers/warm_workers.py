@@ -11,8 +11,9 @@ from numba.core.dispatcher import Dispatcher
 
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.io.log.batch_times import InsertTimes
 from graphtide.io.log.row_origin import RowOrigin
-from graphtide.pipeline.batch_form import BatchForm, convert
+from graphtide.pipeline.batch_form import BatchForm, convert_to_form
 from graphtide.pipeline.workers.warm_up import warm_conversion, warm_graph
 
 
@@ -23,7 +24,9 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     """
     is_dense = ids == "dense"
     meaning = load_settings({"ids": ids}).graph.row_meaning()
-    warm_conversion(meaning, 1_000, dense=is_dense, raw=raw, id_types=frozenset([types]))
+    warm_conversion(
+        meaning, 1_000, dense=is_dense, on_gpu=True, raw=raw, id_types=frozenset([types])
+    )
     # What the process was forked with is hidden from those who ask the collector.
     gc.unfreeze()
     before = _compiled()
@@ -37,7 +40,8 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
         src, dst = (each.astype(kind) for each, kind in zip(ends, types, strict=True))
         rows = random.integers(0, 1_000, 3_000)
         table = pa.table({"op": op, "src": src[rows], "dst": dst[rows]})
-        convert(table, form, origin=RowOrigin(""), batch_id=0, meaning=meaning)
+        place = {"origin": RowOrigin(""), "batch_id": 0}
+        convert_to_form(table, form, InsertTimes(), meaning=meaning, **place)
     return _compiled() - before
 
 

@@ -18,7 +18,7 @@ from graphtide.pipeline import tasks
 from graphtide.pipeline.batch_form import BatchForm
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_holder import ActorHolder
-from graphtide.pipeline.graph_worker.ring import Batch
+from graphtide.pipeline.graph_worker.ring import ConvertedBatch
 from waiting import wait_until
 
 
@@ -50,14 +50,14 @@ def tell_and_wait(folder: Path) -> None:
 
 def cut_when_read(path: Path) -> None:
     """Have a file of the log cut behind its first bytes when this worker has read it."""
-    convert = tasks.convert
+    convert = tasks.convert_to_form
 
-    def cut(table: Any, form: BatchForm, times: Any, **arguments: Any) -> Batch:
+    def cut(table: Any, form: BatchForm, times: Any, **arguments: Any) -> ConvertedBatch:
         if Path(arguments["origin"].file).name == path.name:
             os.truncate(path, 4)
         return convert(table, form, times, **arguments)
 
-    tasks.convert = cut
+    tasks.convert_to_form = cut
 
 
 def workers_connected_to(dask_worker: Worker) -> set[str]:

@@ -18,11 +18,12 @@ from graphtide.gpu_core.cuda.update.batch import upload
 from graphtide.gpu_core.errors import BatchError, GraphtideError
 from graphtide.gpu_core.records import RECORDS
 from graphtide.io.log.bad_rows import RowsToRead
+from graphtide.io.log.batch_times import InsertTimes
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.pipeline.batch_form import BatchForm, convert
+from graphtide.pipeline.batch_form import BatchForm, convert_to_form
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.handover import RingSize, RingSlots
@@ -204,7 +205,7 @@ def test_bad_rows_are_told_in_the_same_words(table: pa.Table, kind: dict[str, An
     found = []
     for form in (BatchForm(True, True, raw=False), BatchForm(True, True, raw=True)):
         with pytest.raises(GraphtideError) as error:
-            convert(table, form, **arguments)
+            convert_to_form(table, form, InsertTimes(), **arguments)
         found.append((type(error.value), str(error.value)))
     assert found[0] == found[1]
 
@@ -212,7 +213,8 @@ def test_bad_rows_are_told_in_the_same_words(table: pa.Table, kind: dict[str, An
 def test_a_loop_that_is_dropped_may_have_any_id() -> None:
     table = table_of(src=np.array([1, 2**40] * 3), dst=np.array([2, 2**40] * 3))
     for is_raw in (False, True):
-        made = convert(table, BatchForm(True, True, is_raw), meaning=row_meaning(), **PLACE)
+        form = BatchForm(True, True, is_raw)
+        made = convert_to_form(table, form, InsertTimes(), meaning=row_meaning(), **PLACE)
         assert isinstance(made, PackedBatch)
         assert made.facts["dropped"] == 3
 

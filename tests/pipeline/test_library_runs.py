@@ -1,13 +1,11 @@
-"""Runs and states as functions of a program, and the programs of the README's first screen."""
+"""Runs and states as functions of a program."""
 
 import json
 import multiprocessing
 import os
-import re
 from pathlib import Path
 from typing import Any
 
-import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,13 +14,9 @@ from distributed import Client
 import graphtide
 from dask_processes import cluster_of_others
 from graphtide import ClusterError, SettingsError, StateError
-from graphtide.io.state.results import read_result
 from graphtide.io.state.running import RunningFile
 from small_log import BATCH_ROWS, rows_of, write_file
 from waiting import PATIENCE
-
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -167,24 +161,6 @@ def test_a_state_is_the_same_after_a_change_of_the_working_directory(
         assert each.position.rows == report.rows
         assert each.graph.num_edges == report.num_edges
     assert len(report.reports) == report.batches_applied
-
-
-def test_the_first_screen_of_the_readme_runs(tmp_path, scheduler, monkeypatch, capsys):
-    """From a frame to top ranks, and from a folder to results, as a user types them."""
-    screen = README.partition("$ graphtide demo")[0]
-    frame, folder = re.findall(r"^```python\n(.*?)^```", screen, re.MULTILINE | re.DOTALL)
-    assert len([text for text in frame.splitlines() if text]) == 5
-    assert len(folder.splitlines()) == 2
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(frame, names)
-    ranks = capsys.readouterr().out
-    assert ranks.split()[:2] == ["vertex", "pagerank"]
-    with dask.config.set({"graphtide.scheduler": scheduler}):
-        exec(folder, names)
-    written = read_result(next(Path("state/results").glob("*/pagerank.parquet")))
-    assert capsys.readouterr().out == f"{written.top(3)}\n"
-    assert ranks.split()[2::2][:1] == [str(written.top(1)["vertex"][0])]
 
 
 def test_a_run_goes_on_with_the_rule_for_repeats_that_its_state_has(tmp_path, scheduler):

@@ -19,10 +19,11 @@ from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import UpdateLogError
+from graphtide.io.log.batch_times import InsertTimes
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
-from graphtide.pipeline.batch_form import BatchForm, convert
+from graphtide.pipeline.batch_form import BatchForm, convert_to_form
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from graphtide.pipeline.graph_worker.batches import LoadedBatch
@@ -167,9 +168,10 @@ def test_a_graph_on_a_gpu_has_them() -> None:
     meaning = row_meaning(**OWN)
     for number, rows in enumerate(frames):
         table = pa.Table.from_pandas(rows.rename(columns={"how": "channel"}), preserve_index=False)
-        batch = convert(
-            table, BatchForm(on_gpu=True), meaning=meaning, origin=RowOrigin(""), batch_id=number
-        )
+        batch = convert_to_form(
+            table, BatchForm(on_gpu=True), InsertTimes(), meaning=meaning, origin=RowOrigin(""),
+            batch_id=number,
+        )  # fmt: skip
         actor.apply(number, LoadedBatch(batch))
     copy = copied(actor, 2)
     graph = DynamicGraph.from_checkpoint_arrays(copy.arrays, engine="host", **OWN)

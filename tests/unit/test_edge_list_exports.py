@@ -11,14 +11,10 @@ import scipy.io
 import scipy.sparse
 
 import graphtide
+from edge_files import read_edge_list, read_matrix_market
 from graphtide import SettingsError
 from graphtide.gpu_core.copies.snapshot import CanonicalEdges
-from graphtide.io.interchange.edge_lists import (
-    export_edges,
-    export_vertices,
-    read_edge_list,
-    read_matrix_market,
-)
+from graphtide.io.interchange.edge_lists import export_edges, export_vertices
 
 
 def graph_of(src, dst, *, directed=True, **properties):

@@ -14,14 +14,10 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from edge_files import read_edge_list, read_matrix_market
 from graphtide import SettingsError, UpdateLogError
 from graphtide.io.interchange import text_blocks
-from graphtide.io.interchange.edge_lists import (
-    import_edges,
-    open_edge_list,
-    read_edge_list,
-    read_matrix_market,
-)
+from graphtide.io.interchange.edge_lists import import_edges, open_edge_list
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
@@ -41,10 +37,10 @@ def read(tmp_path):
 
 @pytest.fixture
 def read_matrix(tmp_path):
-    def reader(text, **options):
+    def reader(text):
         path = tmp_path / "matrix.mtx"
         path.write_text(text)
-        return read_matrix_market(str(path), **options).to_pydict()
+        return read_matrix_market(str(path)).to_pydict()
 
     return reader
 
@@ -392,8 +388,6 @@ def test_matrices(read_matrix):
     assert read_matrix(text) == {"src": [1, 3], "dst": [4, 1], "weight": [2.5, -100.0]}
     text = f"{BANNER.upper().replace('%%M', '%%m')} Pattern Symmetric\n3 3 3\n1 1\n2 1\n3 2\n"
     assert read_matrix(text) == {"src": [1, 2, 3, 1, 2], "dst": [1, 1, 2, 2, 3]}
-    once = read_matrix(text, expand_symmetric=False)
-    assert once == {"src": [1, 2, 3], "dst": [1, 1, 2]}
     assert read_matrix(f"{BANNER} integer general\n3 3 0\n")["weight"] == []
 
 
@@ -448,7 +442,6 @@ def test_import_makes_a_log(tmp_path):
     matrix = tmp_path / "m.mtx"
     matrix.write_text(f"{BANNER} pattern symmetric\n2 2 1\n2 1\n")
     assert import_edges(str(matrix), str(log_file)) == 2
-    assert import_edges(str(matrix), str(log_file), expand_symmetric=False) == 1
     with pytest.raises(SettingsError, match="needs no columns"):
         import_edges(str(matrix), str(log_file), columns=("src", "dst"))
 

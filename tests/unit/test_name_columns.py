@@ -108,7 +108,7 @@ def test_words_that_are_no_text_are_refused_by_the_rows_that_have_them(tmp_path:
     assert bad.bad.tolist() == [False, False, True, False, True, False]
     planned = RowsToRead(log, PlannedBatch(0, "a.parquet", 0, 6), None, quarantine=True)
     found, _ = planned.read()
-    batch, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
+    batch, _, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
     assert left_out is not None
     assert left_out.table["row"].to_pylist() == [2, 4]
     assert left_out.table.schema.field("src").type == pa.string()
@@ -122,7 +122,7 @@ def test_names_and_words_in_views_may_stand_on_rows_that_are_left_out(tmp_path: 
     log = UpdateLog(str(tmp_path), ids="string")
     planned = RowsToRead(log, PlannedBatch(0, "a.parquet", 0, 3), None, quarantine=True)
     found, _ = planned.read()
-    batch, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
+    batch, _, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
     assert batch.rows == 2
     assert left_out is not None
     (row,) = left_out.table.drop_columns("reason").to_pylist()

@@ -4,8 +4,8 @@ Each call is timed as a user makes it. Ranks and distances stay where the engine
 they are read, as cuGraph's do; triangles come to host memory. A search begins at the
 vertex of largest degree, in the grid at its center. A product is one ``P^T x`` in float32 of the
 same entries as a CSR, of cupyx (SciPy on the host engine) and of torch where it is installed: the
-least that an iteration of PageRank takes with a library. A second table tells of results after a
-batch (`refresh.py`), a third of cuGraph, where it is installed.
+least that an iteration of PageRank takes with a library. A second table has results after a
+batch (`refresh.py`), a third cuGraph, where it is installed.
 """
 
 from collections.abc import Callable, Sequence

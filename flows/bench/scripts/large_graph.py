@@ -1,7 +1,7 @@
 """A graph of billions of entries on one GPU, of which every result is known.
 
-    python -m graphtide.flows.bench.scripts.large_graph --vertices 2**26 --offsets 38
-    python -m graphtide.flows.bench.scripts.large_graph --vertices 2**28 --offsets 60 --one-way
+    python -m graphtide.flows.bench.scripts.large_graph --vertices '2**26' --offsets 38
+    python -m graphtide.flows.bench.scripts.large_graph --vertices '2**28' --offsets 60 --one-way
 
 The graph is *circulant*: vertex ``u`` has edges to ``u + d`` and ``u - d`` (modulo the number of
 vertices, a power of two) for each of some offsets ``d``, the first ten of which are 1 to 10. So all

@@ -3,7 +3,7 @@
 An iteration here is all of it: gather, dangling term, teleport, residual, next shares. SciPy's
 product is the gather alone, on one thread, with float64 values and int32 indices.
 
-    python -m graphtide.flows.bench.scripts.pagerank_iteration --edges 2**23 --scale 20
+    python -m graphtide.flows.bench.scripts.pagerank_iteration --edges '2**23' --scale 20
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Inserts into, and deletes from, a graph that is there: ours, a plain loop, and other packages.
 
     python -m graphtide.flows.bench.scripts.updates_beside_peers [--edges 8M] [--batch 1M]
-        [--vertices 2**20] [--repeats 9]
+        [--vertices '2**20'] [--repeats 9]
 
 Every repeat draws a fresh batch of uniform edges that are not in the graph (``edge_source.py`` says
 why), inserts it and deletes it again, one contender after the other, in an order that rotates.

@@ -47,7 +47,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\1){3}[0-9a-f]{12}", re.IGNORE
 
 
 def unordered_note(names: Iterable[str]) -> str | None:
-    """Tell of two files of a folder that differ first in a UUID, which gives no order.
+    """Report two files of a folder that differ first in a UUID, which gives no order.
 
     Such are ``part-00000-<UUID>.parquet`` of two jobs that Spark has run one after the other.
     """
@@ -74,7 +74,7 @@ _FORMS = re.compile(
 
 
 def twice_note(names: Iterable[str]) -> str | None:
-    """Tell of two files of a folder that may have the same rows, by their names.
+    """Report two files of a folder that may have the same rows, by their names.
 
     Such are ``day.csv`` and ``day.csv.gz``, while one is packed or if both were kept.
     """

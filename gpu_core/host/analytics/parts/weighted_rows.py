@@ -22,9 +22,9 @@ class WeightedRows(NamedTuple):
 
 
 def weighted_rows(rows: Rows, *, weighted: bool) -> WeightedRows:
-    """Rows as kernels take them; not ``weighted``: weights that there are do not matter.
+    """Rows as kernels take them; not ``weighted``: without their weights, if they have any.
 
-    Rows that were asked for without weights may have them, if somebody else asked for these.
+    Rows that were asked for without weights have them if another call has asked for weights.
     """
     if not weighted or rows.weights is None:
         return WeightedRows(*rows.walked, np.empty(0, np.float32), rows.begin)

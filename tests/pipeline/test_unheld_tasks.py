@@ -1,4 +1,4 @@
-"""Tasks of which nothing more is heard leave nothing behind."""
+"""Tasks whose Future is not held leave nothing behind."""
 
 import time
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from distributed import Client, LocalCluster
 
-from graphtide.pipeline.workers.forgotten import run_and_forget
+from graphtide.pipeline.workers.unheld_tasks import run_and_forget
 from waiting import wait_until
 
 
