@@ -42,7 +42,7 @@ ALIGNMENT: Final = 64
 class PackedBatch:
     """Edges and vertices to put and to delete, as a device takes them."""
 
-    #: Fields of `cuda.batch.DeviceBatch` that are no arrays: name -> value.
+    #: Fields of `cuda.update.batch.DeviceBatch` that are no arrays: name -> value.
     facts: dict[str, Any]
     #: Its arrays; ``row_counts``, uint32[2], are the rows of the put list and of the delete list.
     arrays: dict[str, npt.NDArray[Any]]

@@ -61,8 +61,8 @@ class ChangingGraph(MaintainingGraph):
             A frame whose rows are updates as those of a log, with columns ``src``, ``dst``, ``op``
             and so on: anything with Arrow's stream or ``__dataframe__``. Or what
             `UpdateBatch.from_rows` made with this graph's ``directed``, ``records`` and
-            ``on_repeat``; the ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its
-            `feed` has sent.
+            ``on_repeat``; the ``cuda`` engine also takes a `cuda.update.batch.DeviceBatch`, and
+            what its `feed` has sent.
         effects
             Whether the report lists what changed, as ``BatchReport.effects``. This takes two
             look-ups of everything that the batch names, before and after it.

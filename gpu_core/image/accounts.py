@@ -84,7 +84,7 @@ def numbers_of_batch(header, counts, tally, rows, entries_per_edge, deletes, ver
     header, counts
         As of `free_pages`, after the batch.
     tally
-        int64[5]: fields of `plan.Tally` about entries, of the forward delta.
+        int64[5]: fields of `host/update/tally.py: Tally` about entries, of the forward delta.
     rows
         int64[3]: those about rows, of all deltas.
     entries_per_edge

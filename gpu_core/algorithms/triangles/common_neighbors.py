@@ -11,7 +11,7 @@ a vertex to itself are kept.
 What an engine offers: ``algorithms.common_neighbors`` with ``count_common``, of rows alone. Pairs
 are no vertices, so this is no analytic of runs.
 
-Not here: how users name pairs (`face/pairs.py`).
+Not here: how users name pairs (`face/arguments/pairs.py`).
 """
 
 from __future__ import annotations

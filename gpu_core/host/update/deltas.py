@@ -67,7 +67,7 @@ class Delta(NamedTuple):
 _NO_SOURCE = np.empty(0, np.uint32)
 
 
-def in_order(
+def delta_of_csr(
     kind: int,
     rows: UInt32s,
     indptr: npt.NDArray[np.int64],
@@ -76,9 +76,10 @@ def in_order(
     with_source: bool,
     ordered: bool,
 ) -> Delta:
-    """Delta from the CSR of entries of one kind, which is in order already or not.
+    """Delta of a CSR of entries of one kind.
 
-    Its rows stay in the order of users' ids.
+    Its rows stay in the order of users' ids; the entries of each are sorted unless ``ordered`` says
+    that they are.
     """
     if ordered:
         source = np.arange(columns.size, dtype=np.uint32) if with_source else _NO_SOURCE
@@ -233,7 +234,7 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
             if puts
             else (KIND_DELETE, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns)
         )
-        out = in_order(*listed, with_source=has_properties, ordered=mapped.ordered)
+        out = delta_of_csr(*listed, with_source=has_properties, ordered=mapped.ordered)
         if not reverse:
             return [("out", out)]
         return [("out", out), ("in", transposed(out, mapped.vertex_count, ordered=mapped.ordered))]
@@ -261,7 +262,7 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
 
 def _expired_delta(batch: ExpiringBatch, vertex_count: int) -> Delta:
     edges = batch.edges
-    out = in_order(
+    out = delta_of_csr(
         KIND_DELETE, edges.rows, edges.indptr, edges.targets, with_source=False, ordered=True
     )
     return transposed(out, vertex_count, ordered=True)

@@ -32,7 +32,7 @@ def name_column(column: pa.ChunkedArray, form: str, name: str, row_name: RowName
     Parameters
     ----------
     column
-        Of a type that `schema.is_id` holds for.
+        Of a type that `column_types.is_id` holds for.
     form
         ``string`` or ``uuid``.
     name, row_name
