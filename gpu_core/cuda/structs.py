@@ -68,8 +68,13 @@ class Struct(NamedTuple):
     template: str = ""
 
     @property
+    def nbytes(self) -> int:
+        """Its size, nothing lying between two fields, as a ``static_assert`` checks."""
+        return sum(map(_bytes_of, self.fields))
+
+    @property
     def words(self) -> int:
-        """Its size in 8-byte words."""
+        """Number of its fields: its size in 8-byte words, if it is passed by value."""
         return len(self.fields)
 
     def at(self, name: str) -> int:
@@ -87,6 +92,13 @@ class Struct(NamedTuple):
         lines = [self.template] if self.template else []
         lines += [f"struct {self.name} {{", *(f"    {kind} {name};" for kind, name in self.fields)]
         return "\n".join([*lines, "};"])
+
+
+def _bytes_of(field: tuple[str, str]) -> int:
+    """Size of a field; a name like ``tally[5]`` is that of an array."""
+    kind, name = field
+    item = 4 if kind == "u32" else 8
+    return item * int(name.rstrip("]").partition("[")[2] or 1)
 
 
 #: Puts and deletes of a batch, CSRs both, and vertices to put. Ids are vertex indices or users'
@@ -139,7 +151,6 @@ LONG_ROW: Final = Struct(
         ("i64", "staging"), ("u32", "vertex"), ("u32", "first"), ("u32", "room"), ("u32", "unused"),
     ),
 )  # fmt: skip
-LONG_ROW_BYTES: Final = 64
 
 #: What is known of a delta before anything is written. ``words``: plan word of each row;
 #: ``counts``, [CLASSES][stride]: rows that outgrow their run, by tile of 2^tile_shift rows, then
@@ -171,7 +182,6 @@ LISTED_ROW: Final = Struct(
         ("u32", "grown_at"), ("u32", "freed_at"), ("u32", "unused"),
     ),
 )  # fmt: skip
-LISTED_ROW_BYTES: Final = 48
 
 #: Of the listed rows of a delta: how many, their entries, old entries and pages; pages to be taken
 #: and pages that are left; old entries that may move; the tally of entries, as in the header; rows
@@ -184,7 +194,6 @@ LISTED_TOTALS: Final = Struct(
         ("i64", "fates[3]"), ("i64", "unused"),
     ),
 )  # fmt: skip
-LISTED_TOTALS_BYTES: Final = 128
 
 #: What is known of a delta on pages before anything is written. ``totals``, one a delta;
 #: ``is_listed``: a bit for each row of the delta; ``rows``; ``entry_at``, ``staged_at``, one more

@@ -167,9 +167,11 @@ def constants() -> str:
         "};",
         *(f"#ifndef {n}\n#define {n} {v}\n#endif" for n, v in structs.THRESHOLDS.items()),
         *(each.source for each in structs.STRUCTS),
-        "static_assert(sizeof(LongRow) == LONG_ROW_BYTES);",
-        "static_assert(sizeof(ListedRow) == LISTED_ROW_BYTES);",
-        "static_assert(sizeof(ListedTotals) == LISTED_TOTALS_BYTES);",
+        *(
+            f"static_assert(sizeof({each.name}) == {each.nbytes});"
+            for each in structs.STRUCTS
+            if not each.template
+        ),
         "",
     ]
     return "\n".join(lines)

@@ -21,9 +21,9 @@ from ...structs import (
     BLOCK,
     DELTA,
     LISTED_PLAN,
-    LISTED_ROW_BYTES,
+    LISTED_ROW,
     LISTED_TILE,
-    LISTED_TOTALS_BYTES,
+    LISTED_TOTALS,
     PROPERTIES,
 )
 from ..deltas.delta_launches import ENTRIES
@@ -60,6 +60,8 @@ _ROW_TILES: Final = 1 + LISTED_PLAN.at("row_tiles")
 _OLD_ROOM: Final = 1 + LISTED_PLAN.at("old_room")
 _MAX_ROWS: Final = 1 + DELTA.at("max_rows")
 _RESET: Final = PROPERTIES.at("reset")
+_LISTED_ROW_BYTES: Final = LISTED_ROW.nbytes
+_LISTED_TOTALS_BYTES: Final = LISTED_TOTALS.nbytes
 #: More pages than any queue has: where the host allocates, it sees to the size of the queue.
 _ENDLESS: Final = 1 << 62
 
@@ -92,7 +94,7 @@ def plans_of(facts, header, plans, end):
     old = min(call.listed_old_entries, stored)
     least = min(image.page_entries[0], image.page_entries[1])
     call.need, end = end, aligned(end + 8 * _CLASSES)
-    totals, end = end, aligned(end + 2 * LISTED_TOTALS_BYTES)
+    totals, end = end, aligned(end + 2 * _LISTED_TOTALS_BYTES)
     # Deltas are written one after the other: one staging serves both.
     staging, end = end, aligned(end + 4 * image.entry_words * old)
     pages = 0
@@ -105,7 +107,7 @@ def plans_of(facts, header, plans, end):
         tiles = -(-rows // tile_rows)
         plan[0], plan[1] = number, totals
         sizes = (
-            4 * -(-rows // 32), LISTED_ROW_BYTES * listed, 4 * (listed + 1), 8 * (listed + 1),
+            4 * -(-rows // 32), _LISTED_ROW_BYTES * listed, 4 * (listed + 1), 8 * (listed + 1),
             4 * (old // least + listed + 1), 4 * most, 4 * most, 8 * (most // LISTED_TILE + 1),
             8 * 4 * tiles,
         )  # fmt: skip

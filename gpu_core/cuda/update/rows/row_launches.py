@@ -24,7 +24,7 @@ from ...structs import (
     ENTRY_TILE,
     LEADS,
     LISTS,
-    LONG_ROW_BYTES,
+    LONG_ROW,
     PROPERTIES,
     RUNS_BESIDE,
 )
@@ -81,6 +81,7 @@ _PUT_ROWS: Final = LISTS.at("put_row_count")
 _PUTS: Final = LISTS.at("puts")
 _VERTICES: Final = LISTS.at("vertices")
 _RESET: Final = PROPERTIES.at("reset")
+_LONG_ROW_BYTES: Final = LONG_ROW.nbytes
 
 #: Steps that one launch does for a batch of few rows.
 _WHOLE: Final = PLAN | ALLOCATE | COMMIT
@@ -196,7 +197,7 @@ def plans_of(call, deltas, plans, end):
     listed = np.zeros(5, np.int64)
     if call.long_rows > 0:
         sizes = (
-            LONG_ROW_BYTES * call.long_rows, 4 * call.entry_tiles, 4 * call.old_tiles,
+            _LONG_ROW_BYTES * call.long_rows, 4 * call.entry_tiles, 4 * call.old_tiles,
             4 * call.entry_tiles, 4 * call.staging_words,
         )  # fmt: skip
         for piece in range(len(sizes)):
