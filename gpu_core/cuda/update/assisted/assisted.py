@@ -136,7 +136,7 @@ def _check_end_points(graph: UpdatableGraph, mapped: Mapped) -> None:
 
 
 def _find_fates(graph: UpdatableGraph, mapped: Mapped, there: Array) -> None:
-    """Which deleted vertices come back, and how many vertex rows found their vertex."""
+    """Which deleted vertices go for good, and how many vertex rows found their vertex."""
     batch, xp = mapped.batch, graph.device.xp
     if mapped.created.size + mapped.deleted.size == 0:
         return
@@ -152,9 +152,7 @@ def _find_fates(graph: UpdatableGraph, mapped: Mapped, there: Array) -> None:
         mapped.row_deletes_found = int((there & (batch.delete_vertex_rows != 0)).sum())
         for indices in (mapped.put_rows, mapped.put_columns, mapped.put_vertices):
             flags[indices] = True
-        again = flags[mapped.deleted]
-        mapped.recreated = mapped.deleted[xp.flatnonzero(again)]
-        mapped.gone = mapped.deleted[xp.flatnonzero(~again)]
+        mapped.gone = mapped.deleted[xp.flatnonzero(~flags[mapped.deleted])]
 
 
 # -- what CuPy computes

@@ -36,10 +36,9 @@ class Mapped:
         self.delete_row_count: Array = batch.delete_row_count
         #: uint32: index of each of ``batch.put_vertices``.
         self.put_vertices: Array = batch.put_vertices
-        #: uint32, increasing: vertices that are there and are deleted; of them, those that the
-        #: batch puts again, which keep their index, and those that go for good.
+        #: uint32, increasing: vertices that are there and are deleted; of them, those that go for
+        #: good, because the batch does not put them again.
         self.deleted: Array = nothing
-        self.recreated: Array = nothing
         self.gone: Array = nothing
         #: uint32, int64: vertices that are not there before the batch and are afterwards.
         self.created: Array = nothing
@@ -52,9 +51,9 @@ class Mapped:
         self.vertex_count = vertex_count
         #: Whether indices grow with users' ids over all that the batch names.
         self.ordered = batch.dense
-        #: Vertex rows of the batch, and those that found their vertex.
+        #: Vertex rows of the batch that put, and those that found their vertex.
         self.row_puts = self.row_puts_found = batch.put_vertex_row_count
-        self.row_deletes = batch.delete_vertex_row_count
+        #: Vertex rows that delete and found their vertex.
         self.row_deletes_found = 0
         #: By direction, uint32 rows and columns: entries that name a deleted vertex, and for each
         #: deleted vertex one of its own row, so that it is among the rows.
