@@ -22,8 +22,8 @@ from .scratch import ALIGNMENT, DeviceScratch
 
 _BUDDIES = "buddies.cu"
 
-#: Kernels that allocate runs.
-KERNELS: Final = ("allocate_demand", "allocate_groups")
+#: Kernels that allocate runs, as compiled code takes their handles.
+KERNELS: Final = (("free_runs.cu", "allocate_demand"), ("free_runs.cu", "allocate_groups"))
 _ALLOCATE_DEMAND, _ALLOCATE_GROUPS = range(2)
 #: Blocks a multiprocessor of the one that takes groups of free runs, at most.
 ALLOCATING_BLOCKS: Final = 4
@@ -158,7 +158,7 @@ def allocate_demand(
     device = arena.device
     launches = device.launch_list()
     launches[0] = 0
-    kernels = np.array([device.kernel("free_runs.cu", name) for name in KERNELS])
+    kernels = np.array([device.kernel(file, name) for file, name in KERNELS])
     runs = RunTrees(
         address(arena.image), address(arena.tree), address(arena.geometry), arena.trees,
         arena.tree_groups, address(arena.block_numbers), device.multiprocessors, FEW_RUNS,

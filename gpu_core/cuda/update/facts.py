@@ -14,6 +14,7 @@ from ...image.fields import Field, Shape, Table
 from ..device.packed_arguments import address, packer
 from ..device.sorting.sorting import KERNELS as SORT_KERNELS
 from ..memory.arena import DeviceArena
+from ..memory.free_runs import KERNELS as RUN_KERNELS
 from ..structs import DELTA, LISTS, PROPERTIES
 from .modes import NAMES
 
@@ -31,22 +32,28 @@ DIRECTED_KERNELS: Final = (
     ("segmented_commit.cu", "stage_entries"), ("segmented_commit.cu", "write_entries"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
-    ("free_runs.cu", "allocate_demand"), ("free_runs.cu", "allocate_groups"),
+    *RUN_KERNELS,  # first, as `write_allocation` takes them
     ("vertices.cu", "clear_records"), ("vertices.cu", "enter_lists"),
     ("vertices.cu", "map_vertices"), ("dictionary.cu", "map_ids"),
     ("deltas.cu", "pack_lists"), ("deltas.cu", "merge_lists"),
     ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"), ("deltas.cu", "order_rows"),
     ("row_buckets.cu", "group_rows"), *SORT_KERNELS,
 )  # fmt: skip
-PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
-FEW_ROWS, FINISH_BATCH = range(6, 8)
-COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED = range(8, 12)
-COMMIT_SETTLED, PLACE_ROWS, STAGE_ENTRIES, WRITE_ENTRIES = range(12, 16)
-ALLOCATE_DEMAND, ALLOCATE_GROUPS, CLEAR_RECORDS, ENTER_LISTS, MAP_VERTICES, MAP_IDS = range(6)
-PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, ORDER_ROWS, GROUP_ROWS, SORTING = range(6, 13)
+#: Number of the first kernel of a sort in `PLAIN_KERNELS`.
+SORTING: Final = len(PLAIN_KERNELS) - len(SORT_KERNELS)
 
 #: Words of a `DELTA` that its plan takes: its number, the last one.
 DELTA_WORDS: Final = DELTA.words - 1
+
+
+def directed_kernel(name: str) -> int:
+    """Number of a kernel in `DIRECTED_KERNELS`: where its handle is in `KERNELS`."""
+    return [kernel for _, kernel in DIRECTED_KERNELS].index(name)
+
+
+def plain_kernel(name: str) -> int:
+    """Number of a kernel in `PLAIN_KERNELS`: where its handle is in `KERNELS`."""
+    return [kernel for _, kernel in PLAIN_KERNELS].index(name)
 
 
 def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:

@@ -60,18 +60,7 @@ from ...structs import (
     TILE_ENTRIES,
     TILE_THREADS,
 )
-from ..facts import (
-    COUNT_ROWS,
-    DELTA_WORDS,
-    GROUP_ROWS,
-    MAP_IDS,
-    MAP_VERTICES,
-    MERGE_LISTS,
-    ORDER_ROWS,
-    PACK_LISTS,
-    SORTING,
-    UNPACK_KEYS,
-)
+from ..facts import DELTA_WORDS, SORTING, plain_kernel
 from ..modes import ASSISTED, COMMON
 
 #: Steps that a list of launches may have, in this order. ``MAP``: ids to vertex indices.
@@ -79,7 +68,21 @@ MAP: Final = 1
 #: The deltas are made.
 SORT: Final = 2
 
-_PUT_ROWS, _PUT_INDPTR, _PUT_ROW_COUNT, _PUT_COLUMNS, _PUTS = range(5)
+#: Kernels, by their numbers.
+_MAP_VERTICES: Final = plain_kernel("map_vertices")
+_MAP_IDS: Final = plain_kernel("map_ids")
+_PACK_LISTS: Final = plain_kernel("pack_lists")
+_MERGE_LISTS: Final = plain_kernel("merge_lists")
+_COUNT_ROWS: Final = plain_kernel("count_rows")
+_UNPACK_KEYS: Final = plain_kernel("unpack_keys")
+_ORDER_ROWS: Final = plain_kernel("order_rows")
+_GROUP_ROWS: Final = plain_kernel("group_rows")
+
+_PUT_ROWS: Final = LISTS.at("put_rows")
+_PUT_INDPTR: Final = LISTS.at("put_indptr")
+_PUT_ROW_COUNT: Final = LISTS.at("put_row_count")
+_PUT_COLUMNS: Final = LISTS.at("put_columns")
+_PUTS: Final = LISTS.at("puts")
 #: The fields of the deletes lie as far after those of the puts.
 _DELETED: Final = LISTS.at("delete_rows")
 _DELETES: Final = LISTS.at("deletes")
@@ -112,8 +115,18 @@ _VERTEX_COUNT: Final = 1 + Shape._fields.index("vertex_count")
 _NUM_VERTICES: Final = int(Field.NUM_VERTICES)
 _REVERSE_ENTRY_WORDS: Final = int(Field.REVERSE_ENTRY_WORDS)
 
-_KEYS, _SPARE, _VALUES, _SPARE_VALUES, _COUNTS, _GROUPS, _TICKETS = range(7)
-_SORT_COUNT, _BLOCKS, _PORTION, _IS_FEW = range(7, 11)
+#: Fields of a sort.
+_KEYS: Final = SORT_FIELDS.index("keys")
+_SPARE: Final = SORT_FIELDS.index("spare")
+_VALUES: Final = SORT_FIELDS.index("values")
+_SPARE_VALUES: Final = SORT_FIELDS.index("spare_values")
+_COUNTS: Final = SORT_FIELDS.index("counts")
+_GROUPS: Final = SORT_FIELDS.index("groups")
+_TICKETS: Final = SORT_FIELDS.index("tickets")
+_SORT_COUNT: Final = SORT_FIELDS.index("count")
+_BLOCKS: Final = SORT_FIELDS.index("blocks")
+_PORTION: Final = SORT_FIELDS.index("portion")
+_IS_FEW: Final = SORT_FIELDS.index("is_few")
 _SORT_FIELDS: Final = len(SORT_FIELDS)
 
 
@@ -171,7 +184,7 @@ def write_mapping(launches, facts, header, steps, end):
     if names.dense:
         if steps & MAP:
             position = begin_launch(
-                launches, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS
+                launches, facts.kernels.plain[_MAP_VERTICES], blocks, TILE_THREADS
             )
             shape = position
             position = put_array(launches, position, image.shapes[0])
@@ -185,7 +198,7 @@ def write_mapping(launches, facts, header, steps, end):
         lists[first + _PUT_COLUMNS], end = end, aligned(end + 4 * entries)
     lists[_PUT_VERTICES], end = end, aligned(end + 4 * vertices)
     if steps & MAP:
-        position = begin_launch(launches, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
+        position = begin_launch(launches, facts.kernels.plain[_MAP_IDS], blocks, TILE_THREADS)
         position = put_array(launches, position, ids)
         end_launch(launches, put_words(launches, position, (
             image.shapes[0, 0], image.slots, image.slot_count, image.ids,
@@ -259,7 +272,7 @@ def _write_ordering(launches, facts, delta, first, steps, end):
         delta[_SOURCE], end = end, aligned(end + 4 * count)
     if steps & SORT:
         blocks = -(-count // TILE_THREADS)
-        position = begin_launch(launches, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
+        position = begin_launch(launches, facts.kernels.plain[_ORDER_ROWS], blocks, TILE_THREADS)
         entry_rows = facts.mapped.entry_rows[0 if first == _PUT_ROWS else 1]
         end_launch(launches, put_words(launches, position, (
             columns, entry_rows, lists[first + _PUT_INDPTR], count, delta[_COLUMNS], delta[_SOURCE],
@@ -386,7 +399,7 @@ def _write_delta(launches, facts, delta, form, steps, end):
 def _write_merging(launches, facts, count, keys, sort):
     """Write the launch that merges two lists in order into keys."""
     blocks = -(-count // TILE_THREADS)
-    position = begin_launch(launches, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
+    position = begin_launch(launches, facts.kernels.plain[_MERGE_LISTS], blocks, TILE_THREADS)
     position = put_array(launches, position, facts.mapped.lists)
     end_launch(launches, put_words(launches, position, (
         facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], keys.index_bits, keys.number_bits,
@@ -398,7 +411,7 @@ def _write_merging(launches, facts, count, keys, sort):
 def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
     """Write the launch that packs all entries into keys, and counts their first digit."""
     direction, count = delta[0], delta[ENTRIES]
-    position = begin_launch(launches, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
+    position = begin_launch(launches, facts.kernels.plain[_PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
     position = put_array(launches, position, facts.mapped.dangling[direction])
     names = position
     position = put_array(launches, position, facts.mapped.lists)
@@ -424,7 +437,9 @@ def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
 @inlined
 def write_grouping(launches, facts, delta, keys, sort, published):
     """Write the launch that sorts each bucket and groups its entries by row."""
-    position = begin_launch(launches, facts.kernels.plain[GROUP_ROWS], keys.buckets, BUCKET_THREADS)
+    position = begin_launch(
+        launches, facts.kernels.plain[_GROUP_ROWS], keys.buckets, BUCKET_THREADS
+    )
     end_launch(launches, put_words(launches, position, (
         facts.image.shapes[0, 0], sort[_KEYS], delta[ENTRIES], keys.index_bits, keys.number_bits,
         keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, published,
@@ -438,7 +453,7 @@ def write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles):
     """Write the launches that group sorted keys by row and unpack them."""
     kernels, count = facts.kernels.plain, delta[ENTRIES]
     if tiles:
-        position = begin_launch(launches, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
+        position = begin_launch(launches, kernels[_COUNT_ROWS], _tiles(count), TILE_THREADS)
         end_launch(launches, put_words(launches, position, (
             sort[_KEYS], count, keys.index_bits, keys.number_bits, tiles, delta[_COUNT],
             facts.kernels.ticket,
@@ -446,7 +461,7 @@ def write_unpacking(launches, facts, delta, keys, sort, keeps_rows, tiles):
     target = (delta[_COUNT], delta[_ROWS], delta[_INDPTR])
     if keeps_rows:
         target = (0, 0, 0)
-    position = begin_launch(launches, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
+    position = begin_launch(launches, kernels[_UNPACK_KEYS], _tiles(count), TILE_THREADS)
     position = put_words(launches, position, (
         sort[_KEYS], sort[_VALUES], count, keys.index_bits, keys.number_bits, tiles
     ))  # fmt: skip

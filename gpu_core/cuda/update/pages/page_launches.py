@@ -27,17 +27,7 @@ from ...structs import (
     PROPERTIES,
 )
 from ..deltas.delta_launches import ENTRIES
-from ..facts import (
-    COMMIT_SETTLED,
-    COUNT_LISTED,
-    DELTA_WORDS,
-    LIST_ROWS,
-    PLACE_ROWS,
-    PLAN_LISTED,
-    SEARCH_ENTRIES,
-    STAGE_ENTRIES,
-    WRITE_ENTRIES,
-)
+from ..facts import DELTA_WORDS, directed_kernel
 from ..rows.row_launches import (
     ALLOCATE,
     COMMIT,
@@ -49,6 +39,16 @@ from ..rows.row_launches import (
     write_entering,
     write_finishing,
 )
+
+#: Kernels, by their numbers.
+_COUNT_LISTED: Final = directed_kernel("count_listed")
+_LIST_ROWS: Final = directed_kernel("list_rows")
+_SEARCH_ENTRIES: Final = directed_kernel("search_entries")
+_PLAN_LISTED: Final = directed_kernel("plan_listed")
+_COMMIT_SETTLED: Final = directed_kernel("commit_settled")
+_PLACE_ROWS: Final = directed_kernel("place_rows")
+_STAGE_ENTRIES: Final = directed_kernel("stage_entries")
+_WRITE_ENTRIES: Final = directed_kernel("write_entries")
 
 #: Tiles that the rows of a delta are cut into, at most.
 _MOST_ROW_TILES: Final = 1024
@@ -139,15 +139,15 @@ def write_planning(launches, facts, plans, queued, queue_words):
         plan, entries = plans[number], facts.deltas.each[number, ENTRIES]
         kernels = facts.kernels.directed[facts.deltas.each[number, 0]]
         tiles, last = plan[_ROW_TILES], int(number == call.deltas - 1)
-        for kernel in (COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED):
-            by_entry = kernel == SEARCH_ENTRIES
+        for kernel in (_COUNT_LISTED, _LIST_ROWS, _SEARCH_ENTRIES, _PLAN_LISTED):
+            by_entry = kernel == _SEARCH_ENTRIES
             blocks = _entry_blocks(entries, image.multiprocessors) if by_entry else tiles
             position = begin_launch(launches, kernels[kernel], blocks, BLOCK)
             position = _put_delta(launches, position, facts, number, call.before)
             position = put_array(launches, position, plan)
             if by_entry:
                 position = put_words(launches, position, (facts.batch.properties[_RESET],))
-            if kernel == PLAN_LISTED:
+            if kernel == _PLAN_LISTED:
                 position = put_words(launches, position, (call.need, queued, queue_words, last))
             end_launch(launches, position)
 
@@ -170,25 +170,25 @@ def write_committing(launches, facts, plans, pages, ring):
         kernels, old = facts.kernels.directed[delta[0]], plan[_OLD_ROOM]
         last = int(number == call.deltas - 1)
 
-        position = begin_launch(launches, kernels[PLACE_ROWS], plan[_ROW_TILES], BLOCK)
+        position = begin_launch(launches, kernels[_PLACE_ROWS], plan[_ROW_TILES], BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
         position = put_words(launches, put_array(launches, position, plan), pages)
         end_launch(launches, put_words(launches, put_words(launches, position, ring), (last,)))
 
         blocks = _entry_blocks(old, image.multiprocessors)
-        position = begin_launch(launches, kernels[STAGE_ENTRIES], blocks, BLOCK)
+        position = begin_launch(launches, kernels[_STAGE_ENTRIES], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
         end_launch(launches, put_array(launches, position, plan))
 
         blocks = _entry_blocks(max(old, delta[ENTRIES]), image.multiprocessors)
-        position = begin_launch(launches, kernels[WRITE_ENTRIES], blocks, BLOCK)
+        position = begin_launch(launches, kernels[_WRITE_ENTRIES], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
         position = put_array(launches, put_array(launches, position, plan), facts.batch.properties)
         end_launch(launches, put_words(launches, position, pages))
 
         # Few rows are listed, and those that are not lie elsewhere: they are written meanwhile.
         blocks = -(-delta[_MAX_ROWS] // BLOCK)
-        position = begin_launch(launches, kernels[COMMIT_SETTLED], blocks, BLOCK)
+        position = begin_launch(launches, kernels[_COMMIT_SETTLED], blocks, BLOCK)
         position = _put_delta(launches, position, facts, number, call.after)
         position = put_array(launches, position, plan)
         end_launch(launches, put_array(launches, position, facts.batch.properties))

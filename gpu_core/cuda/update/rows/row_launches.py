@@ -32,19 +32,7 @@ from ...structs import (
     PLAN as PLAN_STRUCT,
 )
 from ..deltas.delta_launches import ENTRIES
-from ..facts import (
-    CLEAR_RECORDS,
-    COMMIT_LONG,
-    COMMIT_ROWS,
-    DELTA_WORDS,
-    ENTER_LISTS,
-    FEW_ROWS,
-    FIND_LONG,
-    FINISH_BATCH,
-    PLAN_ROWS,
-    REOPEN_LONG,
-    SEARCH_LONG,
-)
+from ..facts import DELTA_WORDS, directed_kernel, plain_kernel
 
 #: Steps that a list of launches may have, after those of `delta_launches.py`.
 PLAN: Final = 4
@@ -52,6 +40,18 @@ ALLOCATE: Final = 8
 #: Vertices that the lists put are entered, whichever are not there.
 ENTER: Final = 16
 COMMIT: Final = 32
+
+#: Kernels, by their numbers.
+_PLAN_ROWS: Final = directed_kernel("plan_rows")
+_COMMIT_ROWS: Final = directed_kernel("commit_rows")
+_FIND_LONG: Final = directed_kernel("find_long")
+_SEARCH_LONG: Final = directed_kernel("search_long")
+_REOPEN_LONG: Final = directed_kernel("reopen_long")
+_COMMIT_LONG: Final = directed_kernel("commit_long")
+_FEW_ROWS: Final = directed_kernel("apply_few_rows")
+_FINISH_BATCH: Final = directed_kernel("finish_batch")
+_CLEAR_RECORDS: Final = plain_kernel("clear_records")
+_ENTER_LISTS: Final = plain_kernel("enter_lists")
 
 _BLOCK_SHIFT: Final = BLOCK.bit_length() - 1
 #: Blocks that take tiles of long rows dynamically, a multiprocessor: all of them run at once, so
@@ -117,10 +117,10 @@ def write_entering(launches, facts):
     """Write the launches that enter all vertices that the lists put and that are not there."""
     call, image, kernels = facts.call, facts.image, facts.kernels.plain
     out, lists, multiprocessors = image.shapes[0], facts.batch.lists, image.multiprocessors
-    write_clearing(launches, kernels[CLEAR_RECORDS], out, call.before, call.after, multiprocessors)
+    write_clearing(launches, kernels[_CLEAR_RECORDS], out, call.before, call.after, multiprocessors)
     named = lists[_PUT_ROWS] + lists[_PUTS] + lists[_VERTICES]
     blocks = min(-(-named // BLOCK), _ENTERING_BLOCKS * multiprocessors)
-    position = begin_launch(launches, kernels[ENTER_LISTS], blocks, BLOCK)
+    position = begin_launch(launches, kernels[_ENTER_LISTS], blocks, BLOCK)
     position = put_shape(launches, position, out, call.after)
     end_launch(launches, put_array(launches, position, lists))
 
@@ -238,18 +238,18 @@ def write_planning(launches, facts, plans):
     if call.long_rows > 0:
         for number in range(call.deltas):
             blocks = -(-deltas[number, _MAX_ROWS] // BLOCK)
-            position = begin_launch(launches, kernels[deltas[number, 0], FIND_LONG], blocks, BLOCK)
+            position = begin_launch(launches, kernels[deltas[number, 0], _FIND_LONG], blocks, BLOCK)
             end_launch(launches, _put_delta(launches, position, facts, plans, number, before))
         blocks = min(call.entry_tiles + call.old_tiles, _TILE_BLOCKS * facts.image.multiprocessors)
         for number in range(call.deltas):
             direction = deltas[number, 0]
-            position = begin_launch(launches, kernels[direction, SEARCH_LONG], blocks, BLOCK)
+            position = begin_launch(launches, kernels[direction, _SEARCH_LONG], blocks, BLOCK)
             position = _put_delta(launches, position, facts, plans, number, before)
             reset = facts.batch.properties[_RESET] if direction == 0 else 0
             end_launch(launches, put_words(launches, position, (reset,)))
     for number in range(call.deltas):
         blocks = -(-deltas[number, _MAX_ROWS] >> plans[number, _TILE_SHIFT])
-        position = begin_launch(launches, kernels[deltas[number, 0], PLAN_ROWS], blocks, BLOCK)
+        position = begin_launch(launches, kernels[deltas[number, 0], _PLAN_ROWS], blocks, BLOCK)
         position = _put_delta(launches, position, facts, plans, number, before)
         end_launch(launches, put_words(launches, position, (int(number == call.deltas - 1),)))
 
@@ -260,7 +260,7 @@ def write_finishing(launches, facts, steps):
     if steps & COMMIT == 0 or facts.call.report == 0:
         return
     image = facts.image
-    position = begin_launch(launches, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
+    position = begin_launch(launches, facts.kernels.directed[0, _FINISH_BATCH], 1, BLOCK)
     words = (image.shapes[0, 0], image.entries_per_edge, 0, facts.call.report)
     end_launch(launches, put_words(launches, position, words))
 
@@ -280,12 +280,12 @@ def write_committing(launches, facts, plans, allocation, taken, steps):
         beside = steps & ENTER != 0 and number == 0
         if call.long_rows > 0 and steps & PLAN == 0:
             blocks = -(-call.long_rows // BLOCK)
-            position = begin_launch(launches, kernels[direction, REOPEN_LONG], blocks, BLOCK)
+            position = begin_launch(launches, kernels[direction, _REOPEN_LONG], blocks, BLOCK)
             end_launch(launches, _put_delta(launches, position, facts, plans, number, after))
             beside = False
         if call.long_rows > 0:
             blocks = _TILE_BLOCKS * image.multiprocessors
-            position = begin_launch(launches, kernels[direction, COMMIT_LONG], blocks, BLOCK)
+            position = begin_launch(launches, kernels[direction, _COMMIT_LONG], blocks, BLOCK)
             position = _put_delta(launches, position, facts, plans, number, after)
             position = put_array(launches, position, facts.batch.properties)
             position = put_words(launches, position, runs)
@@ -295,7 +295,7 @@ def write_committing(launches, facts, plans, allocation, taken, steps):
         while block_rows < BLOCK and most > block_rows * _BLOCKS_AT_ONCE * image.multiprocessors:
             block_rows *= 2
         blocks = -(-most // block_rows)
-        position = begin_launch(launches, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
+        position = begin_launch(launches, kernels[direction, _COMMIT_ROWS], blocks, BLOCK)
         position = _put_delta(launches, position, facts, plans, number, after)
         position = put_array(launches, position, facts.batch.properties)
         position = put_words(launches, position, runs)
@@ -315,7 +315,7 @@ def _is_few(facts, steps):
     return (
         few
         and delta[ENTRIES] <= _FEW_ENTRIES * BLOCK
-        and facts.kernels.directed[delta[0], FEW_ROWS] != 0
+        and facts.kernels.directed[delta[0], _FEW_ROWS] != 0
     )
 
 
@@ -323,7 +323,7 @@ def _is_few(facts, steps):
 def write_whole(launches, facts, plans, allocation, taken):
     """Write the launch that does a whole batch."""
     call, image, direction = facts.call, facts.image, facts.deltas.each[0, 0]
-    position = begin_launch(launches, facts.kernels.directed[direction, FEW_ROWS], 1, BLOCK)
+    position = begin_launch(launches, facts.kernels.directed[direction, _FEW_ROWS], 1, BLOCK)
     position = _put_delta(launches, position, facts, plans, 0, call.after)
     position = put_array(launches, position, facts.batch.properties)
     position = put_words(launches, position, (allocation, taken, image.tree, image.geometry))
