@@ -39,13 +39,13 @@ def test_a_batch_takes_two_launches_a_delta(
         since = len(emulated_device.launches)
         graph.apply(batch_of([(4, "put", 5, 9, 2), (7, "delete", 5, 3, 2)], graph))
         launched = names_of_launches(emulated_device, since)
-        steps = [*["plan_rows"] * deltas, *["commit_rows"] * deltas, "finish_batch"]
+        steps = [*["plan_rows"] * deltas, *["commit_rows"] * deltas, "close_batch"]
         assert launched == steps, direction
 
 
 def test_a_batch_of_few_rows_takes_one_launch(emulated_device: EmulatedDevice) -> None:
     """Where it has one delta, of entries of one word, and a block has a thread for each row."""
-    steps = ["plan_rows", "commit_rows", "finish_batch"]
+    steps = ["plan_rows", "commit_rows", "close_batch"]
 
     def launched(rows: int, entries: int, **settings: Any) -> list[str]:
         arguments = {**ROOMY, **DIRECTIONS["one way"], **settings}
@@ -61,7 +61,7 @@ def test_a_batch_of_few_rows_takes_one_launch(emulated_device: EmulatedDevice) -
     assert launched(257, 2) == steps
     assert launched(256, 6) == steps, "one block would have too much to do"
     assert launched(30, 2, records="weighted") == steps
-    both = ["plan_rows", "plan_rows", "commit_rows", "commit_rows", "finish_batch"]
+    both = ["plan_rows", "plan_rows", "commit_rows", "commit_rows", "close_batch"]
     assert launched(30, 2, reverse=True) == both
 
 
@@ -131,7 +131,7 @@ def test_long_rows_are_provided_for_while_they_are_met(
 
     short = [(5, "put", 7, 3, 1)]
     long_ones = [
-        "find_long", "search_long", "plan_rows", "commit_long", "commit_rows", "finish_batch",
+        "find_long", "search_long", "plan_rows", "commit_long", "commit_rows", "close_batch",
     ]  # fmt: skip
     while "find_long" in launched(short):
         pass

@@ -31,7 +31,7 @@ _WAITS = (
 )
 #: What begins with the status of the batch.
 _READS_STATUS = "BATCH_FIELD_STATUS|plan_tile"
-_MAPPING = ("map_vertices", "finish_batch")
+_MAPPING = ("map_vertices", "close_batch")
 #: Kernels that may run beside the launch before them.
 _BESIDE = {"plan_rows", "commit_long", "commit_rows", "commit_settled"}
 

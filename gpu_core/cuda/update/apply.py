@@ -256,13 +256,13 @@ def _commit_by_host(
         graph.device.run(context.launches)
         if mapped:
             remove_vertices(graph, mapped.gone)
-        _finish(graph, created - gone, report.address)
+        _close(graph, created - gone, report.address)
         arena.header[BatchField.STATUS :] = 0
         arena.follow(report)
     return report[BatchField.STATUS]
 
 
-def _finish(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
+def _close(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
     """End a batch: count it in the header, write its report, and clear its fields; wait for that.
 
     Where the host has nothing to add, the batch's list of launches ends with the same kernel.
@@ -275,7 +275,7 @@ def _finish(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
         Address of a `memory.batch_report.Report`.
     """
     graph.device.launch_packed(
-        "commit.cu", "finish_batch", 1, BLOCK,
+        "commit.cu", "close_batch", 1, BLOCK,
         _CLOSING(address(graph.image), graph.kind.entries_per_edge, more_vertices, report),
         defines_of(graph.arena[Field.ENTRY_WORDS]),
     )  # fmt: skip

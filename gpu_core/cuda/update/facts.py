@@ -25,7 +25,7 @@ DIRECTED_KERNELS: Final = (
     ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
     ("long_rows_plan.cu", "find_long"), ("long_rows_plan.cu", "search_long"),
     ("long_rows_plan.cu", "reopen_long"), ("long_rows_commit.cu", "commit_long"),
-    ("few_rows.cu", "apply_few_rows"), ("commit.cu", "finish_batch"),
+    ("few_rows.cu", "apply_few_rows"), ("commit.cu", "close_batch"),
     ("segmented_plan.cu", "count_listed"), ("segmented_plan.cu", "list_rows"),
     ("segmented_plan.cu", "search_entries"), ("segmented_plan.cu", "plan_listed"),
     ("segmented_settled.cu", "commit_settled"), ("segmented_commit.cu", "place_rows"),

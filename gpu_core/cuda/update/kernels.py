@@ -128,7 +128,7 @@ class Kernels:
             for words in entry_words:
                 lengths += [thresholds(words)[name] for name in ("LONG_DEGREE", *THRESHOLDS)]
                 for file, name in DIRECTED_KERNELS:
-                    taken = name == "finish_batch" or on_runs != file.startswith(_PAGED)
+                    taken = name == "close_batch" or on_runs != file.startswith(_PAGED)
                     if file.startswith(_LONG):
                         taken = with_long
                     elif file == "few_rows.cu":

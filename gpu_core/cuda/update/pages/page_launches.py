@@ -36,8 +36,8 @@ from ..rows.row_launches import (
     put_shape,
     reserve_allocation,
     write_allocating,
+    write_closing,
     write_entering,
-    write_finishing,
 )
 
 #: Kernels, by their numbers.
@@ -232,5 +232,5 @@ def write_pages(launches, facts, header, steps, end):
             write_entering(launches, facts)
         if steps & COMMIT:
             write_committing(launches, facts, plans, pages, ring)
-    write_finishing(launches, facts, steps)
+    write_closing(launches, facts, steps)
     return end

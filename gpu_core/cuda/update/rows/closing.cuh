@@ -6,7 +6,7 @@
 // free runs (`counts`) to `report` in memory of the host, which sees them when it has waited for the
 // launch, and leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing;
 // those that kernels have entered are counted in the header. No load depends on another one.
-__device__ __forceinline__ void close_batch(
+__device__ __forceinline__ void report_batch(
         i64* header, const i64* counts, i64 entries_per_edge, i64 more_vertices, i64* report) {
     const u32 at = threadIdx.x;
     const bool of_header = at < HEADER_FIELDS;

@@ -19,11 +19,11 @@ constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 4;
 #endif
 
 // Launch    one block, after all else of a batch
-extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
+extern "C" __global__ void __launch_bounds__(BLOCK) close_batch(
         u32* image, i64 entries_per_edge, i64 more_vertices, i64* report) {
     follow_previous_launch();
     i64* header = header_of(image);
-    close_batch(header, free_run_counts(header), entries_per_edge, more_vertices, report);
+    report_batch(header, free_run_counts(header), entries_per_edge, more_vertices, report);
 }
 
 // Launch    one block for each `block_rows` rows, a power of two up to BLOCK

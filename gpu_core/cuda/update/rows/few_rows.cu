@@ -87,5 +87,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1) apply_few_rows(
                                  shared.written);
     }
     __syncthreads();
-    close_batch(header, counts_of(tree), entries_per_edge, 0, report);
+    report_batch(header, counts_of(tree), entries_per_edge, 0, report);
 }

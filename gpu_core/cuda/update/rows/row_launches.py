@@ -49,7 +49,7 @@ _SEARCH_LONG: Final = directed_kernel("search_long")
 _REOPEN_LONG: Final = directed_kernel("reopen_long")
 _COMMIT_LONG: Final = directed_kernel("commit_long")
 _FEW_ROWS: Final = directed_kernel("apply_few_rows")
-_FINISH_BATCH: Final = directed_kernel("finish_batch")
+_CLOSE_BATCH: Final = directed_kernel("close_batch")
 _CLEAR_RECORDS: Final = plain_kernel("clear_records")
 _ENTER_LISTS: Final = plain_kernel("enter_lists")
 
@@ -255,12 +255,12 @@ def write_planning(launches, facts, plans):
 
 
 @inlined
-def write_finishing(launches, facts, steps):
+def write_closing(launches, facts, steps):
     """Write the launch that ends a batch, if a report is due."""
     if steps & COMMIT == 0 or facts.call.report == 0:
         return
     image = facts.image
-    position = begin_launch(launches, facts.kernels.directed[0, _FINISH_BATCH], 1, BLOCK)
+    position = begin_launch(launches, facts.kernels.directed[0, _CLOSE_BATCH], 1, BLOCK)
     words = (image.shapes[0, 0], image.entries_per_edge, 0, facts.call.report)
     end_launch(launches, put_words(launches, position, words))
 
@@ -344,7 +344,7 @@ def write_rows(launches, facts, steps, end):
     call = facts.call
     if call.deltas == 0:
         call.need = 0
-        write_finishing(launches, facts, steps)
+        write_closing(launches, facts, steps)
         return end
     plans = np.empty((2, PLAN_WORDS), np.int64)
     most, end = plans_of(call, facts.deltas.each, plans, end)
@@ -364,5 +364,5 @@ def write_rows(launches, facts, steps, end):
         write_entering(launches, facts)
     if steps & COMMIT:
         write_committing(launches, facts, plans, allocation, taken, steps)
-    write_finishing(launches, facts, steps)
+    write_closing(launches, facts, steps)
     return end
