@@ -43,6 +43,7 @@ _FILES = (
     "cuda/device/sorting/key_buckets.py", "cuda/device/sorting/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
     "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/facts.py",
+    "cuda/update/launched_batch.py",
     "cuda/update/modes.py", "cuda/update/deltas/delta_launches.py",
     "cuda/update/pages/page_launches.py",
     "cuda/update/rows/row_launches.py", "generators/watts_alpha_kernels.py",

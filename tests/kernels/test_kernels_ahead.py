@@ -10,7 +10,7 @@ from graphtide.gpu_core import engines
 from graphtide.gpu_core.cuda.device.compile import instantiations
 from graphtide.gpu_core.cuda.kernels_ahead import files_of_analytic, files_of_graph
 from graphtide.gpu_core.cuda.update import writers_ahead
-from graphtide.gpu_core.cuda.update.context import start_batch
+from graphtide.gpu_core.cuda.update.launched_batch import start_batch
 from graphtide.gpu_core.cuda.update.writers_ahead import PARTS
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.jit import shared_cache

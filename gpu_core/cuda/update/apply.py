@@ -39,8 +39,14 @@ from .assisted.mapped import Mapped
 from .assisted.vertices import create_vertices, remove_vertices
 from .batch import DeviceBatch, upload
 from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
-from .context import ALL_STEPS, NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
 from .kernels import defines_of
+from .launched_batch import (
+    ALL_STEPS,
+    NEEDS_ASSISTANCE,
+    SHORT_OF_SCRATCH,
+    finish_batch,
+    start_batch,
+)
 from .modes import Following, Mode, following
 from .state import UpdatableGraph
 

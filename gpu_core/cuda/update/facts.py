@@ -1,7 +1,7 @@
 """`FACTS`: the int64 record from which the launches of a batch are written.
 
 It lies in `context.LaunchContext` and holds for many batches; what is of one batch is filled in
-before its launches are written (`context.py`, `apply.py`), and some of it by the writer.
+before its launches are written (`launched_batch.py`, `apply.py`), and some of it by the writer.
 """
 
 from __future__ import annotations

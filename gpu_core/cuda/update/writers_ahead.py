@@ -1,9 +1,10 @@
 """Compilation of the launch writers ahead, in parts, by idle processes.
 
-At first use Numba needs 15 s of one core for `context.start_batch` and all that it calls, on the
-graph worker, which the run waits for. The CPU workers are idle until then, so each compiles a part.
-What takes half a second and more is a part of its own, beside the one that calls it: a function
-that two processes need is compiled once, and the other one waits (``jit/shared_cache.py``).
+At first use Numba needs 15 s of one core for `launched_batch.start_batch` and all that it calls, on
+the graph worker, which the run waits for. The CPU workers are idle until then, so each compiles a
+part. What takes half a second and more is a part of its own, beside the one that calls it: a
+function that two processes need is compiled once, and the other one waits
+(``jit/shared_cache.py``).
 """
 
 import threading
@@ -14,9 +15,9 @@ import numba
 
 from ...image.free_runs import demand_fits
 from ..device.sorting.sorting import write_sort
-from .context import finish_batch, start_batch
 from .deltas import delta_launches as deltas
 from .facts import FACTS
+from .launched_batch import finish_batch, start_batch
 from .pages import page_launches as pages
 from .rows import row_launches as rows
 
