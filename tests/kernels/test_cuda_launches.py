@@ -10,6 +10,7 @@ from graphtide import DynamicGraph, UpdateBatch
 from graphtide.gpu_core.cuda.device import compile as kernel_compile
 from graphtide.gpu_core.cuda.update import context as cuda_context
 from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
+from graphtide.gpu_core.cuda.update.rows import long_rows as cuda_long_rows
 from graphtide.gpu_core.image.fields import Field
 from graphtide.testing import engine_of
 from update_twins import (
@@ -120,7 +121,7 @@ def test_a_vertex_row_asks_whether_its_vertex_is_new(emulated_device: EmulatedDe
 def test_long_rows_are_provided_for_while_they_are_met(
     emulated_device: EmulatedDevice, low_bounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda_kernels, "QUIET_BATCHES", 2)
+    monkeypatch.setattr(cuda_long_rows, "QUIET_BATCHES", 2)
     host, cuda = pair(reverse=False)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 200, 2), (9, "put", 2, 200, 2)], host))
 
@@ -149,7 +150,7 @@ def test_staging_is_taken_as_it_is_needed(
     host, cuda = pair(reverse=False)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 300, 2), (1, "put", 0, 300, 2)], host))
     long_rows = engine_of(cuda).updates.expected
-    assert isinstance(long_rows, cuda_kernels.LongRows)
+    assert isinstance(long_rows, cuda_long_rows.LongRows)
     # Expected, with nothing put aside yet.
     long_rows.expected, long_rows.number = True, long_rows.number + 1
     assert long_rows.staging_words == 0

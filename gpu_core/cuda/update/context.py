@@ -17,8 +17,9 @@ from ..memory.arena import DeviceArena
 from ..memory.batch_report import Report
 from ..structs import BLOCK, MOST_TILES
 from .facts import BOUNDS, FACTS, pack_image
-from .kernels import Kernels, LongRows
+from .kernels import Kernels
 from .rows.listed_rows import ListedRows
+from .rows.long_rows import LongRows
 
 #: What lies at the address, int64 each; `FACTS` follow.
 _FIELDS: Final = (

@@ -1,28 +1,19 @@
-"""Kernel handles that the apply path launches, and thresholds for long rows.
-
-Rows that are too long for one group of lanes (``rows.cuh``) take launches and scratch of their own;
-these are provided for only while such rows are met.
-"""
+"""Kernel handles that the apply path launches, and the thresholds that kernels go by."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...image.fields import WORD_BYTES, BatchField, Field
+from ...image.fields import Field
 from ...records import RECORDS
 from ..device.device import Array, Device
 from ..device.packed_arguments import address, packer
 from ..memory.arena import DeviceArena
-from ..memory.batch_report import Report
 from ..structs import THRESHOLDS
 from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
-
-#: Batches without long rows after which none are expected any more.
-QUIET_BATCHES: Final = 64
 
 #: What the names of files with kernels for long rows begin with.
 _LONG: Final = "long_rows"
@@ -56,49 +47,6 @@ def defines_of(words: int) -> tuple[tuple[str, int], ...]:
     if _OTHER_THRESHOLDS:
         return (("ENTRY_WORDS", words), *_OTHER_THRESHOLDS.items())
     return _DEFINES[words]
-
-
-@dataclass
-class LongRows:
-    """Scratch for long rows, remembered from batch to batch."""
-
-    #: Whether they are looked for; without, a batch that has some begins again.
-    expected: bool = False
-    #: uint32 words for old entries of rows that stay in place and are moved within it.
-    staging_words: int = 0
-    #: Batches since the last one with long rows.
-    quiet: int = 0
-    #: Grows whenever something else is expected.
-    number: int = 0
-
-    @property
-    def finds_long(self) -> bool:
-        """Whether kernels for long rows are taken."""
-        return self.expected
-
-    @property
-    def bounds(self) -> tuple[int, ...]:
-        """The last fields of `facts.BOUNDS`."""
-        return self.expected, self.staging_words, 0, 0, 0
-
-    def provide(self, report: Report) -> None:
-        """Expect long rows, for a batch that has some and found too little provided for them."""
-        words = report[BatchField.SCRATCH_BYTES] // WORD_BYTES
-        self.expected, self.quiet, self.number = True, 0, self.number + 1
-        self.staging_words = max(self.staging_words, words + words // 4)
-
-    def record(self, report: Report) -> None:
-        """Record how many long rows an applied batch had, if they were looked for."""
-        if not self.expected:
-            return
-        self.quiet = 0 if report[BatchField.LONG_ROWS] else self.quiet + 1
-        if self.quiet >= QUIET_BATCHES:
-            self.forget()
-
-    def forget(self) -> None:
-        """Expect none: a refused batch may have demanded more than there can be."""
-        self.expected, self.staging_words, self.quiet = False, 0, 0
-        self.number += 1
 
 
 #: Handles and thresholds that were packed for the graphs of a device, by what they follow from.

@@ -13,8 +13,9 @@ from ..memory.arena import DeviceArena
 from ..memory.batch_report import Report
 from ..queries.device_reader import DeviceReader
 from .context import LaunchContext
-from .kernels import Kernels, LongRows
+from .kernels import Kernels
 from .rows.listed_rows import ListedRows
+from .rows.long_rows import LongRows
 
 
 class UpdateState:

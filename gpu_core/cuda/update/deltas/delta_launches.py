@@ -19,7 +19,7 @@ of these, many, spread over the vertices    partitioned into buckets of rows, by
 
 A row's entries are put in order by counting which of its others come before (`order_rows`,
 `unpack_keys`), which takes time by the square of their number. Where long rows are expected
-(`kernels.LongRows`) keys are sorted by column too; and where a row turns out to be long that was
+(`long_rows.LongRows`) keys are sorted by column too; and where a row turns out to be long that was
 not expected, it is not put in order, and the batch is planned again.
 
 Keys of sorts are packed: row | column | kind | number of the put. The sort is stable and dangling

@@ -40,7 +40,7 @@ _NOTHING: Final = Listed(0, 0, 0)
 
 @dataclass
 class ListedRows:
-    """Room that is provided for listed rows; what `kernels.LongRows` is to rows on runs."""
+    """Room that is provided for listed rows; what `long_rows.LongRows` is to rows on runs."""
 
     room: Listed = _LEAST
     #: Grows whenever there is other room.
