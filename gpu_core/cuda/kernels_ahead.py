@@ -47,7 +47,7 @@ def _files_of_graph(
     if not raw:
         names -= {name for name, folder in _folders().items() if folder == "convert"}
     if not paged:
-        names -= {name for name in names if name.startswith(("segmented", "paged"))}
+        names -= {name for name in names if name.startswith("paged")}
     return [
         (name, tuple(defines.items()))
         for name in _longest_first(names)

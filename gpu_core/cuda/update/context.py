@@ -18,7 +18,7 @@ from ..memory.batch_report import Report
 from ..structs import BLOCK, MOST_TILES
 from .facts import BOUNDS, FACTS, pack_image
 from .kernels import Kernels
-from .rows.listed_rows import ListedRows
+from .pages.listed_rows import ListedRows
 from .rows.long_rows import LongRows
 
 #: What lies at the address, int64 each; `FACTS` follow.

@@ -26,10 +26,10 @@ DIRECTED_KERNELS: Final = (
     ("long_rows_plan.cu", "find_long"), ("long_rows_plan.cu", "search_long"),
     ("long_rows_plan.cu", "reopen_long"), ("long_rows_commit.cu", "commit_long"),
     ("few_rows.cu", "apply_few_rows"), ("commit.cu", "close_batch"),
-    ("segmented_plan.cu", "count_listed"), ("segmented_plan.cu", "list_rows"),
-    ("segmented_plan.cu", "search_entries"), ("segmented_plan.cu", "plan_listed"),
-    ("segmented_settled.cu", "commit_settled"), ("segmented_commit.cu", "place_rows"),
-    ("segmented_commit.cu", "stage_entries"), ("segmented_commit.cu", "write_entries"),
+    ("paged_plan.cu", "count_listed"), ("paged_plan.cu", "list_rows"),
+    ("paged_plan.cu", "search_entries"), ("paged_plan.cu", "plan_listed"),
+    ("paged_settled.cu", "commit_settled"), ("paged_commit.cu", "place_rows"),
+    ("paged_commit.cu", "stage_entries"), ("paged_commit.cu", "write_entries"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
     *RUN_KERNELS,  # first, as `write_allocation` takes them

@@ -18,7 +18,7 @@ from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
 #: What the names of files with kernels for long rows begin with.
 _LONG: Final = "long_rows"
 #: What the names of files with kernels for rows on pages begin with.
-_PAGED: Final = "segmented"
+_PAGED: Final = "paged"
 #: Tickets of sorts, and one more.
 _TICKETS: Final = 256
 

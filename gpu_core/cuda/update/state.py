@@ -14,7 +14,7 @@ from ..memory.batch_report import Report
 from ..queries.device_reader import DeviceReader
 from .context import LaunchContext
 from .kernels import Kernels
-from .rows.listed_rows import ListedRows
+from .pages.listed_rows import ListedRows
 from .rows.long_rows import LongRows
 
 

@@ -1,8 +1,8 @@
 """Launches that plan, allocate and write the rows of a batch's deltas that lie on pages: compiled.
 
 Part of   the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
-Kernels   ``segmented_plan.cu``, ``segmented_settled.cu``, ``segmented_commit.cu``; the method:
-          ``segmented.cuh``. To allocate, enter vertices and end the batch: `row_launches.py`
+Kernels   ``paged_plan.cu``, ``paged_settled.cu``, ``paged_commit.cu``; the method:
+          ``paged_update.cuh``. To allocate, enter vertices and end the batch: `row_launches.py`
 Twin      ``host/update/plan.py``, ``host/update/commit.py``: the same pages for the same batch
 
 Pages come from the page queue, then from free runs of class 0. Where these launches allocate, they

@@ -18,7 +18,7 @@ QUIET_BATCHES: Final = 64
 
 @dataclass
 class LongRows:
-    """What is provided for long rows; on pages `ListedRows`, with the same methods, is instead."""
+    """What is provided for long rows; on pages `ListedRows` stands in its place."""
 
     #: Whether they are looked for; without, a batch that has some begins again.
     expected: bool = False

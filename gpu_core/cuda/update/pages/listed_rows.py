@@ -1,7 +1,7 @@
 """Size of the scratch for listed rows of batches on pages, learned from earlier batches.
 
-What is listed: ``segmented.cuh``. How much there is, a batch finds out on the device; where that is
-more than there is room for, it is applied again with more.
+What is listed: ``paged_update.cuh``. How much there is, a batch finds out on the device; where that
+is more than there is room for, it is applied again with more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOTHING: Final = Listed(0, 0, 0)
 
 @dataclass
 class ListedRows:
-    """Room that is provided for listed rows; what `long_rows.LongRows` is to rows on runs."""
+    """Room that is provided for listed rows; what `rows.long_rows.LongRows` is to rows on runs."""
 
     room: Listed = _LEAST
     #: Grows whenever there is other room.

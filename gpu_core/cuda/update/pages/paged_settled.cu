@@ -1,17 +1,18 @@
-// segmented_settled.cu -- write one delta into rows of one page that stay on it.
+// paged_settled.cu -- write one delta into rows of one page that stay on it.
 //
-// Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
+// Part of     the apply path of rows on pages: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/pages/page_launches.py
 // Host twin   gpu_core/host/update/rows/settled.py
-// Reads       one delta of a batch, its listed rows (segmented_plan.cu), the vertex records
-// Writes      settled rows (segmented.cuh) and their records; what became of rows and entries in the header
+// Reads       one delta of a batch, its listed rows (paged_plan.cu), the vertex records
+// Writes      settled rows (paged_update.cuh) and their records; what became of rows and entries in
+//             the header
 // Keeps       rows sorted by neighbor
 #include "closing.cuh"
 #include "kept_rows.cuh"
 #include "merge_rows.cuh"
-#include "segmented.cuh"
+#include "paged_update.cuh"
 
-using namespace segmented;
+using namespace paged;
 
 // Settled rows of a block, as their lanes see them.
 struct SettledRows {

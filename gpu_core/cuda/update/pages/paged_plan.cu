@@ -1,18 +1,18 @@
-// segmented_plan.cu -- plan an update of rows on pages: new degrees and pages, computed before any write.
+// paged_plan.cu -- plan an update of rows on pages: new degrees and pages, computed before any write.
 //
-// Part of     the segmented apply path: deltas -> **plan** -> allocate_demand -> commit
+// Part of     the apply path of rows on pages: deltas -> **plan** -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/pages/page_launches.py       Host twin   gpu_core/host/update/plan.py
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
-// Writes      segmented::ListedPlan, and by the last delta `need`: runs to be taken by class
+// Writes      ListedPlan, and by the last delta `need`: runs to be taken by class
 // Status      NEEDS_SCRATCH where more rows, entries or old entries are listed than there is room for:
 //             LONG_ROWS, LONG_TILES and SCRATCH_BYTES say how many then, the most of a delta.
 //             NEEDS_HOST where the page queue may become too small
 // Keeps       pages are taken and given back in the order of the rows: the host's order
+#include "paged_update.cuh"
 #include "search.cuh"
-#include "segmented.cuh"
 #include "tile_items.cuh"
 
-using namespace segmented;
+using namespace paged;
 
 // Row `number` of the delta, and whether it is to be listed.
 __device__ __forceinline__ bool open_listed(

@@ -1,4 +1,4 @@
-// segmented.cuh -- updates of rows on pages: what planning and writing share.
+// paged_update.cuh -- updates of rows on pages: what planning and writing share.
 //
 // Caller      gpu_core/cuda/update/pages/page_launches.py
 // Host twin   gpu_core/host/update/plan.py, commit.py: the same pages for the same batch
@@ -18,7 +18,7 @@
 #include "pages.cuh"
 #include "tallies.cuh"
 
-namespace segmented {
+namespace paged {
 
 __device__ __forceinline__ i64 page_of_rank(const TakenPages& pages, i64 rank) {
     if (rank < pages.queued) return pages.queue[(pages.front + rank) & pages.mask];
@@ -52,4 +52,4 @@ __device__ __forceinline__ u32* ticket_of(i64* header) {
     return reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS);
 }
 
-}  // namespace segmented
+}  // namespace paged

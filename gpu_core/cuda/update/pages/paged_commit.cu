@@ -1,19 +1,19 @@
-// segmented_commit.cu -- write one delta into the listed rows on pages (segmented.cuh).
+// paged_commit.cu -- write one delta into the listed rows on pages (paged_update.cuh).
 //
-// Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
+// Part of     the apply path of rows on pages: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/pages/page_launches.py       Host twin   gpu_core/host/update/commit.py
-// Reads       one delta of a batch, its plan (segmented_plan.cu), the pages allocated for it
+// Reads       one delta of a batch, its plan (paged_plan.cu), the pages allocated for it
 // Writes      rows and vertex records of the delta, links between pages, the page queue; what became of
 //             rows and entries in the header
 // Order       place_rows -> stage_entries -> write_entries, and beside it commit_settled
-//             (segmented_settled.cu)
+//             (paged_settled.cu)
 // Keeps       rows sorted by neighbor. No word of a row is written before all old entries that are
 //             needed of it have been read
+#include "paged_update.cuh"
 #include "put_words.cuh"
-#include "segmented.cuh"
 #include "tile_items.cuh"
 
-using namespace segmented;
+using namespace paged;
 
 // Page `number` of a listed row afterwards; `pages` of them it has already.
 __device__ __forceinline__ i64 page_of_row(
