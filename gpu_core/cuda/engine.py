@@ -47,7 +47,7 @@ from .memory.arena import DeviceArena
 from .queries import device_reader
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch, forget_batch
-from .update.assisted import assisted
+from .update.assisted import changed_vertices
 from .update.assisted.repeats import with_combined_weights
 from .update.batch import DeviceBatch
 from .update.changes import DeviceChanging
@@ -159,7 +159,7 @@ class CudaEngine(UpdatableGraph):
         if not self._is_rehearsed:
             # Again it would only take time from what the caller does next.
             self._is_rehearsed = True
-            for rehearse in (assisted.rehearse, device_reader.rehearse):
+            for rehearse in (changed_vertices.rehearse, device_reader.rehearse):
                 self.device.rehearse(rehearse)
             self.device.rehearse(lambda _: detail.rehearse(self.arena))
         for name in analytics:

@@ -4,7 +4,7 @@ Vertices that name a vertex are in its adjacency of the other direction, where t
 all adjacencies are scanned. Either way entries are cut into equal tiles, so a hub costs what its
 entries cost. The host waits here: how many there are decides what is taken.
 
-Part of `assisted.py`. Twin: ``_dangling`` of ``host/update/deltas.py``.
+Part of `changed_vertices.py`. Twin: ``_dangling`` of ``host/update/deltas.py``.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Part of   the apply path, its first step: **map ids** -> deltas -> plan -> alloc
 Twin      ``host/update/map_ids.py``: the same indices for the same batch and graph
 
 Here are the batches of the mode ``ASSISTED`` (`modes.py`): unknown ids, deleted vertices.
-Kernels look up what is there; `assisted.py` finds out the rest, for which the host waits a few
-times. All other batches are mapped by a launch of their list (`delta_launches.py`).
+Kernels look up what is there; `changed_vertices.py` finds out the rest, for which the host waits a
+few times. All other batches are mapped by a launch of their list (`delta_launches.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...device.compile import shape_argument
 from ...structs import LISTS, TILE_ENTRIES, TILE_THREADS
 from ..batch import DeviceBatch
 from ..state import UpdatableGraph
-from .assisted import find_changes
+from .changed_vertices import find_changes
 from .mapped import Mapped
 
 _LISTS: Final = np.dtype((np.void, 8 * LISTS.words))

@@ -1,4 +1,4 @@
-"""Vertices that a batch creates and deletes, and what follows for its lists.
+"""Vertices that a batch creates, deletes and puts again: found, and entered into its lists.
 
 Part of   `map_ids.py`, for batches that the host assists. The host waits for the device here, and
           CuPy's own functions sort and search: batches that change the set of vertices pay for it.
