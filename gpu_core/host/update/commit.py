@@ -243,23 +243,23 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
             prefetch_planned(image, shape, delta, plan, destination, item + AHEAD)
         row = plan.which[item]
         vertex = np.int64(rows[row])
-        batch = indptr[row], indptr[row + 1]
+        span = indptr[row], indptr[row + 1]
         after = np.int64(plan.degree_after[item])
         room = np.int64(plan.room_after[item])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
         to_page, to_pages = np.int64(destination[item]), segment_pages(shape, room)
-        longest = degree + batch[1] - batch[0]
+        longest = degree + span[1] - span[0]
         if clear[row]:
             degree = np.int64(0)
         if longest <= short:
             base = segment_base(shape, segment, pages)
             to = segment_base(shape, to_page, to_pages)
-            merge_short(image, base, degree, longest, delta, batch, to)
+            merge_short(image, base, degree, longest, delta, span, to)
         else:
             source = segment, entries, pages
             target = to_page, segment_entries(shape, room), to_pages
-            kept = segments_kept(image, shape, source, to_page, max(degree, after), plan, batch)
+            kept = segments_kept(image, shape, source, to_page, max(degree, after), plan, span)
             left = degree - kept[1] * entries
             read_entries(image, shape, source, kept, left, buffer)
-            merge_long(image, shape, target, kept, delta, plan, batch, buffer, left, properties)
+            merge_long(image, shape, target, kept, delta, plan, span, buffer, left, properties)
         write_record(image, shape, vertex, room, after, to_page)

@@ -193,11 +193,11 @@ def plan_rows(low, high, image, shape, delta, plan):
         room = np.int64(0)
         if vertex < shape.vertex_count:
             room = room_of(shape, image[shape.vertex_base + vertex * shape.vertex_words], degree)
-        batch = indptr[row], indptr[row + 1]
-        if degree + batch[1] - batch[0] <= short:
-            more, appends = plan_short(image, shape, adjacency, clear[row], delta, batch)
+        span = indptr[row], indptr[row + 1]
+        if degree + span[1] - span[0] <= short:
+            more, appends = plan_short(image, shape, adjacency, clear[row], delta, span)
         else:
-            more, appends = plan_entries(image, shape, adjacency, clear[row], delta, batch, plan)
+            more, appends = plan_entries(image, shape, adjacency, clear[row], delta, span, plan)
         after = degree + more[0] - more[3]
         plan.degree_before[item] = degree
         plan.degree_after[item] = after

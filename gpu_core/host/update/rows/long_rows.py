@@ -6,9 +6,9 @@ Reads     the segments of a row, and of each of its entries in the batch the pos
 Writes    the segments that the row will lie in, from the first one that changes on
 Keeps     rows sorted by neighbor
 
-These are steps of `commit.rewrite_rows`. They take the same few numbers together: a *row* is its
-first page, and the entries and the pages of each of its segments; a *place* is the page of a
-segment, and its number in the row; a *batch* is the first and the end of the row's entries in the
+These are steps of `commit.rewrite_rows`. They take the same few numbers together: *segments* of a
+row are its first page, and the entries and the pages of each of them; a *place* is the page of a
+segment, and its number in the row; a *span* is the first and the end of the row's entries in the
 delta.
 """
 
@@ -21,14 +21,14 @@ from .entries import write_properties
 
 
 @borrowing
-def segments_kept(image, shape, row, to_page, most, plan, batch):
+def segments_kept(image, shape, segments, to_page, most, plan, span):
     """Place of the first segment that changes: whole ones before the batch's entries are kept.
 
     A row that will begin at ``to_page``, another page, keeps none. ``most`` is the larger one of
     its old and its new degree, after which there is no segment.
     """
-    first_page, entries, _ = row
-    begin, end = batch
+    first_page, entries, _ = segments
+    begin, end = span
     segment, number, start = first_page, np.int64(0), np.int64(0)
     unchanged = np.int64(0)
     if first_page == to_page and begin < end:
@@ -42,9 +42,9 @@ def segments_kept(image, shape, row, to_page, most, plan, batch):
 
 
 @borrowing
-def read_entries(image, shape, row, place, left, buffer):
+def read_entries(image, shape, segments, place, left, buffer):
     """Copy the last ``left`` entries of a row, from a place on, one after the other."""
-    first_page, entries, pages = row
+    first_page, entries, pages = segments
     segment, number = place
     words = shape.entry_words
     step, field = strides(shape, entries)
@@ -91,22 +91,22 @@ def write_put(image, slot, field, delta, entry, words, found, buffer, read, prop
 
 
 @borrowing
-def with_space(image, shape, row, segment, number, within):
+def with_space(image, shape, segments, segment, number, within):
     """Place of the next entry, and its position in the segment: in the next one if this is full."""
-    first_page, entries, _ = row
+    first_page, entries, _ = segments
     if within < entries:
         return segment, number, within
     return page_after(image, shape, first_page, segment, number + 1), number + 1, np.int64(0)
 
 
 @borrowing
-def merge_long(image, shape, row, place, delta, plan, batch, buffer, left, properties):
+def merge_long(image, shape, segments, place, delta, plan, span, buffer, left, properties):
     """Merge ``left`` old entries and those of the batch into a row, from a place on."""
-    first_page, entries, pages = row
+    first_page, entries, pages = segments
     segment, number = place
     if number == 0:
         segment = first_page
-    begin, end = batch
+    begin, end = span
     words = shape.entry_words
     step, field = strides(shape, entries)
     start = number * entries
@@ -119,7 +119,7 @@ def merge_long(image, shape, row, place, delta, plan, batch, buffer, left, prope
                 continue
             stop = np.int64(plan.position[entry]) - start
         while read < stop:
-            segment, number, within = with_space(image, shape, row, segment, number, within)
+            segment, number, within = with_space(image, shape, segments, segment, number, within)
             slot = segment_base(shape, segment, pages) + within * step
             count = min(stop - read, entries - within)
             write_entries(image, slot, step, field, words, buffer, read, count)
@@ -129,7 +129,7 @@ def merge_long(image, shape, row, place, delta, plan, batch, buffer, left, prope
             break
         found = plan.found[entry]
         if delta.kinds[entry] == KIND_PUT:
-            segment, number, within = with_space(image, shape, row, segment, number, within)
+            segment, number, within = with_space(image, shape, segments, segment, number, within)
             slot = segment_base(shape, segment, pages) + within * step
             write_put(image, slot, field, delta, entry, words, found, buffer, read, properties)
             within += 1

@@ -16,7 +16,7 @@ from ...queries.row_search import nearest_in_row
 
 
 @borrowing
-def plan_entries(image, shape, adjacency, clear, delta, batch, plan):
+def plan_entries(image, shape, adjacency, clear, delta, span, plan):
     """Search a row for its entries of the batch.
 
     Parameters
@@ -25,7 +25,7 @@ def plan_entries(image, shape, adjacency, clear, delta, batch, plan):
         The row, as of `layouts.open_adjacency`.
     clear
         The row's own vertex is deleted: all old entries go.
-    batch
+    span
         First and end of the row's entries in the delta.
 
     Returns
@@ -43,7 +43,7 @@ def plan_entries(image, shape, adjacency, clear, delta, batch, plan):
     replaced = 0
     dangled = np.int64(-1)
     cursor = np.int64(0), first_page, np.int64(0), np.int64(0)
-    for entry in range(batch[0], batch[1]):
+    for entry in range(span[0], span[1]):
         column = delta.columns[entry]
         kind = delta.kinds[entry]
         cursor, there = seek(image, shape, adjacency, cursor, column)
@@ -64,7 +64,7 @@ def plan_entries(image, shape, adjacency, clear, delta, batch, plan):
                 found_deletes += 1
             else:
                 dangled = np.int64(column)
-    appends = batch[0] < batch[1] and not clear and np.int64(plan.position[batch[0]]) == degree
+    appends = span[0] < span[1] and not clear and np.int64(plan.position[span[0]]) == degree
     return (added, found_puts, found_deletes, removed, replaced), appends
 
 

@@ -47,19 +47,19 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
         record = table + np.uint64(rows[row]) * record_words
         base, step, field = open_segment(image, shape, rooms, record)
         degree = np.int64(image[record + to_degree])
-        batch = indptr[row], indptr[row + one]
+        span = indptr[row], indptr[row + one]
         # Whether all entries of the batch come after what is there.
         appends = np.int64(0)
-        if degree > 0 and batch[0] < batch[1]:
-            appends = np.int64(image[base + (degree - 1) * step] < delta.columns[batch[0]])
-        longest = degree + batch[1] - batch[0]
+        if degree > 0 and span[0] < span[1]:
+            appends = np.int64(image[base + (degree - 1) * step] < delta.columns[span[0]])
+        longest = degree + span[1] - span[0]
         if longest <= short:
-            more = merge_short(image, base, degree, longest, delta, batch, base)
+            more = merge_short(image, base, degree, longest, delta, span, base)
             after = degree + more[0] - more[3]
             image[record + to_degree] = after
         else:
             more = move_entries(
-                image, shape.entry_words, base, step, field, degree, delta, batch, properties
+                image, shape.entry_words, base, step, field, degree, delta, span, properties
             )
             after = degree + more[0] - more[3]
             if after != degree:
@@ -94,7 +94,7 @@ def prefetch_segment(image, shape, rooms, record):
 
 
 @borrowing
-def move_entries(image, words, base, step, field, degree, delta, batch, properties):
+def move_entries(image, words, base, step, field, degree, delta, span, properties):
     """Move a row's entries of the batch in or out, one by one.
 
     Parameters
@@ -105,7 +105,7 @@ def move_entries(image, words, base, step, field, degree, delta, batch, properti
         Word of the row's first entry.
     step, field
         As of `layouts.strides`.
-    batch
+    span
         First and end of the row's entries in the delta.
 
     Returns
@@ -120,7 +120,7 @@ def move_entries(image, words, base, step, field, degree, delta, batch, properti
     replaced = 0
     gone = np.int64(-1)
     at = np.int64(0)
-    for entry in range(batch[0], batch[1]):
+    for entry in range(span[0], span[1]):
         column = delta.columns[entry]
         at = nearest_in_row(image, base, step, at, degree, column)
         slot = base + at * step

@@ -65,13 +65,13 @@ def merge_lanes(lanes, old, begin, end, columns, kinds):
 
 
 @borrowing
-def plan_short(image, shape, adjacency, clear, delta, batch):
+def plan_short(image, shape, adjacency, clear, delta, span):
     """Count what becomes of a row's entries of the batch.
 
     Parameters and what is returned are those of `planned_entries.plan_entries`.
     """
     first_page, degree, _, pages = adjacency
-    begin, end = batch
+    begin, end = span
     base = segment_base(shape, first_page, pages)
     kept = np.int64(0) if clear else degree
     if degree + end - begin <= FEW:
@@ -88,14 +88,14 @@ def plan_short(image, shape, adjacency, clear, delta, batch):
 
 
 @borrowing
-def merge_short(image, base, degree, longest, delta, batch, to):
+def merge_short(image, base, degree, longest, delta, span, to):
     """Merge a row of ``degree`` entries at word ``base`` with its entries of the batch.
 
     Parameters
     ----------
     longest
         The most entries that this may come to.
-    batch
+    span
         First and end of the row's entries in the delta.
     to
         Word of the first of the entries that are written.
@@ -105,7 +105,7 @@ def merge_short(image, base, degree, longest, delta, batch, to):
     counts
         As of `plan_rows`, of entries.
     """
-    begin, end = batch
+    begin, end = span
     if longest <= FEW:
         few = load_few(image, base, degree)
         lanes, counts = merge_lanes(few, few, begin, end, delta.columns, delta.kinds)
