@@ -14,7 +14,7 @@ from graphtide.gpu_core.cuda.update.batch import DeviceBatch
 from graphtide.gpu_core.cuda.update.batch_launches import MAP, SORT, write_launches
 from graphtide.gpu_core.cuda.update.facts import DELTA_WORDS, FACTS, pack_image
 from graphtide.gpu_core.cuda.update.kernels import Kernels
-from graphtide.gpu_core.cuda.update.modes import NAMES, Mode, first_mode
+from graphtide.gpu_core.cuda.update.modes import EXTENT, Mode, first_mode
 from graphtide.gpu_core.image.fields import KIND_DANGLING, KIND_PUT, Field
 
 SCRATCH_BYTES = 1 << 23
@@ -34,8 +34,8 @@ class DeviceDelta(NamedTuple):
 
 
 def mode_of(view: EngineView, batch: DeviceBatch, *, create_vertices: bool = False) -> Mode:
-    names = np.frombuffer(batch.names, NAMES)[0]
-    return Mode(first_mode(view.arena.header, names, create_vertices))
+    extent = np.frombuffer(batch.extent, EXTENT)[0]
+    return Mode(first_mode(view.arena.header, extent, create_vertices))
 
 
 def deltas_of(

@@ -21,7 +21,7 @@ from ..device.device import Array
 from ..device.packed_arguments import DeviceList, address, as_array, packer
 from ..device.staging import Staging
 from ..structs import LISTS, PROPERTIES
-from .modes import NAMES_FIELDS
+from .modes import EXTENT_FIELDS
 
 #: A list on the device: an array, or what can be made one.
 Items = Array | DeviceList
@@ -29,7 +29,7 @@ Items = Array | DeviceList
 Csr = tuple[Items, Items, Items]
 _PROPERTIES: Final = (*PROPERTY_NAMES, "put_reset")
 _ROW_COUNTS: Final = packer("puts", "deletes")
-_NAMES: Final = packer(*NAMES_FIELDS)
+_EXTENT: Final = packer(*EXTENT_FIELDS)
 
 
 class _List:
@@ -74,8 +74,8 @@ class DeviceBatch:
     time_unit: str | None = field(init=False)
     #: The lists of ids, as kernels take them, packed.
     lists: bytes = field(init=False)
-    #: What is asked of it, as `modes.NAMES`.
-    names: bytes = field(init=False)
+    #: As `modes.EXTENT`.
+    extent: bytes = field(init=False)
     #: This, the lists and the properties of puts, as `facts.BATCH`.
     facts: bytes = field(init=False)
 
@@ -111,13 +111,13 @@ class DeviceBatch:
         puts = data["put_rows"], data["put_indptr"], data["put_indices"]
         deletes = data["delete_rows"], data["delete_indptr"], data["delete_indices"]
         self.lists = lists_argument(puts, deletes, data["put_vertices"])
-        self.names = _NAMES(
+        self.extent = _EXTENT(
             self.dense, _top(self.put_top), _top(self.delete_top), puts[2].size, deletes[2].size,
             self.put_vertex_row_count, data["delete_vertices"].size, self.delete_vertex_row_count,
         )  # fmt: skip
         properties = [address(data.get(name)) for name in _PROPERTIES]
         counts = _ROW_COUNTS(address(data["put_row_count"]), address(data["delete_row_count"]))
-        self.facts = b"".join((self.names, self.lists, counts, PROPERTIES.pack(*properties)))
+        self.facts = b"".join((self.extent, self.lists, counts, PROPERTIES.pack(*properties)))
 
     def __repr__(self) -> str:
         sizes = {name: items.size for name, items in self.data.items()}

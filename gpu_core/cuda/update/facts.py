@@ -16,7 +16,7 @@ from ..device.sorting.sorting import KERNELS as SORT_KERNELS
 from ..memory.arena import DeviceArena
 from ..memory.free_runs import KERNELS as RUN_KERNELS
 from ..structs import DELTA, LISTS, PROPERTIES
-from .modes import NAMES
+from .modes import EXTENT
 
 _SHAPE: Final = len(Shape._fields)
 
@@ -120,9 +120,9 @@ KERNELS: Final = _record(
     "tickets",
     "ticket",
 )
-#: What a batch names, its lists as kernels take them, their row counts: `batch.DeviceBatch.facts`.
+#: Extent of a batch, its lists as kernels take them, their row counts: `batch.DeviceBatch.facts`.
 BATCH: Final = np.dtype([
-    ("names", NAMES),
+    ("extent", EXTENT),
     ("lists", np.int64, (LISTS.words,)),
     ("row_counts", np.int64, (2,)),
     ("properties", np.int64, (PROPERTIES.words,)),

@@ -93,15 +93,15 @@ def start_batch(context, batch, scratch, scratch_end, steps, in_buckets):
     for number in range(_BATCH_WORDS):
         packed[_BATCH_AT + number] = of_batch[number]
     facts = np.frombuffer(packed, FACTS)[0]
-    call, names = facts.call, facts.batch.names
+    call, extent = facts.call, facts.batch.extent
     mode = ASSISTED
-    if steps != 0 and takes_ids(header, names):
-        mode = first_mode(header, names, call.create_vertices)
-    if names.puts + names.deletes == 0 and facts.image.page_entries[0] > 0:
+    if steps != 0 and takes_ids(header, extent):
+        mode = first_mode(header, extent, call.create_vertices)
+    if extent.puts + extent.deletes == 0 and facts.image.page_entries[0] > 0:
         # Where there are entries, kernels find out.
         mode = ASSISTED if queue_is_short(header, facts.image) else mode
     call.mode, call.scratch, call.scratch_end = mode, scratch, scratch_end
-    call.before, call.after = header[_VERTEX_COUNT], vertices_after(header, names)
+    call.before, call.after = header[_VERTEX_COUNT], vertices_after(header, extent)
     call.report = words[REPORT]
     call.in_buckets = in_buckets
     call.allocation = call.taken = 0
@@ -133,12 +133,12 @@ def finish_batch(context):
     for field in range(_STATUS):
         header[field] = report[field]
     facts = np.frombuffer(words[FACTS_AT:], FACTS)[0]
-    names = facts.batch.names
+    extent = facts.batch.extent
     numbers = numbers_of_batch(
         header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], report[_ROWS:_ROWS_END],
-        facts.image.entries_per_edge, names.deletes,
+        facts.image.entries_per_edge, extent.deletes,
         VertexChanges(
-            names.put_vertex_rows, names.put_vertex_rows, names.delete_vertex_rows, 0,
+            extent.put_vertex_rows, extent.put_vertex_rows, extent.delete_vertex_rows, 0,
             report[_CREATED], 0,
         ),
     )  # fmt: skip

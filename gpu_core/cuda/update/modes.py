@@ -71,14 +71,14 @@ def following(mode: Mode, status: int) -> Following:
     return answer
 
 
-#: What is asked of a batch, int64 each: whether its ids are vertex indices; of these, the largest
-#: to put and to delete, -1 where there is none, and for users' ids; how many edges, vertex rows and
-#: vertices it names.
-NAMES_FIELDS: Final = (
+#: Extent of a batch, by which its first mode is chosen, int64 each: whether its ids are vertex
+#: indices; of these, the largest to put and to delete, -1 where there is none, and for users' ids;
+#: how many edges, vertex rows and vertices it names.
+EXTENT_FIELDS: Final = (
     "dense", "put_top", "delete_top", "puts", "deletes", "put_vertex_rows", "delete_vertices",
     "delete_vertex_rows",
 )  # fmt: skip
-NAMES: Final = np.dtype([(name, np.int64) for name in NAMES_FIELDS])
+EXTENT: Final = np.dtype([(name, np.int64) for name in EXTENT_FIELDS])
 
 COMMON: Final = int(Mode.COMMON)
 ENTERING: Final = int(Mode.ENTERING)
@@ -90,35 +90,35 @@ _DENSE_IDS: Final = int(Field.DENSE_IDS)
 
 
 @inlined
-def first_mode(header, names, create_vertices):
+def first_mode(header, extent, create_vertices):
     """First mode that is not known to fail.
 
     Parameters
     ----------
     header
         int64[]: fields of the image.
-    names
-        A record of `NAMES`.
+    extent
+        A record of `EXTENT`.
     """
     before = header[_VERTEX_COUNT]
-    if not names.dense:
-        return ASSISTED if before == 0 or names.delete_vertices > 0 else COMMON
-    if names.delete_top >= before or names.delete_vertices > 0:
+    if not extent.dense:
+        return ASSISTED if before == 0 or extent.delete_vertices > 0 else COMMON
+    if extent.delete_top >= before or extent.delete_vertices > 0:
         return ASSISTED
-    if names.put_top < before and header[_NUM_VERTICES] == before:
+    if extent.put_top < before and header[_NUM_VERTICES] == before:
         return COMMON
-    if create_vertices and names.puts > 0 and names.put_vertex_rows == 0:
+    if create_vertices and extent.puts > 0 and extent.put_vertex_rows == 0:
         return ENTERING
-    return ASSISTED if names.put_top >= before else COMMON
+    return ASSISTED if extent.put_top >= before else COMMON
 
 
 @inlined
-def vertices_after(header, names):
+def vertices_after(header, extent):
     """Vertex records after a batch whose mode is not ``ASSISTED``."""
-    return max(header[_VERTEX_COUNT], names.put_top + 1)
+    return max(header[_VERTEX_COUNT], extent.put_top + 1)
 
 
 @inlined
-def takes_ids(header, names):
+def takes_ids(header, extent):
     """Whether the graph has ids of the batch's kind."""
-    return names.dense == header[_DENSE_IDS]
+    return extent.dense == header[_DENSE_IDS]

@@ -160,7 +160,7 @@ def write_mapping(launches, facts, header, steps, end):
     int
         Where the scratch goes on that lies from ``end`` on.
     """
-    call, image, mapped, names = facts.call, facts.image, facts.mapped, facts.batch.names
+    call, image, mapped, extent = facts.call, facts.image, facts.mapped, facts.batch.extent
     if call.mode == ASSISTED:
         return end
     lists, ids = mapped.lists, facts.batch.lists
@@ -171,17 +171,17 @@ def write_mapping(launches, facts, header, steps, end):
     for direction in range(2):
         clear_words(mapped.dangling[direction])
     mapped.clear = 0
-    mapped.ordered = names.dense
+    mapped.ordered = extent.dense
     puts, deletes, vertices = ids[_PUTS], ids[_DELETES], ids[_VERTICES]
     blocks = _tiles(puts) + _tiles(deletes) + _tiles(vertices)
     sorts = image.entries_per_edge == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
     # With dense ids, the largest one shows that all have a record.
     check = call.mode == COMMON and header[_NUM_VERTICES] < call.after
-    if names.dense and not (sorts or check):
+    if extent.dense and not (sorts or check):
         return end
     mapped.entry_rows[0], end = end, aligned(end + 4 * puts)
     mapped.entry_rows[1], end = end, aligned(end + 4 * deletes)
-    if names.dense:
+    if extent.dense:
         if steps & MAP:
             position = begin_launch(
                 launches, facts.kernels.plain[_MAP_VERTICES], blocks, TILE_THREADS
@@ -413,11 +413,11 @@ def write_packing(launches, facts, delta, keys, sort, keeps_rows, published):
     direction, count = delta[0], delta[ENTRIES]
     position = begin_launch(launches, facts.kernels.plain[_PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
     position = put_array(launches, position, facts.mapped.dangling[direction])
-    names = position
+    lists_at = position
     position = put_array(launches, position, facts.mapped.lists)
     if keeps_rows:
         # The numbers of the rows stand for their vertices.
-        launches[names + _PUT_ROWS] = launches[names + _DELETED] = 0
+        launches[lists_at + _PUT_ROWS] = launches[lists_at + _DELETED] = 0
     orientation = _TRANSPOSED if direction == 1 else _FORWARD
     if facts.image.entries_per_edge == 2:
         orientation = _TRANSPOSED_FIRST
