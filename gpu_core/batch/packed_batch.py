@@ -43,7 +43,7 @@ class PackedBatch:
     """Edges and vertices to put and to delete, as a device takes them."""
 
     #: Fields of `cuda.update.batch.DeviceBatch` that are no arrays: name -> value.
-    facts: dict[str, Any]
+    fields: dict[str, Any]
     #: Its arrays; ``row_counts``, uint32[2], are the rows of the put list and of the delete list.
     arrays: dict[str, npt.NDArray[Any]]
 
@@ -157,7 +157,7 @@ def _packed(
         if not 0 <= ids.bits < MAX_VERTICES:
             _refuse(fields, side)
         tops[side] = max(tops[side], ids.largest)
-    facts = {
+    scalars = {
         **{name: fields[name] for name in (*_KIND, *_COUNTS)},
         "dense": dense,
         "put_top": tops["put"] if dense else None,
@@ -165,7 +165,7 @@ def _packed(
         "put_vertex_row_count": int(np.count_nonzero(fields["put_vertex_rows"])),
         "delete_vertex_row_count": int(np.count_nonzero(fields["delete_vertex_rows"])),
     }
-    return PackedBatch(facts, arrays)
+    return PackedBatch(scalars, arrays)
 
 
 def _mode_of(name: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> int:

@@ -216,7 +216,7 @@ def test_a_loop_that_is_dropped_may_have_any_id() -> None:
         form = BatchForm(True, True, is_raw)
         made = convert_to_form(table, form, InsertTimes(), meaning=row_meaning(), **PLACE)
         assert isinstance(made, PackedBatch)
-        assert made.facts["dropped"] == 3
+        assert made.fields["dropped"] == 3
 
 
 # -- from a log into a graph

@@ -119,7 +119,7 @@ def test_however_many_threads_pack_the_batch_is_the_same(
     for threads in (1, 2, 3, 64, 999):
         block = np.full(1 << 22, 0xA5, np.uint8)
         ours = pack(batch, dense=dense, memory=lambda n, b=block: b[:n], threads=threads)
-        assert ours.facts == expected.facts
+        assert ours.fields == expected.fields
         for name, array in expected.arrays.items():
             np.testing.assert_array_equal(ours.arrays[name], array, name)
             assert ours.arrays[name].dtype == array.dtype

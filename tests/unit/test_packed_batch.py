@@ -49,7 +49,7 @@ def packed(arguments: dict[str, Any], *, dense: bool) -> PackedBatch | UpdateBat
 
 def assert_same(ours: PackedBatch | UpdateBatch, twin: PackedBatch) -> None:
     assert isinstance(ours, PackedBatch)
-    assert ours.facts == twin.facts
+    assert ours.fields == twin.fields
     assert list(ours.arrays) == list(twin.arrays)
     for name, expected in twin.arrays.items():
         np.testing.assert_array_equal(ours.arrays[name], expected, name)

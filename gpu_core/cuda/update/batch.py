@@ -171,4 +171,4 @@ def device_batch(packed: PackedBatch, sent: Mapping[str, DeviceList]) -> DeviceB
         "delete_row_count": counts.part(1, 1),
         "nothing": counts.part(0, 0),
     }
-    return DeviceBatch(**packed.facts, data={**sent, **counted})
+    return DeviceBatch(**packed.fields, data={**sent, **counted})
