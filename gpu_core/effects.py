@@ -80,10 +80,10 @@ class Effects:
         """The same with users' ids in place of those that the engine knows."""
 
         def edges(part: Edges) -> Edges:
-            return replace(part, src=ids.shown(part.src), dst=ids.shown(part.dst))
+            return replace(part, src=ids.ids_of_keys(part.src), dst=ids.ids_of_keys(part.dst))
 
         def vertices(part: Vertices) -> Vertices:
-            return replace(part, ids=ids.shown(part.ids))
+            return replace(part, ids=ids.ids_of_keys(part.ids))
 
         return Effects(
             edges(self.added),

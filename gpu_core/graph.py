@@ -339,9 +339,9 @@ class DynamicGraph(ChangingGraph):
             taken = self._changes
             # Of an absent vertex there may be no name.
             present = engine.present()
-            shown = self._ids.shown(engine.user_ids()[present])
-            vertices = np.full(present.size, None if shown.dtype == object else 0, shown.dtype)
-            vertices[present] = shown
+            ids = self._ids.ids_of_keys(engine.user_ids()[present])
+            vertices = np.full(present.size, None if ids.dtype == object else 0, ids.dtype)
+            vertices[present] = ids
             return AdjacencyView(engine.arena, direction, vertices, lambda: self._changes == taken)
 
     @classmethod

@@ -228,10 +228,10 @@ def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> No
                 engine.maintained[analytic.name] = made
 
 
-def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
+def audit(engine: Engine, ids_of_keys: Callable[[Any], Any]) -> None:
     """Recompute all that is maintained, and compare every bit. ``lock`` is held.
 
-    ``shown`` gives users' ids of the engine's.
+    ``ids_of_keys`` gives users' ids of the engine's.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
             differing = np.flatnonzero(found != kept)
             if differing.size:
                 index = int(differing[0])
-                vertex = shown(engine.ids_of(differing[:1].astype(np.uint32)))[0]
+                vertex = ids_of_keys(engine.ids_of(differing[:1].astype(np.uint32)))[0]
                 msg = (
                     f"maintained {name} is wrong in {differing.size:,} of {found.size:,} places, "
                     f"first at vertex {vertex}: {column} {kept[index]} instead of "

@@ -142,10 +142,10 @@ class Table:
         return "\n".join(line.rstrip() for line in lines)
 
 
-class ShowsIds(Protocol):
-    """Turns the engine's ids into users' (`names.user_ids.UserIds`)."""
+class MapsKeysToIds(Protocol):
+    """What has users' ids of the engine's keys (`names.user_ids.UserIds`)."""
 
-    def shown(self, keys: npt.NDArray[np.int64]) -> Column:
+    def ids_of_keys(self, keys: npt.NDArray[np.int64]) -> Column:
         """Ids of some keys, as users have them."""
 
 
@@ -155,8 +155,8 @@ class VertexTable(Table):
     A class of it has ``keys``, and ``_made_of``, what it is made of once more: arguments of it.
     """
 
-    #: What shows the keys; None: they are the ids.
-    _ids: ShowsIds | None = None
+    #: What has users' ids of the keys; None: they are the ids.
+    _ids: MapsKeysToIds | None = None
 
     @property
     @abstractmethod
@@ -170,17 +170,17 @@ class VertexTable(Table):
     @cached_property
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of `DynamicGraph.vertices`."""
-        return self._shown(self.keys)
+        return self._ids_of_keys(self.keys)
 
-    def _shown(self, keys: npt.NDArray[np.int64]) -> Column:
-        return keys if self._ids is None else self._ids.shown(keys)
+    def _ids_of_keys(self, keys: npt.NDArray[np.int64]) -> Column:
+        return keys if self._ids is None else self._ids.ids_of_keys(keys)
 
     def _listed(self, keys: npt.NDArray[np.int64], values: Column) -> list[tuple[Any, Any]]:
         """Users' ids and values of some vertices, as Python's own."""
-        return list(zip(self._shown(keys).tolist(), values.tolist(), strict=True))
+        return list(zip(self._ids_of_keys(keys).tolist(), values.tolist(), strict=True))
 
-    def in_users_ids(self, ids: ShowsIds) -> Self:
-        """Have the keys shown as users' ids; gives the table itself."""
+    def in_users_ids(self, ids: MapsKeysToIds) -> Self:
+        """Have users' ids in place of the keys; gives the table itself."""
         self._ids = ids
         return self
 

@@ -61,14 +61,16 @@ class GraphDifference:
     def in_users_ids(self, ids: UserIds) -> "GraphDifference":
         """The same with users' ids in place of those that the engine knows."""
         edges = {
-            name: replace(part, src=ids.shown(part.src), dst=ids.shown(part.dst))
+            name: replace(part, src=ids.ids_of_keys(part.src), dst=ids.ids_of_keys(part.dst))
             for name, part in vars(self).items()
             if isinstance(part, ChangedEdges)
         }
-        added, removed = ids.shown(self.vertices_added), ids.shown(self.vertices_removed)
-        changed = replace(self.vertices_changed, vertices=ids.shown(self.vertices_changed.vertices))
+        changed = self.vertices_changed
         return GraphDifference(
-            **edges, vertices_added=added, vertices_removed=removed, vertices_changed=changed
+            **edges,
+            vertices_added=ids.ids_of_keys(self.vertices_added),
+            vertices_removed=ids.ids_of_keys(self.vertices_removed),
+            vertices_changed=replace(changed, vertices=ids.ids_of_keys(changed.vertices)),
         )
 
 

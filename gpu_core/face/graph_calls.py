@@ -66,7 +66,7 @@ class GraphCalls:
                 if error.about is None or type(self._ids) is UserIds:
                     raise
                 message, key = error.about
-                [vertex] = self._ids.shown(np.array([key], np.int64)).tolist()
+                [vertex] = self._ids.ids_of_keys(np.array([key], np.int64)).tolist()
                 raise type(error)(message.replace("{vertex}", name_shown(vertex))) from None
 
     def _of_users(self, result: Result) -> Result:

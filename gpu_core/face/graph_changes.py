@@ -301,7 +301,7 @@ class ChangingGraph(MaintainingGraph):
         return renamed(batch, moved) if moved else batch
 
     def _in_users_ids(self, error: MissingEndPointError) -> MissingEndPointError:
-        ends = self._ids.shown(np.array(error.ends)).tolist()
+        ends = self._ids.ids_of_keys(np.array(error.ends)).tolist()
         return MissingEndPointError(error.batch_id, *ends)
 
     def _touched(self, batch: ListedBatch) -> Touched:

@@ -103,4 +103,4 @@ class MaintainingGraph(GraphForms):
             They differ. The recomputed ones are kept from then on.
         """
         with self._engine.lock:
-            audit(self._engine, self._ids.shown)
+            audit(self._engine, self._ids.ids_of_keys)

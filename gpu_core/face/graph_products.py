@@ -175,9 +175,9 @@ class GraphProducts(GraphCalls):
                 **given,
             )  # fmt: skip
             keys = self._reader.ids_of(indices)
-        shown = self._ids.shown(keys)
+        ids = self._ids.ids_of_keys(keys)
         return _personalized.PersonalizedPageRankResult(
-            shown, np.repeat(shown, found.counts), self._ids.shown(found.vertices), found
+            ids, np.repeat(ids, found.counts), self._ids.ids_of_keys(found.vertices), found
         )
 
 

@@ -194,7 +194,7 @@ class GraphPrograms(GraphCalls):
         return by_index[order]
 
     def _origin(self) -> Origin:
-        return Origin(lambda: self._reader, self._ids.shown)
+        return Origin(lambda: self._reader, self._ids.ids_of_keys)
 
     def _indices_of(self, vertices: Any) -> npt.NDArray[np.uint32] | Frontier | None:
         """uint32, each once, of ids; frontiers as they are, and None: all."""

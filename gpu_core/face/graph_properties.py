@@ -62,7 +62,7 @@ class GraphProperties(GraphCalls):
             values = self._all_values().of_edges(sources, targets)
         if is_one(src) and is_one(dst):
             return _first(values)
-        ends = {"src": self._ids.shown(sources), "dst": self._ids.shown(targets)}
+        ends = {"src": self._ids.ids_of_keys(sources), "dst": self._ids.ids_of_keys(targets)}
         return TableRows({**ends, **values})
 
     def vertex_values(self, vertices: Id | Ids | None = None) -> Any:
@@ -100,7 +100,7 @@ class GraphProperties(GraphCalls):
             values = self._all_values().of_vertices(keys)
         if vertices is not None and is_one(vertices):
             return _first(values)
-        return TableRows({"vertex": self._ids.shown(keys), **values})
+        return TableRows({"vertex": self._ids.ids_of_keys(keys), **values})
 
     def _all_values(self) -> GraphValues:
         assert self._values is not None

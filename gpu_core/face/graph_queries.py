@@ -57,7 +57,7 @@ class GraphQueries(GraphCalls):
         """
         with self._reader.lock:
             keys = self._reader.user_ids()[self._reader.sorted_order()]
-        return self._ids.shown(keys)
+        return self._ids.ids_of_keys(keys)
 
     def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
         """Return for each id [k] whether it is a vertex of the graph: bool[k]."""
@@ -143,7 +143,7 @@ class GraphQueries(GraphCalls):
         with reader.lock:
             indices = self._known_one(vertex)
             _, columns = reader.neighbors(indices, direction)
-            ids = self._ids.shown(reader.ids_of(columns))
+            ids = self._ids.ids_of_keys(reader.ids_of(columns))
             order = np.argsort(ids)
             weights = self._weights_of(np.repeat(indices, columns.size), columns, direction)
             return ids[order], weights[order]
@@ -267,7 +267,7 @@ class GraphQueries(GraphCalls):
                 name: column[0] if column.dtype.kind == "M" else column[0].item()
                 for name, column in values.items()
             }
-        ends = {"src": self._ids.shown(sources), "dst": self._ids.shown(targets)}
+        ends = {"src": self._ids.ids_of_keys(sources), "dst": self._ids.ids_of_keys(targets)}
         return TableRows({**ends, **values})
 
     def _adjacent(self, vertex: Id, direction: str) -> Column:
@@ -275,7 +275,7 @@ class GraphQueries(GraphCalls):
         with reader.lock:
             indices = self._known_one(vertex)
             _, columns = reader.neighbors(indices, direction)
-            return np.sort(self._ids.shown(reader.ids_of(columns)))
+            return np.sort(self._ids.ids_of_keys(reader.ids_of(columns)))
 
     def _degrees(self, vertices: Ids | None, direction: str) -> Int64s:
         with self._reader.lock:

@@ -186,7 +186,7 @@ class GraphReader(
     def to_csr(self) -> CsrSnapshot:
         """Copy the graph to host memory as CSR, vertices in the order of `vertices`."""
         csr = self.csr_of_keys()
-        return replace(csr, vertices=self._ids.shown(csr.vertices))
+        return replace(csr, vertices=self._ids.ids_of_keys(csr.vertices))
 
     def csr_of_keys(self) -> CsrSnapshot:
         """As `to_csr`, with the int64 ids of the engine (``names/``) as vertices."""

@@ -133,4 +133,4 @@ class GraphTraversal(GraphCalls):
         for step in range(hops, 0, -1):
             path[step], at = at, before[at]
         path[0] = at
-        return self._ids.shown(found.keys[path])
+        return self._ids.ids_of_keys(found.keys[path])

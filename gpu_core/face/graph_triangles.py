@@ -168,4 +168,4 @@ class GraphTriangles(GraphCalls):
         with reader.lock:
             keys, indices = self._known_pairs("pairs", src, dst)
             shared = shared_neighbors(reader, *indices)
-        return self._ids.shown(keys[0]), self._ids.shown(keys[1]), shared
+        return self._ids.ids_of_keys(keys[0]), self._ids.ids_of_keys(keys[1]), shared

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from ..printable import counted
-from ..table import Column, ShowsIds, Table
+from ..table import Column, MapsKeysToIds, Table
 
 Int64s = npt.NDArray[np.int64]
 
@@ -43,7 +43,7 @@ class WalksResult(Table):
         What shows the vertices; None: they are the ids.
     """
 
-    def __init__(self, walks: Any, lengths: Any, ids: ShowsIds | None) -> None:
+    def __init__(self, walks: Any, lengths: Any, ids: MapsKeysToIds | None) -> None:
         self._walks = walks
         self._lengths = lengths
         self._ids = ids
@@ -63,10 +63,10 @@ class WalksResult(Table):
         if self._ids is None:
             return keys
         is_there = np.arange(keys.shape[1]) <= self.lengths[:, None]
-        shown = self._ids.shown(keys[is_there])
-        nothing = np.array("", object) if shown.dtype == object else np.array(-1)
-        walks = np.full(keys.shape, nothing.astype(shown.dtype))
-        walks[is_there] = shown
+        ids = self._ids.ids_of_keys(keys[is_there])
+        nothing = np.array("", object) if ids.dtype == object else np.array(-1)
+        walks = np.full(keys.shape, nothing.astype(ids.dtype))
+        walks[is_there] = ids
         return walks
 
     @property
@@ -110,9 +110,9 @@ def _walks_of(walks: Column, lengths: Int64s, are_numbers: bool) -> WalksResult:
 
 
 class Shown:
-    """Ids that are shown already."""
+    """Keys that are users' ids already. Its name is in pickles of samples."""
 
-    def shown(self, keys: Column) -> Column:
+    def ids_of_keys(self, keys: Column) -> Column:
         """The same."""
         return keys
 
@@ -152,7 +152,7 @@ class NeighborSample(Table):
         edge_index: Any,
         vertices_per_hop: Sequence[int],
         edges_per_hop: Sequence[int],
-        ids: ShowsIds | None,
+        ids: MapsKeysToIds | None,
     ) -> None:
         self._keys = keys
         self._batch = batch
@@ -170,7 +170,7 @@ class NeighborSample(Table):
         It is ``n_id`` of PyTorch Geometric.
         """
         keys = in_host_memory(self._keys)
-        return keys if self._ids is None else self._ids.shown(keys)
+        return keys if self._ids is None else self._ids.ids_of_keys(keys)
 
     @cached_property
     def batch(self) -> Int64s | None:
@@ -220,6 +220,6 @@ class NeighborSample(Table):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Names, and arrays of a device, are of this process.
-        shown = None if self._ids is None else Shown()
+        ids = None if self._ids is None else Shown()
         made = self.vertices, self.batch, self.edge_index
-        return NeighborSample, (*made, self.vertices_per_hop, self.edges_per_hop, shown)
+        return NeighborSample, (*made, self.vertices_per_hop, self.edges_per_hop, ids)

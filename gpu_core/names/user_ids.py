@@ -256,7 +256,7 @@ class UserIds:
         """int64[n]: what the engine calls these ids; of a name that it does not know `NO_KEY`."""
         return as_ids(name, values)
 
-    def shown(self, keys: Int64s) -> Column:
+    def ids_of_keys(self, keys: Int64s) -> Column:
         """Ids of some keys, as users have them."""
         return keys
 
@@ -287,7 +287,7 @@ class UnsignedIds(UserIds):
         """int64[n]: what the engine calls these ids."""
         return signed(unsigned_ids(name, values))
 
-    def shown(self, keys: Int64s) -> Column:
+    def ids_of_keys(self, keys: Int64s) -> Column:
         """uint64[n]."""
         return keys.view(np.uint64) ^ _SIGN
 
@@ -305,7 +305,7 @@ class NamedIds(UserIds):
         """int64[n]: what the engine calls these names; `NO_KEY` where it does not know one."""
         return self.names.keys(names_of(self.kind, name, values))
 
-    def shown(self, keys: Int64s) -> Column:
+    def ids_of_keys(self, keys: Int64s) -> Column:
         """object[n]: Python's strings."""
         return objects_of(self.texts(keys))
 

@@ -67,7 +67,7 @@ class Frontier:
         with self._origin.reading() as reader:
             operators = reader.algorithms.operators
             indices = operators.indices_of(reader.workspace, self._vertices)
-            return self._origin.shown(np.sort(reader.ids_of(indices)))
+            return self._origin.ids_of_keys(np.sort(reader.ids_of(indices)))
 
     def along(self, origin: Origin, direction: str) -> Frontier:
         """The same vertices with a direction, if they are of that origin."""

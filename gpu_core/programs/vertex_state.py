@@ -41,15 +41,17 @@ class Origin:
     ----------
     reader
         Gives the graph, or refuses where it is gone.
-    shown
-        Turns int64 ids of the engine into users'.
+    ids_of_keys
+        Gives users' ids of the engine's int64.
     """
 
     def __init__(
-        self, reader: Callable[[], Reader], shown: Callable[[npt.NDArray[np.int64]], Column]
+        self,
+        reader: Callable[[], Reader],
+        ids_of_keys: Callable[[npt.NDArray[np.int64]], Column],
     ) -> None:
         self._reader = reader
-        self.shown = shown
+        self.ids_of_keys = ids_of_keys
         self._batches = _batches(reader())
         #: Rows that are copies, which are made once.
         self._copies: dict[tuple[str, bool], Rows] = {}
@@ -122,7 +124,7 @@ class VertexState:
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of the columns."""
         with self.origin.reading() as reader:
-            return self.origin.shown(reader.ids_of(reader.sorted_order().astype(np.uint32)))
+            return self.origin.ids_of_keys(reader.ids_of(reader.sorted_order().astype(np.uint32)))
 
     def __getitem__(self, name: str) -> Column:
         """[n], as `vertices`: the values of an array now."""
