@@ -14,7 +14,7 @@ from graphtide.gpu_core.cuda.device.compile import kernel_file
 from graphtide.gpu_core.cuda.device.launches import launches_in
 from graphtide.gpu_core.cuda.update import apply, context, facts
 from graphtide.gpu_core.cuda.update.batch import upload
-from graphtide.gpu_core.cuda.update.modes import Following, Mode, following
+from graphtide.gpu_core.cuda.update.modes import Mode, NextStep, next_step
 from graphtide.gpu_core.errors import ArenaFullError, EngineError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.image.fields import BatchStatus
@@ -163,15 +163,15 @@ def test_what_needs_assistance_is_left_alone(
 
 def test_what_follows_a_status() -> None:
     for mode in Mode:
-        assert following(mode, BatchStatus.OK) is Following.DONE
+        assert next_step(mode, BatchStatus.OK) is NextStep.DONE
         for status in (BatchStatus.NEEDS_SCRATCH, BatchStatus.OVERFULL):
-            assert following(mode, status) is Following.AGAIN
+            assert next_step(mode, status) is NextStep.AGAIN
     for mode in (Mode.COMMON, Mode.ENTERING):
-        assert following(mode, BatchStatus.NEEDS_HOST) is Following.COMMIT
-        assert following(mode, BatchStatus.UNKNOWN_IDS) is Following.ASSIST
+        assert next_step(mode, BatchStatus.NEEDS_HOST) is NextStep.COMMIT
+        assert next_step(mode, BatchStatus.UNKNOWN_IDS) is NextStep.ASSIST
     for status in (BatchStatus.NEEDS_HOST, BatchStatus.UNKNOWN_IDS):
         with pytest.raises(AssertionError, match=status.name):
-            following(Mode.ASSISTED, status)
+            next_step(Mode.ASSISTED, status)
 
 
 def test_kernels_that_write_rows_begin_when_the_deltas_are_made(

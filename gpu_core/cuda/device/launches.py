@@ -22,7 +22,7 @@ The attribute is that of *programmatic dependent launch*: a kernel may be starte
 before is still at work, so that it is resident on the multiprocessors when that ends. Every
 kernel of a list therefore begins with a wait (``follow_previous_launch`` of ``image.cuh``), and
 touches nothing that another one writes before it. The first launch of a list waits for all work
-before; so does one that `follow_all` is called for.
+before; so does one that `begin_after_all` is called for.
 
 Some kernels run *beside* the launch before: that one waits, and only then lets the next one begin
 (``follow_and_lead``), so that all work before the two has ended. What follows them waits for both,
@@ -134,7 +134,7 @@ def begin_launch(launches, kernel, blocks, threads):
 
 
 @inlined
-def follow_all(launches, number):
+def begin_after_all(launches, number):
     """Have a launch, by its number, begin once all before it have ended.
 
     What comes after it may then read what was written before it, even before it waits.

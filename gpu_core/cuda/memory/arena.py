@@ -174,7 +174,7 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
-    def follow(self, report: "Report") -> None:
+    def update_mirror(self, report: "Report") -> None:
         """Bring the mirror up to date from the report that a batch has left.
 
         The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up

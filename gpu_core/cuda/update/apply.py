@@ -47,7 +47,7 @@ from .launched_batch import (
     finish_batch,
     start_batch,
 )
-from .modes import Following, Mode, following
+from .modes import Mode, NextStep, next_step
 from .state import UpdatableGraph
 
 _CLOSING: Final = packer("image", "entries_per_edge", "more_vertices", "report")
@@ -70,11 +70,11 @@ def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outc
         mode, status, outcome = _launch(graph, batch)
         if outcome is not None:
             return outcome
-        step = Following.ASSIST if mode is Mode.ASSISTED else following(mode, status)
+        step = NextStep.ASSIST if mode is Mode.ASSISTED else next_step(mode, status)
         with graph.lock:
-            if step is Following.ASSIST:
+            if step is NextStep.ASSIST:
                 return _apply_assisted(graph, batch)
-            if step is Following.COMMIT:
+            if step is NextStep.COMMIT:
                 # Its scratch is where it was: nothing else has been taken since.
                 _restore_plan(graph)
                 if graph.layout.is_paged:
@@ -169,7 +169,7 @@ def apply_mapped(graph: UpdatableGraph, mapped: Mapped) -> Outcome:
         status = _plan_and_commit(graph, mapped)
         if status is None:
             continue
-        if following(Mode.ASSISTED, status) is Following.DONE:
+        if next_step(Mode.ASSISTED, status) is NextStep.DONE:
             updates.expected.record(updates.report)
             return _outcome(graph, mapped.batch, mapped)
         updates.provide()
@@ -264,7 +264,7 @@ def _commit_by_host(
             remove_vertices(graph, mapped.gone)
         _close(graph, created - gone, report.address)
         arena.header[BatchField.STATUS :] = 0
-        arena.follow(report)
+        arena.update_mirror(report)
     return report[BatchField.STATUS]
 
 

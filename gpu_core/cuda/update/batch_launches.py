@@ -9,7 +9,7 @@ What is launched in which case: `delta_launches.py`; then `row_launches.py` for 
 import numpy as np
 
 from ...jit.compile import compiled
-from ..device.launches import follow_all
+from ..device.launches import begin_after_all
 from ..memory.scratch import aligned
 from .deltas.delta_launches import MAP, SORT, write_deltas, write_mapping
 from .facts import FACTS
@@ -60,5 +60,5 @@ def write_launches(launches, words, header, steps):
         end = write_rows(launches, facts, steps, end)
     if 0 < made < launches[0]:
         # Kernels that write rows read a delta before they wait.
-        follow_all(launches, made)
+        begin_after_all(launches, made)
     return end

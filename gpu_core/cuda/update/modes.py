@@ -11,7 +11,7 @@
                and has the batch allocated
 
 A batch in the first two modes is one list of launches, for which the host waits once. What follows
-is returned by `following`::
+is returned by `next_step`::
 
     status          common, entering             assisted
     OK              done                         done
@@ -41,7 +41,7 @@ class Mode(IntEnum):
     ASSISTED = 3
 
 
-class Following(Enum):
+class NextStep(Enum):
     """Next step after the launches of a batch."""
 
     DONE = "done"
@@ -53,19 +53,19 @@ class Following(Enum):
     ASSIST = "assist"
 
 
-_FOLLOWING: Final = {
-    BatchStatus.OK: Following.DONE,
-    BatchStatus.NEEDS_SCRATCH: Following.AGAIN,
-    BatchStatus.NEEDS_HOST: Following.COMMIT,
-    BatchStatus.UNKNOWN_IDS: Following.ASSIST,
-    BatchStatus.OVERFULL: Following.AGAIN,
+_NEXT_STEPS: Final = {
+    BatchStatus.OK: NextStep.DONE,
+    BatchStatus.NEEDS_SCRATCH: NextStep.AGAIN,
+    BatchStatus.NEEDS_HOST: NextStep.COMMIT,
+    BatchStatus.UNKNOWN_IDS: NextStep.ASSIST,
+    BatchStatus.OVERFULL: NextStep.AGAIN,
 }
 
 
-def following(mode: Mode, status: int) -> Following:
+def next_step(mode: Mode, status: int) -> NextStep:
     """Next step after a status that the launches of a batch have left."""
-    answer = _FOLLOWING[BatchStatus(status)]
-    if mode is Mode.ASSISTED and answer in (Following.COMMIT, Following.ASSIST):
+    answer = _NEXT_STEPS[BatchStatus(status)]
+    if mode is Mode.ASSISTED and answer in (NextStep.COMMIT, NextStep.ASSIST):
         msg = f"the kernels left status {BatchStatus(status).name} although the host assisted"
         raise AssertionError(msg)
     return answer
