@@ -112,7 +112,7 @@ class HostEngine(HostReader):
         batch.ensure_valid()
         with self.lock:
             self.check_whole()
-            self.forget_rows()
+            self.forget_copies()
             mapped = map_ids(self.arena, batch, create_vertices=self.kind.create_vertices)
             if self.kind.combines_weights and mapped.put_columns.size:
                 batch = with_combined_weights(self, mapped, batch)
@@ -137,7 +137,7 @@ class HostEngine(HostReader):
 
         None: with pages as the kind alone asks for.
         """
-        self.forget_rows()
+        self.forget_copies()
         with self.committing():
             self.arena.size_pages(self.kind, mean)
 
@@ -154,6 +154,6 @@ class HostEngine(HostReader):
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine, see `Engine.restore`."""
         with self.lock:
-            self.forget_rows()
+            self.forget_copies()
             self._oldest_times.forget()
             restore(self, arrays)

@@ -17,6 +17,7 @@ from ..errors import ArenaFullError, EpochClosedError
 from ..rows import Array
 from .fields import HEADER_WORDS, WORD_BYTES, Field, Table
 from .free_runs import COUNT_WORDS
+from .image_graph import Arena, ImageGraph
 from .view import ImageView, Int64s
 
 T = TypeVar("T")
@@ -144,3 +145,25 @@ class PinnedMemory:
         if self.is_closed:
             msg = "the epoch was closed; pin the graph again"
             raise EpochClosedError(msg)
+
+
+class PinnedGraph(ImageGraph[Arena]):
+    """What the pinned graphs of both engines share; its engine's reader is the next base class."""
+
+    #: What the copy takes; set before the reader is made.
+    _memory: PinnedMemory
+
+    def check_whole(self) -> None:
+        """Raise `EpochClosedError` if the copy is gone, `EngineError` if the device broke."""
+        super().check_whole()
+        self._memory.check_open()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the copy is gone."""
+        return self._memory.is_closed
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the copy."""
+        return self._memory.nbytes

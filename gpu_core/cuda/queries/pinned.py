@@ -16,7 +16,7 @@ import numpy as np
 
 from ...engine import HostTwin
 from ...image.fields import WORD_BYTES
-from ...image.pinned import PinnedImage, PinnedMemory, Pins, pinned_bytes
+from ...image.pinned import PinnedGraph, PinnedImage, PinnedMemory, Pins, pinned_bytes
 from ...kind import GraphKind
 from ..device.device import Device
 from ..device.stream import StreamLock
@@ -25,7 +25,7 @@ from ..memory.scratch import SLACK_BYTES, DeviceScratch
 from .device_reader import DeviceReader
 
 
-class PinnedDeviceGraph(DeviceReader):
+class PinnedDeviceGraph(PinnedGraph[DeviceArena], DeviceReader):
     """A copy of a graph that does not change.
 
     Parameters
@@ -71,21 +71,6 @@ class PinnedDeviceGraph(DeviceReader):
     def _scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
         memory = self.device.empty(_in_few_sizes(need_bytes) + SLACK_BYTES, np.uint8)
         yield DeviceScratch(self.device.xp, memory)
-
-    def check_whole(self) -> None:
-        """Raise `EpochClosedError` if the copy is gone, `EngineError` if the device broke."""
-        super().check_whole()
-        self._memory.check_open()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the copy is gone."""
-        return self._memory.is_closed
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the copy."""
-        return self._memory.nbytes
 
     def close(self) -> None:
         """Give the memory back to CuPy's pool; where there is much of it, to the device."""

@@ -75,8 +75,8 @@ class HostReader(HostGraph):
             self._times[name] = entry_times(self.arena, self.kind.record.words_of(name)[0])
         return self._times[name]
 
-    def forget_rows(self) -> None:
-        """Let go of what was read of the image, which is about to change."""
+    def forget_copies(self) -> None:
+        """Drop copies of the image, which is about to change."""
         self._rows.clear()
         self._times.clear()
 

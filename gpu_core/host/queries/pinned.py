@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...image.memory_size import memory_bytes
-from ...image.pinned import PinnedImage, PinnedMemory, Pins, pinned_bytes
+from ...image.pinned import PinnedGraph, PinnedImage, PinnedMemory, Pins, pinned_bytes
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
@@ -21,7 +21,7 @@ from .host_reader import HostReader
 UInt32s = npt.NDArray[np.uint32]
 
 
-class PinnedHostGraph(HostReader):
+class PinnedHostGraph(PinnedGraph[Arena], HostReader):
     """A copy of a graph that does not change.
 
     Parameters
@@ -46,25 +46,11 @@ class PinnedHostGraph(HostReader):
         # What is read of an arena, an image has.
         super().__init__(kind, cast("Arena", image))
 
-    def check_whole(self) -> None:
-        """Raise `EpochClosedError` if the copy is gone."""
-        self._memory.check_open()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the copy is gone."""
-        return self._memory.is_closed
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the copy."""
-        return self._memory.nbytes
-
     def close(self) -> None:
         """Release the memory, once no reader uses it any more."""
         with self.lock:
             self._memory.is_closed = True
-            self.forget_rows()
+            self.forget_copies()
             self.arena.image = self.arena.image[:0].copy()
             self._memory.give_back()
 
