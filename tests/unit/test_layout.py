@@ -49,6 +49,26 @@ def test_every_data_file_of_a_layer_is_package_data() -> None:
             assert any(path.match(pattern) for pattern in patterns), f"{path} is not shipped"
 
 
+def test_gpu_core_takes_other_forms_alone_from_the_package() -> None:
+    """The import linter knows modules, not what a lazy name of the package stands for."""
+    taken: set[str] = set()
+    for path in (ROOT / "gpu_core").glob("**/*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        levels = len(path.relative_to(ROOT).parts)
+        found = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module is None and node.level == levels
+        ]
+        assert not set(found) & set(tree.body), f"{path} takes it before a call needs it"
+        taken |= {name.name for node in found for name in node.names}
+    # Not of another layer: `face/` makes graphs, which are defined above it.
+    taken.remove("DynamicGraph")
+    modules = {name: graphtide._PUBLIC[name] for name in taken}
+    others = {name: at for name, at in modules.items() if not at.startswith(".io.interchange.")}
+    assert others == {}
+
+
 def test_public_names_are_sorted_and_importable() -> None:
     assert list(graphtide.__all__) == sorted(graphtide.__all__)
     assert dir(graphtide) == graphtide.__all__
