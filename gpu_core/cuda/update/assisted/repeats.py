@@ -11,18 +11,16 @@ The rules, and their result: ``batch/net_effect/repeats.py``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
 from ....batch.update_batch import UpdateBatch
 from ....records import OnRepeat
+from ...device.grid import THREADS, blocks_for
 from ...queries.queries import find_entries
 from ..batch import DeviceBatch, upload
 from ..state import UpdatableGraph
 from .map_ids import check_fits, look_up_ids
-
-_THREADS: Final = 256
 
 
 def with_combined_weights(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> DeviceBatch:
@@ -47,7 +45,7 @@ def with_combined_weights(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatc
     weight = device.empty(puts * len(words), np.uint32)
     repeats = 0 if batch.repeat_puts is None else batch.repeat_puts.size
     device.launch(
-        "repeats.cu", "combine_weights", -(-puts // _THREADS), _THREADS, graph.image,
+        "repeats.cu", "combine_weights", blocks_for(puts), THREADS, graph.image,
         positions[0], positions[1] if len(words) > 1 else None, batch.put_reset, batch.put_weight,
         batch.repeat_puts, batch.repeat_weight, np.int64(repeats), np.int64(puts),
         np.int64(OnRepeat[batch.on_repeat.upper()]), weight,

@@ -13,13 +13,12 @@ import numpy as np
 from ....image.fields import Field, Table
 from ...device.compile import shape_argument
 from ...device.device import Array
+from ...device.grid import THREADS, blocks_for
 from ...device.launches import empty_list
 from ...memory import dictionary
 from ...queries.device_graph import DeviceGraph
 from ..rows.row_launches import write_clearing
 from .mapped import Mapped
-
-_THREADS = 256
 
 
 def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
@@ -33,7 +32,7 @@ def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
     if mapped.created.size or after > arena[Field.VERTEX_COUNT]:
         ids = None if dense else arena.table(Table.VERTEX_IDS).view(np.int64)
         device.launch(
-            "vertices.cu", "enter_vertices", _blocks(max(mapped.created.size, 1)), _THREADS,
+            "vertices.cu", "enter_vertices", blocks_for(max(mapped.created.size, 1)), THREADS,
             *about, mapped.created, mapped.created_ids, np.int64(mapped.created.size),
             np.int64(after), np.int64(mapped.recycled), ids,
         )  # fmt: skip
@@ -67,7 +66,7 @@ def remove_vertices(graph: DeviceGraph, gone: Array) -> None:
     dense = bool(arena[Field.DENSE_IDS])
     queue = None if dense else arena.table(Table.VERTEX_QUEUE)
     graph.device.launch(
-        "vertices.cu", "remove_vertices", _blocks(gone.size), _THREADS,
+        "vertices.cu", "remove_vertices", blocks_for(gone.size), THREADS,
         graph.image, shape_argument(arena.shape("out")), gone, np.int64(gone.size),
         queue, np.int64(0 if queue is None else queue.size),
         np.int64(arena[Field.VERTEX_QUEUE_BACK]),
@@ -80,7 +79,7 @@ def is_present(graph: DeviceGraph, indices: Array) -> Array:
     """bool: whether each vertex (uint32) is in the graph; one beyond the table is not."""
     out = graph.device.empty(indices.size, np.bool_)
     graph.device.launch(
-        "vertices.cu", "is_present", _blocks(indices.size), _THREADS,
+        "vertices.cu", "is_present", blocks_for(indices.size), THREADS,
         graph.image, shape_argument(graph.arena.shape("out")), indices, np.int64(indices.size),
         out.view(np.uint8),
     )  # fmt: skip
@@ -90,11 +89,7 @@ def is_present(graph: DeviceGraph, indices: Array) -> Array:
 def mark_absent(graph: DeviceGraph, indices: Array, flags: Array) -> None:
     """Set ``flags`` (uint8) of the vertices (uint32) that are not in the graph."""
     graph.device.launch(
-        "vertices.cu", "mark_absent", _blocks(indices.size), _THREADS,
+        "vertices.cu", "mark_absent", blocks_for(indices.size), THREADS,
         graph.image, shape_argument(graph.arena.shape("out")), indices, np.int64(indices.size),
         flags,
     )  # fmt: skip
-
-
-def _blocks(items: int) -> int:
-    return -(-items // _THREADS)
