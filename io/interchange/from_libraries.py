@@ -86,6 +86,12 @@ def from_networkx(
         edges of a directed G in both directions become parallel edges. With ``directed=True`` an
         edge of an undirected G becomes one in each direction, a self loop one edge.
     """
+    if not hasattr(G, "is_directed"):
+        msg = (
+            f"G is a {type(G).__name__}, not a graph of networkx; DynamicGraph.from_edges takes "
+            f"arrays and frames"
+        )
+        raise SettingsError(msg)
     settings = {"directed": G.is_directed(), **settings}
     ids = settings.get("ids", "any")
     cure = "use networkx.convert_node_labels_to_integers first, or ids='string' for names"

@@ -35,6 +35,7 @@ def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
 
     Nodes are users' ids. Timestamps become `numpy.datetime64`, in UTC if they have a zone.
     """
+    _check_graph(graph)
     networkx = _library("networkx")
     copy = networkx.DiGraph() if graph.directed else networkx.Graph()
     with graph.lock:  # both as of one moment
@@ -77,6 +78,7 @@ def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.spa
     SettingsError
         SciPy is not installed, or there is no such property.
     """
+    _check_graph(graph)
     sparse = _library("scipy.sparse", "scipy")
     csr = graph.to_csr()
     n = csr.vertices.size
@@ -102,6 +104,7 @@ def to_igraph(graph: GraphReader) -> "igraph.Graph":
     SettingsError
         igraph is not installed, or vertices have a property of that name.
     """
+    _check_graph(graph)
     igraph = _library("igraph")
     if "id" in graph.vertex_properties:
         msg = "vertices have a property 'id', which is what igraph's attribute of their ids is "
@@ -131,6 +134,9 @@ def to_arrow(source: GraphReader | Table) -> pa.Table:
         source = source.edges()
     if isinstance(source, CanonicalEdges):
         return edge_table(source)
+    if not isinstance(source, Table):
+        msg = f"source is a {type(source).__name__}, not a graph of graphtide, or a result of one"
+        raise SettingsError(msg)
     return table_of(source.columns)
 
 
@@ -143,6 +149,12 @@ def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
 def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
     """Return the edges of a graph, or a result, as a polars data frame; see `to_arrow`."""
     return _library("polars").DataFrame(to_arrow(source))
+
+
+def _check_graph(graph: object) -> None:
+    if not isinstance(graph, GraphReader):
+        msg = f"graph is a {type(graph).__name__}, not a graph of graphtide"
+        raise SettingsError(msg)
 
 
 def _items(column: npt.NDArray[Any]) -> list[Any]:

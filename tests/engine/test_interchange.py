@@ -324,6 +324,18 @@ def test_nodes_of_several_kinds_and_dense_matrices_are_refused(ids: str):
         from_scipy(np.ones((2, 2)))
 
 
+def test_what_is_no_graph_is_named() -> None:
+    """As a result instead of its graph, or a graph of another library."""
+    result = DynamicGraph.from_edges([1], [2]).pagerank()
+    for copy in (graphtide.to_networkx, graphtide.to_igraph, graphtide.to_scipy):
+        with pytest.raises(SettingsError, match="PageRankResult, not a graph of graphtide"):
+            copy(result)
+    with pytest.raises(SettingsError, match="DiGraph, not a graph of graphtide, or a result"):
+        graphtide.to_arrow(nx.DiGraph())
+    with pytest.raises(SettingsError, match="PageRankResult, not a graph of networkx"):
+        from_networkx(result)
+
+
 @pytest.mark.parametrize("form", ["networkx", "graphml"])
 def test_vertices_and_edges_are_of_one_moment_while_batches_go_on(form: str, tmp_path) -> None:
     """Each batch replaces the path of one end by that of the other."""
