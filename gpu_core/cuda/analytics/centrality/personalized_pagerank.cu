@@ -21,17 +21,26 @@ constexpr int SUMS = 3;
 constexpr int MASS = 1;
 
 // Sum of the shares of every `groups`-th in-neighbor, from `group` on, times the weight of the edge.
-__device__ __forceinline__ double sum_row(const WeightedRows& weighted, i64 row, int group, int groups,
-                                          u32 lane, const double* shares) {
-    const i64 entries = weighted.rows.degree[row], step = weighted.rows.step;
-    const u32* const columns = weighted.rows.columns + weighted.rows.begin[row];
-    const i64 weights = weighted.weights_of(row);
+template <bool HAS_WEIGHTS>
+__device__ __forceinline__ double sum_entries(const WeightedRows& in, i64 row, u32 group, u32 groups,
+                                              u32 lane, const double* shares) {
+    const u32 entries = in.rows.degree[row];
+    const u32* const columns = in.rows.columns + in.rows.begin[row];
+    const i64 weights = HAS_WEIGHTS ? in.weights_of(row) : 0;
     double sum = 0;
-    for (i64 i = group; i < entries; i += groups) {
-        const double share = shares[static_cast<i64>(columns[i * step]) * LANES + lane];
-        sum += share * weighted.weight_at(weights + i * step);
+#pragma unroll 4
+    for (u32 i = group; i < entries; i += groups) {
+        const i64 position = i * in.rows.step;
+        const double share = shares[static_cast<i64>(__ldg(&columns[position])) * LANES + lane];
+        sum += HAS_WEIGHTS ? share * in.weight_at(weights + position) : share;
     }
     return sum;
+}
+
+__device__ __forceinline__ double sum_row(const WeightedRows& in, i64 row, u32 group, u32 groups,
+                                          u32 lane, const double* shares) {
+    return in.has_weights() ? sum_entries<true>(in, row, group, groups, lane, shares)
+                            : sum_entries<false>(in, row, group, groups, lane, shares);
 }
 
 // x' = alpha (P^T x + m s) + (1 - alpha) s
@@ -52,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 6) pull_rows(
     const i64 row = thread_of_grid() / WARP;
     if (row >= rows || weighted.rows.degree[row] > BLOCK_ENTRIES) return;
     const u32 lane = lane_of_thread() % LANES;
-    double sum = sum_row(weighted, row, static_cast<int>(lane_of_thread() / LANES), WARP_GROUPS, lane, shares);
+    double sum = sum_row(weighted, row, lane_of_thread() / LANES, WARP_GROUPS, lane, shares);
     for (int distance = LANES; distance < static_cast<int>(WARP); distance *= 2) {
         sum += __shfl_xor_sync(FULL_WARP, sum, distance);
     }
@@ -72,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pull_long_rows(
     __shared__ double sums[THREADS];
     const i64 row = listed[blockIdx.x];
     const u32 lane = threadIdx.x % LANES;
-    sums[threadIdx.x] = sum_row(weighted, row, static_cast<int>(threadIdx.x / LANES), BLOCK_GROUPS, lane, shares);
+    sums[threadIdx.x] = sum_row(weighted, row, threadIdx.x / LANES, BLOCK_GROUPS, lane, shares);
     __syncthreads();
     if (threadIdx.x >= LANES) return;
     double sum = 0;
