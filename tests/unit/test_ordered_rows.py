@@ -95,6 +95,24 @@ def test_times_are_put_right_within_a_time(tmp_path: Path, text: bool) -> None:
         read_batches(log, 5, 3)
 
 
+@pytest.mark.parametrize(
+    ("unit", "first"),
+    [
+        ("ns", 1_767_225_600_000_000_000),
+        ("ms", 1_767_225_600_000_000),  # microseconds by mistake: in the year 57,971
+        ("ms", 1 << 62),
+        ("us", -(1 << 62)),
+    ],
+)
+def test_times_that_python_does_not_have_give_an_order(
+    tmp_path: Path, unit: str, first: int
+) -> None:
+    write(tmp_path, [[first, first + 1, first], [first + 2]], 1, kind=pa.timestamp(unit, "UTC"))
+    assert read_batches(UpdateLog(str(tmp_path)), "1s", 3) == [0, 2, 1, 3]
+    with pytest.raises(UpdateLogError, match=r"0\.parquet, row 2 is out of order: its when"):
+        order_of(UpdateLog(str(tmp_path)))
+
+
 @pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
 @pytest.mark.parametrize(
     ("keys", "place"),

@@ -18,7 +18,6 @@ batches are what they are.
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -214,23 +213,17 @@ def _group_bounds(
 
     Values are as the file says, or as they are read.
     """
-    kind = file.schema.field(column).type
     starts = accumulate(file.group_rows, initial=0)
     for first_row, rows in zip(starts, file.group_rows, strict=False):
         if not rows:
             continue
         bounds = file.bounds([column], first_row, rows)[0]
-        # Statistics of nanoseconds have lost some of them.
-        if bounds is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
+        if bounds is None:
             keys = keys_of(
                 file.read([column], first_row, rows).table[column], column, shown, first_row
             )
             bounds = int(keys.min()), int(keys.max())
-        yield _number(bounds[0], kind), _number(bounds[1], kind), first_row, rows
-
-
-def _number(value: Any, kind: pa.DataType) -> int:
-    return value if isinstance(value, int) else int(pa.scalar(value, kind).value)
+        yield *bounds, first_row, rows
 
 
 def _first_below(log: UpdateLog, group: KeyedGroup, column: str, least: int) -> int:
