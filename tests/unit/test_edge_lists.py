@@ -397,6 +397,14 @@ def test_matrices(read_matrix):
     assert read_matrix(f"{BANNER} integer general\n3 3 0\n")["weight"] == []
 
 
+@pytest.mark.parametrize("name", ["m.mtx", "M.MTX", "m.MTX.gz"])
+def test_a_matrix_is_known_by_its_name_in_capitals_too(tmp_path, name):
+    """As an edge list it would have the line of its size for an edge."""
+    text = f"{BANNER} real general\n3 3 1\n1 2 0.5\n".encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert import_edges(str(tmp_path / name), str(tmp_path / "a.parquet")) == 1
+
+
 @pytest.mark.parametrize("symmetry", ["general", "symmetric"])
 def test_a_matrix_is_what_scipy_reads(tmp_path, symmetry):
     rng = np.random.default_rng(1)

@@ -283,6 +283,17 @@ def test_csv_of_spreadsheets(tmp_path: Path) -> None:
     assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
 
 
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_names_of_columns_in_quotes_may_hold_what_is_between_fields(
+    tmp_path: Path, mark: str
+) -> None:
+    """They say neither what is between fields, nor that white space around names is not theirs."""
+    lines = [['"src"', "dst", '"sum; EUR, net"'], ["a ", '" a"', "1"]]
+    (tmp_path / "a.csv").write_text("".join(mark.join(line) + "\n" for line in lines))
+    table = UpdateLog(str(tmp_path), ids="string").read("a.csv", 0, 1)
+    assert table.to_pydict() == {"src": ["a "], "dst": [" a"]}
+
+
 def test_a_column_that_only_late_lines_have_is_not_missed(tmp_path: Path) -> None:
     lines = ['{"src":1,"dst":2}'] * 2000 + ['{"src":1,"dst":2,"weight":2.5}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
