@@ -38,6 +38,8 @@ def test_folders_within_a_log_come_in_the_natural_order_of_paths(tmp_path: Path)
     found = ["day=9/part-2.parquet", "day=9/part-10.parquet", "day=10/part-0.parquet"]
     assert names(tmp_path) == [*found, "top.parquet"]
     assert names(tmp_path / "day=*") == found, "what a pattern names may be folders"
+    with pytest.raises(UpdateLogError, match=r"parquet holds no Parquet, CSV or JSON file"):
+        names(tmp_path / "*" / "*" / "*.parquet")  # one is there, in a folder that is ignored
     assert names(tmp_path / "**" / "part-?.parquet") == [found[0], found[2]]
 
 

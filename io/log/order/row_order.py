@@ -17,6 +17,7 @@ batches are what they are.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -84,19 +85,13 @@ class RowOrder:
         self, file: str, first_row: int, rows: int
     ) -> tuple[tuple[KeyedGroup, ...], int]:
         """The run of rows, and the one before it in the same group, whose value it must reach."""
-        if not rows:
-            return (), 0
         group = next(
             each
             for each in self._groups
             if each.file == file and each.first_row <= first_row < each.first_row + each.rows
         )
         more = int(first_row > group.first_row)
-        piece = KeyedGroup(
-            file, group.fingerprint, first_row - more, rows + more, group.low, group.high,
-            group.before,
-        )  # fmt: skip
-        return (piece,), more
+        return (replace(group, first_row=first_row - more, rows=rows + more),), more
 
     def check_added(self, planned: Collection[str], log: UpdateLog) -> None:
         """Refuse files that begin before the highest value of those that are planned."""
@@ -242,10 +237,7 @@ def _joined(groups: Sequence[KeyedGroup]) -> Iterator[KeyedGroup]:
             and piece.file == group.file
             and piece.first_row + piece.rows == group.first_row
         ):
-            piece = KeyedGroup(
-                piece.file, piece.fingerprint, piece.first_row, piece.rows + group.rows,
-                min(piece.low, group.low), max(piece.high, group.high), piece.before,
-            )  # fmt: skip
+            piece = replace(piece, rows=piece.rows + group.rows)
             continue
         if piece is not None:
             yield piece
