@@ -277,6 +277,42 @@ def test_a_folder_is_an_id_of_the_kind_that_the_graph_has(
     assert [str(each[0]) for each in found] == ["007" if ids == "string" else "7", values[1]]
 
 
+@pytest.mark.parametrize(
+    ("own", "value", "found"),
+    [
+        ("int16", "7", 7),
+        ("float32", "0.5", 0.5),
+        ("float64", "__HIVE_DEFAULT_PARTITION__", None),
+        ("bool", "true", True),
+        ("int16", "0.5", "has no kept: '0.5' is not a value of type int16"),
+        ("float32", str(2**24 + 1), "has no kept: '16777217' is not a value of type double"),
+    ],
+)
+def test_a_folder_is_a_property_of_the_users_own(
+    tmp_path: Path, own: str, value: str, found: object
+) -> None:
+    """A whole number that would be rounded is refused, as in text."""
+    write(tmp_path / f"named={value}" / "a.parquet")
+    log = UpdateLog(str(tmp_path), {"kept": "named"}, own={"kept": own})
+    if isinstance(found, str):
+        with pytest.raises(UpdateLogError, match=found):
+            listing_of(log)
+        return
+    (file,) = listing_of(log).files
+    assert log.read(file.name, 0, 1)["kept"].to_pylist() == [found]
+
+
+def test_a_folder_may_be_called_as_the_file_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "edges.parquet"
+    write(folder / "edges.parquet")
+    write(folder / "more.parquet")
+    for address in (folder, folder / "edges.parquet"):
+        log = UpdateLog(str(address))
+        found = [file.name for file in listing_of(log).files]
+        assert found == ["edges.parquet", "more.parquet"][: 2 if address == folder else 1]
+        assert [log.read(name, 0, 1)["src"].to_pylist() for name in found] == [[1]] * len(found)
+
+
 def test_partitions_in_the_listing_of_a_server_of_http(tmp_path: Path) -> None:
     """It gives ``op=delete`` as ``op%3Ddelete``; deletes would become inserts."""
     for op, rows in (("insert", [1, 2]), ("delete", [2])):
