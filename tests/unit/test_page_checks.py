@@ -172,6 +172,8 @@ def test_damaged_footers_of_others_give_no_wrong_rows(tmp_path: Path, kind: str,
         (b"\x18\x02op%", b"\x18\x02up%", "calls column 0 up and op"),
         # Compression of the first chunk, after its path; Arrow would end the process.
         (b"op\x15\x00", b"op\x15\x7f", "contradicts its schema"),
+        # Type of the first chunk, of which the schema says otherwise.
+        (b"\x1c\x15\x02\x19\x25", b"\x1c\x15\x0c\x19\x25", "contradicts its schema"),
         # A bound of four bytes of eight, and four more of a field that nobody knows.
         (b"\x18\x08", b"\x18\x04", "damaged"),
         (b"\x18\x06schema\x15\x06", b"\x18\x06schema\x15\x08", "fewer columns than it says"),

@@ -1,5 +1,6 @@
 """Update logs: what is listed, read and refused."""
 
+import errno
 import pickle
 
 import fsspec
@@ -14,10 +15,12 @@ from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.file_errors import GoneFileError
 from graphtide.io.log.log_listing import check_properties, listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.parquet.footers import read_footer
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log
@@ -320,3 +323,18 @@ def test_a_file_that_went_away_or_shrank(folder):
     for address in (folder, path):
         with pytest.raises(UpdateLogError, match=rf"^{folder}/a\.parquet is gone from the log"):
             UpdateLog(str(address)).read("a.parquet", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.ENOENT, GoneFileError), (errno.EIO, UpdateLogError)]
+)
+def test_a_file_is_gone_where_a_store_that_opens_without_looking_says_so(number, kind):
+    """What cannot be read just now may be there again: it is not gone."""
+
+    class File:
+        def seek(self, *_):
+            raise OSError(number, "no")
+
+    with pytest.raises(UpdateLogError, match=r"a\.parquet") as caught:
+        read_footer(File(), "a.parquet")
+    assert type(caught.value) is kind
