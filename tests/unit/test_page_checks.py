@@ -218,6 +218,22 @@ def test_a_log_elsewhere_is_read_as_a_local_one(tmp_path: Path, kind: str) -> No
     memory.rm("/page-checks", recursive=True)
 
 
+def test_a_file_elsewhere_is_checked_though_one_alike_was(tmp_path: Path) -> None:
+    """What was checked of a local file is known by its inode; others have none."""
+    path = tmp_path / "a.parquet"
+    write_plain(path)
+    content = bytearray(path.read_bytes())
+    memory = fsspec.filesystem("memory")
+    memory.pipe_file("/page-checks/a.parquet", bytes(content))
+    content[page_places(path)[0][1] + 8] ^= 1
+    memory.pipe_file("/page-checks/b.parquet", bytes(content))
+    log = UpdateLog("memory://page-checks")
+    assert log.read("a.parquet", 0, ROWS).num_rows == ROWS
+    with pytest.raises(UpdateLogError, match=r"b\.parquet: .* page 0 does not have the checksum"):
+        log.read("b.parquet", 0, ROWS)
+    memory.rm("/page-checks", recursive=True)
+
+
 def test_the_checksum_of_a_row_group_tells_other_bytes_under_the_same_footer(
     tmp_path: Path,
 ) -> None:

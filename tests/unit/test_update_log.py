@@ -1,6 +1,7 @@
 """Update logs: what is listed, read and refused."""
 
 import errno
+import io
 import pickle
 
 import fsspec
@@ -15,12 +16,13 @@ from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.conversion import table_to_batch
-from graphtide.io.log.file_errors import GoneFileError
+from graphtide.io.log.file_errors import GoneFileError, UnreadableRowsError
 from graphtide.io.log.log_listing import check_properties, listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.footers import read_footer
+from graphtide.io.parquet.parquet_files import ParquetLogFile
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log
@@ -309,8 +311,29 @@ def test_damaged_data_is_told_with_rows(folder):
     content = bytearray(path.read_bytes())
     content[200 : len(content) // 2] = b"\xff" * (len(content) // 2 - 200)
     path.write_bytes(content)
-    with pytest.raises(UpdateLogError, match=r"a\.parquet: rows 10 to 19 cannot be read"):
+    with pytest.raises(UnreadableRowsError, match=r"a\.parquet: rows 10 to 19 .*is damaged: copy"):
         log.read("a.parquet", 10, 10)
+
+
+def test_rows_that_a_store_does_not_give_are_not_damaged():
+    """They may be there again, so they are never left out."""
+
+    class Store(io.BytesIO):
+        answers = True
+
+        def read(self, size=-1):
+            if not self.answers:
+                raise OSError(errno.EIO, "no answer")
+            return super().read(size)
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table_of(10), sink)
+    store = Store(sink.getvalue().to_pybytes())
+    file = ParquetLogFile(store, "a.parquet", ())
+    store.answers = False
+    with pytest.raises(UpdateLogError, match=r"rows 2 to 4 .*no answer.*run again when") as caught:
+        file.read(["src"], 2, 3)
+    assert type(caught.value) is UpdateLogError
 
 
 def test_a_file_that_went_away_or_shrank(folder):
