@@ -76,6 +76,12 @@ def test_duplicates_of_any_form_are_summed():
         assert form.nnz == 3
 
 
+def test_a_matrix_has_a_row_and_a_column_for_each_vertex():
+    graph = from_edge_list([(2, 1)])
+    graph.insert_vertices([9])
+    assert to_scipy(graph).toarray().tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("edges", "settings", "words"),
     [

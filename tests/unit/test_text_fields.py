@@ -255,6 +255,25 @@ def test_a_whole_number_that_a_float_would_round_is_refused(
         log.read(name, 0, count + 1)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> None:
+    lines = {
+        "a.csv": ["src,dst,weight", *["ann,bob,0.5"] * 3, ' eve ,"",N/A', "ann,bob,1"],
+        "a.jsonl": [
+            *['{"src":"ann","dst":"bob","weight":0.5}'] * 3,
+            '{"src":" eve ","dst":"","weight":"N/A","x":1}',
+            '{"src":"ann","dst":null,"weight":[1, 2]}',
+        ],
+    }
+    (tmp_path / name).write_text("\n".join(lines[name]))
+    log = UpdateLog(str(tmp_path), records="weighted", ids="string")
+    first, *more = log.read_checked(name, 0, 4 if name == "a.csv" else 5, sifts=True).wrong
+    assert first.fields == {"src": " eve ", "dst": "", "weight": "N/A"}
+    assert [each.fields for each in more] == [
+        {"src": "ann", "dst": None, "weight": "[1, 2]"},
+    ] * (name == "a.jsonl")
+
+
 def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_path: Path) -> None:
     lines = ['{"src":1,"dst":2,"note":7}', '{"src":3,"dst":4,"note":"x","weight":null}']
     lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2}'] * 2

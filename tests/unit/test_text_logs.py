@@ -211,10 +211,18 @@ def test_the_line_that_tells_excel_what_is_between_fields_is_no_row(
         ("a.csv", "src,dst\n1,2\n1\n", "line 3 has 1 of the 2 fields"),
         ("a.csv", 'src,dst,note\n1,2,"a\nb"\n', "line 2 has a quote that does not end"),
         ("a.csv", "", "is empty"),
+        ("a.csv", "\n \n", "has no header"),
+        ("a.csv", "\ufeff", "has no header"),
         ("a.csv", "payer,dst\n1,2\n", "there is no column src"),
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":1,\n"dst":2}\n', "line 2 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2} {"src":1,"dst":2}\n', "line 1 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "from line 2 on also of type"),
+        ("a.jsonl", '{"src":1,"dst":2}\n{"src":"2026-01-31","dst":2}\n', "from line 2 on also"),
+        (
+            "a.jsonl",
+            '{"src":"2026-01-31","dst":2}\n{"src":1,"dst":2}\n',
+            "src is of type timestamp",
+        ),
         ("a.csv.gz", "src,dst\n", "is not packed with gzip, as its name says"),
         ("a.jsonl.zst", '{"src":1,"dst":2}\n', "is not packed with zstd, as its name says"),
         ("a.csv", "src|dst\n1|2\n", r"has fields separated by '\|'; write commas, semicolons or"),
@@ -276,11 +284,13 @@ def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:
 
 
 def test_csv_of_spreadsheets(tmp_path: Path) -> None:
-    text = '\ufeffsrc;"dst";name\r\n1;2;"a;b"\r\n\r\n3; 4 ;\r\n 5;;x'
-    (tmp_path / "a.csv").write_bytes(text.encode())
+    text = 'src;"dst";größe\r\n1;2;"ä;b"\r\n\r\n3; 4 ;\r\n 5;;x'
     log = UpdateLog(str(tmp_path))
-    assert listing_of(log).files[0].rows == 3
-    assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
+    # Columns that are not read may be in another encoding, their names as well.
+    for content in (f"\ufeff{text}".encode(), text.encode("cp1252")):
+        (tmp_path / "a.csv").write_bytes(content)
+        assert listing_of(log).files[0].rows == 3
+        assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])
