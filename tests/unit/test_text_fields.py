@@ -256,6 +256,27 @@ def test_a_whole_number_that_a_float_would_round_is_refused(
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_number_that_is_longer_than_any_float_is_refused(tmp_path: Path, name: str) -> None:
+    text = f"src,dst,amount\n1,2,0.5\n1,2,{'9' * 500}\n"
+    if name == "a.jsonl":
+        text = f'{{"src":1,"dst":2,"amount":0.5}}\n{{"src":1,"dst":2,"amount":{"9" * 500}}}\n'
+    (tmp_path / name).write_text(text)
+    log = UpdateLog(str(tmp_path), own={"amount": "float64"})
+    found = log.read_checked(name, 0, listing_of(log).files[0].rows, sifts=True)
+    assert found.table["amount"].to_pylist() == [0.5]
+    assert [each.number for each in found.wrong] == [3 if name == "a.csv" else 2]
+
+
+def test_truths_that_are_all_empty_are_none_beside_a_wrong_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,flag\n1,2,\nx,2,\n3,4,\n5,6,\n")
+    log = UpdateLog(str(tmp_path), own={"flag": "bool"})
+    found = log.read_checked("a.csv", 0, 4, sifts=True)
+    assert found.table["src"].to_pylist() == [1, 3, 5]
+    assert found.table["flag"].to_pylist() == [None] * 3
+    assert [each.number for each in found.wrong] == [3]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> None:
     lines = {
         "a.csv": ["src,dst,weight", *["ann,bob,0.5"] * 3, ' eve ,"",N/A', "ann,bob,1"],
@@ -276,12 +297,12 @@ def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> N
 
 def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_path: Path) -> None:
     lines = ['{"src":1,"dst":2,"note":7}', '{"src":3,"dst":4,"note":"x","weight":null}']
-    lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2}'] * 2
+    lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2.5}'] * 2
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     assert listing_of(UpdateLog(str(tmp_path))).files[0].rows == 4
     log = UpdateLog(str(tmp_path), records="weighted")
     assert listing_of(log).files[0].rows == 4
-    assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2, 2]
+    assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2.5, 2.5]
     with pytest.raises(UpdateLogError, match="note are of type int64, but from line 2 on"):
         listing_of(UpdateLog(str(tmp_path), own={"note": "float64"}))
 

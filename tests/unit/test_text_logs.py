@@ -346,6 +346,7 @@ def test_operations_however_they_are_written(
         ("a.csv", "\t\r\nsrc,dst\r\n\r\n1,2\r\n", 1),
         ("a.jsonl", '\r\n{"src":1,"dst":2}\r\n\r\n{"src":3,"dst":4}', 2),
         ("a.jsonl", '  \n{"src":1,"dst":2}\n\t\n', 1),
+        ("a.jsonl", '\ufeff{"src":1,"dst":2}\r\n\r\n{"src":3,"dst":4,"x":[1,{}]}\r\n', 2),
     ],
 )
 def test_blank_lines_are_none_wherever_they_stand(
