@@ -223,6 +223,7 @@ def test_columns_said_by_the_caller(read):
         ("1,2,2020-01-01\n" + "2,3,2021-01-01T00:00Z\n" * 2, "line 1: ts is '2020-01-01', which"),
         ("1,2,2020-01-01\n" * 2 + "2,3,n/a\n", "line 3: ts is 'n/a', which is no time"),
         ("1,2,9,1.5\n" * 2 + "2,3,9,n/a\n", "line 3: ts is 'n/a', which is no number"),
+        ("src;dst;weight\n1;2;0,5\n2;x;1,5\n", "line 3: dst is 'x', which is no integer"),
         ("src weight\n1 2\n", "have no src or no dst"),
         ("src dst src\n1 2 3\n", "have two columns src"),
     ],

@@ -83,6 +83,12 @@ def test_times_of_any_type_with_an_order_are_shown(
     assert (facts.first_time, facts.last_time) == ends
 
 
+def test_times_that_no_line_has_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,ts\n1,2,\n2,3,\n")
+    (facts,) = inspect_log(UpdateLog(str(tmp_path)))
+    assert (facts.rows, facts.first_time) == (2, None)
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
 def test_operations_and_times_may_all_stand_in_the_path(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "op=delete" / "ts=2026-01-31"

@@ -9,7 +9,7 @@ import pytest
 from graphtide import UpdateLogError
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.io.text import text_scan
+from graphtide.io.text import text_scan, wrong_lines
 
 
 @pytest.fixture(autouse=True)
@@ -256,6 +256,26 @@ def test_a_whole_number_that_a_float_would_round_is_refused(
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_wrong_lines_are_found_and_others_kept_however_many_are_sifted_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(wrong_lines, "_SIFTED_LINES", 2)
+    ids = ["1", "2", "3", "x", "5", "6", "y", "8"]
+    lines = ["src,dst", *[f"{each},0" for each in ids]]
+    if name == "a.jsonl":
+        lines = [f'{{"src":{each},"dst":0}}' for each in ids]
+    (tmp_path / name).write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path))
+    log = replace(log, indexes=listing_of(log, needed=()).indexes)
+    line = 5 if name == "a.csv" else 4
+    with pytest.raises(UpdateLogError, match=rf"line {line}\b"):
+        log.read(name, 0, 8)
+    found = log.read_checked(name, 0, 8, sifts=True)
+    assert found.table["src"].to_pylist() == [1, 2, 3, 5, 6, 8]
+    assert [(each.row, each.number) for each in found.wrong] == [(3, line), (6, line + 3)]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_number_that_is_longer_than_any_float_is_refused(tmp_path: Path, name: str) -> None:
     text = f"src,dst,amount\n1,2,0.5\n1,2,{'9' * 500}\n"
     if name == "a.jsonl":
@@ -284,15 +304,16 @@ def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> N
             *['{"src":"ann","dst":"bob","weight":0.5}'] * 3,
             '{"src":" eve ","dst":"","weight":"N/A","x":1}',
             '{"src":"ann","dst":null,"weight":[1, 2]}',
+            '{"src":7,"dst":"bob","weight":1}',  # as text it would not be wrong
         ],
     }
     (tmp_path / name).write_text("\n".join(lines[name]))
     log = UpdateLog(str(tmp_path), records="weighted", ids="string")
-    first, *more = log.read_checked(name, 0, 4 if name == "a.csv" else 5, sifts=True).wrong
+    first, *more = log.read_checked(name, 0, 4 if name == "a.csv" else 6, sifts=True).wrong
     assert first.fields == {"src": " eve ", "dst": "", "weight": "N/A"}
     assert [each.fields for each in more] == [
-        {"src": "ann", "dst": None, "weight": "[1, 2]"},
-    ] * (name == "a.jsonl")
+        {"src": "ann", "dst": None, "weight": "[1, 2]"}, {},
+    ][: 2 * (name == "a.jsonl")]  # fmt: skip
 
 
 def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_path: Path) -> None:

@@ -338,6 +338,13 @@ def test_operations_however_they_are_written(
     assert ops.tolist() == [1, -1]
 
 
+def test_one_word_among_numbers_is_an_operation(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("op,src,dst\n" + "1,1,2\n" * 5 + "gone,1,2\n")
+    words = Operations(delete=("gone",))
+    ops = UpdateLog(str(tmp_path), operations=words).read("a.csv", 0, 6)["op"]
+    assert words.kinds(ops).tolist() == [1] * 5 + [-1]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "rows"),
     [
