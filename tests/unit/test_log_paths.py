@@ -116,6 +116,13 @@ def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_on
     assert names(tmp_path / "day[1]") == ["0.parquet"]
 
 
+def test_a_folder_may_be_called_as_a_version_of_a_table(tmp_path: Path) -> None:
+    write(tmp_path / "log@v2" / "a.parquet")
+    assert names(tmp_path / "log@v2") == ["a.parquet"]
+    with pytest.raises(UpdateLogError, match="log@v2 is no table, and has no version 1; leave @v"):
+        names(tmp_path / "log@v2@v1")
+
+
 def test_an_empty_name_is_not_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -399,6 +399,11 @@ def test_a_packed_file_has_the_name_of_one(tmp_path: Path, codec: str, end: str,
         listing_of(UpdateLog(str(tmp_path)))
 
 
+def test_a_file_of_windows_may_have_its_name_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "A.CSV.GZ").write_bytes(gzip.compress(b"src,dst\n1,2\n"))
+    assert UpdateLog(str(tmp_path)).read("A.CSV.GZ", 0, 1).to_pydict() == {"src": [1], "dst": [2]}
+
+
 def test_a_file_of_other_columns_is_refused_though_it_has_no_rows(tmp_path: Path) -> None:
     """A header of the right ones is a file without rows; a Parquet file has another name."""
     (tmp_path / "a.csv").write_text("src,dst\n1,2\n")
