@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from graphtide import UpdateLogError
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io.log.bad_rows import RowsToRead
+from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.log_listing import listing_of
+from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.text import text_scan, wrong_lines
 
@@ -275,6 +279,22 @@ def test_wrong_lines_are_found_and_others_kept_however_many_are_sifted_at_once(
     assert [(each.row, each.number) for each in found.wrong] == [(3, line), (6, line + 3)]
 
 
+def test_rows_that_are_left_out_have_their_places_whatever_batch_they_are_of(
+    tmp_path: Path,
+) -> None:
+    ops = ["+", "+", "?", "+", "+", "?", "+"]
+    lines = [f"{op},{'x' if row in (1, 4) else row},0" for row, op in enumerate(ops)]
+    (tmp_path / "a.csv").write_text("\n".join(["op,src,dst", *lines]))
+    log = UpdateLog(str(tmp_path))
+    log = replace(log, indexes=listing_of(log, needed=()).indexes)
+    planned = RowsToRead(log, PlannedBatch(1, "a.csv", 3, 4), None, quarantine=True)
+    found, _ = planned.read()
+    batch, left_out = planned.convert(found, table_to_batch, meaning=row_meaning())
+    assert (batch.rows, left_out.rows) == (2, 2)
+    rows = left_out.table.select(["row", "op", "src"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [(4, "+", "x"), (5, "?", "5")]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_number_that_is_longer_than_any_float_is_refused(tmp_path: Path, name: str) -> None:
     text = f"src,dst,amount\n1,2,0.5\n1,2,{'9' * 500}\n"
@@ -299,9 +319,10 @@ def test_truths_that_are_all_empty_are_none_beside_a_wrong_line(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> None:
     lines = {
-        "a.csv": ["src,dst,weight", *["ann,bob,0.5"] * 3, ' eve ,"",N/A', "ann,bob,1"],
+        "a.csv": ["src,dst,weight", 'ann,"",0.5', *["ann,,1"] * 2, ' eve ,"",N/A', "ann,bob,1"],
         "a.jsonl": [
-            *['{"src":"ann","dst":"bob","weight":0.5}'] * 3,
+            '{"src":"ann","dst":"","weight":0.5}',
+            *['{"src":"ann","dst":null,"weight":1}'] * 2,
             '{"src":" eve ","dst":"","weight":"N/A","x":1}',
             '{"src":"ann","dst":null,"weight":[1, 2]}',
             '{"src":7,"dst":"bob","weight":1}',  # as text it would not be wrong
@@ -309,7 +330,9 @@ def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> N
     }
     (tmp_path / name).write_text("\n".join(lines[name]))
     log = UpdateLog(str(tmp_path), records="weighted", ids="string")
-    first, *more = log.read_checked(name, 0, 4 if name == "a.csv" else 6, sifts=True).wrong
+    found = log.read_checked(name, 0, 4 if name == "a.csv" else 6, sifts=True)
+    assert found.table["dst"].to_pylist() == ["", None, None], "the empty name is one"
+    first, *more = found.wrong
     assert first.fields == {"src": " eve ", "dst": "", "weight": "N/A"}
     assert [each.fields for each in more] == [
         {"src": "ann", "dst": None, "weight": "[1, 2]"}, {},
