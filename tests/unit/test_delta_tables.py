@@ -270,6 +270,20 @@ def test_what_is_not_read_rightly_is_refused(
         list_log([str(tmp_path)])
 
 
+@pytest.mark.parametrize("path", ["a1/part-0.parquet", "op=insert/part-0.parquet"])
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_file_whose_path_does_not_say_its_partition_is_refused(
+    tmp_path: Path, version: int, path: str
+) -> None:
+    """As with prefixes by chance in an object store; its deletes would be inserts."""
+    rows = edges((7, 2)).append_column("op", pa.array(["delete"]))
+    for _ in range(version + 1):
+        write(tmp_path, rows, partition_by=["op"])
+    edit_commit(tmp_path, version, "add", {"path": path})
+    with pytest.raises(UpdateLogError, match=f"version {version} has op=delete, which its path do"):
+        list_log([str(tmp_path)])
+
+
 def test_a_missing_or_damaged_commit_is_named(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path, edges((number, 2)))

@@ -399,6 +399,25 @@ def test_a_packed_file_has_the_name_of_one(tmp_path: Path, codec: str, end: str,
         listing_of(UpdateLog(str(tmp_path)))
 
 
+def test_a_line_of_json_may_be_longer_than_arrow_reads_at_once(tmp_path: Path) -> None:
+    lines = [f'{{"src":{at},"dst":2,"note":"{"x" * (at << 20)}"}}\n' for at in (0, 2, 1)]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    log = UpdateLog(str(tmp_path))
+    assert log.read("a.jsonl", 0, listing_of(log).files[0].rows)["src"].to_pylist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_times_of_nanoseconds_are_kept(tmp_path: Path, name: str) -> None:
+    time = "2026-01-31T10:00:00.123456789"
+    text = f"src,dst,ts\n1,2,2026-01-31\n1,2,{time}\n"
+    if name == "a.jsonl":
+        text = "".join(f'{{"src":1,"dst":2,"ts":"{each}"}}\n' for each in (time, "2026-01-31"))
+    (tmp_path / name).write_text(text)
+    times = UpdateLog(str(tmp_path), records="semantic").read(name, 0, 2)["ts"]
+    assert times.type == pa.timestamp("ns")
+    assert times.cast(pa.string()).to_pylist()[name == "a.csv"] == time.replace("T", " ")
+
+
 def test_a_file_of_windows_may_have_its_name_in_capitals(tmp_path: Path) -> None:
     (tmp_path / "A.CSV.GZ").write_bytes(gzip.compress(b"src,dst\n1,2\n"))
     assert UpdateLog(str(tmp_path)).read("A.CSV.GZ", 0, 1).to_pydict() == {"src": [1], "dst": [2]}

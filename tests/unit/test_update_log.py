@@ -183,6 +183,18 @@ def test_bounds_of_ids_are_those_of_the_row_groups(folder, dtype):
     assert bounds_of(log.read("a.parquet", 0, 1000)) is None
 
 
+def test_a_row_group_of_vertices_alone_has_no_bounds(folder):
+    """Of nulls alone a file says neither the lowest nor the highest one."""
+    table = pa.table({"src": [1, 2, 3, 4], "dst": pa.array([5, 6, None, None], pa.int64())})
+    pq.write_table(table, folder / "a.parquet", row_group_size=2)
+    log = UpdateLog(str(folder))
+    assert bounds_of(log.read("a.parquet", 0, 2)) == (1, 2, 5, 6)
+    for first, rows in ((0, 4), (2, 2)):
+        found = log.read("a.parquet", first, rows)
+        assert bounds_of(found) is None
+        assert found.equals(table.slice(first, rows))
+
+
 def test_row_groups_without_rows_are_read_over(folder):
     """Arrow writes one for each empty table, with no page and a place in the file that is none."""
     table = table_of(9)
