@@ -18,6 +18,7 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log import conversion
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.columns.id_bounds import with_bounds
+from graphtide.io.log.columns.own_columns import own_columns
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.row_origin import RowOrigin
 from oracles import ModelGraph, Row, apply_batch, listed_edges
@@ -232,6 +233,16 @@ def test_bad_columns_and_rows_are_refused_by_file_and_row(
     with pytest.raises(UpdateLogError, match=f"^part-7.parquet{separator}{message}") as caught:
         convert(columns, records="semantic")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("last", "mask"), [(False, [False, False]), (None, [False, True])])
+def test_a_property_may_be_of_truths(last: bool | None, mask: list[bool]) -> None:
+    meaning = row_meaning(properties={"flag": "bool"})
+    table = pa.table({"src": [1, 2], "dst": [2, 3], "flag": [True, last]})
+    found = own_columns(table, meaning, None, None, str)["flag"]
+    assert found.dtype == np.bool_
+    assert np.ma.getmaskarray(found).tolist() == mask
+    assert np.ma.filled(found, False).tolist() == [True, False]
 
 
 def test_self_loops_are_refused_by_file_and_row() -> None:

@@ -256,6 +256,7 @@ def edit_commit(path: Path, version: int, kind: str, values: dict[str, object]) 
             {"minReaderVersion": 3, "readerFeatures": ["deletionVectors", "rowsOfTomorrow"]},
             "needs readers that know rowsOfTomorrow, from version 0 on",
         ),
+        ("protocol", {"minReaderVersion": 4}, "needs readers that know version 4, from version 0"),
         ("metaData", {"configuration": {"delta.columnMapping.mode": "name"}}, "calls columns othe"),
         ("add", {"deletionVector": {"storageType": "u"}}, "version 0 leaves rows out of part-"),
         ("add", {"path": "s3://elsewhere/part-0.parquet"}, "has a file that lies elsewhere"),

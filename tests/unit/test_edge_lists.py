@@ -77,6 +77,7 @@ def test_a_header_names_the_columns(read):
         ("ann bob\nbob 7\n", ["src", "dst"], ["ann", "bob"], ["bob", "7"]),
         ("ann bob\n", ["src", "dst"], ["ann"], ["bob"]),
         ("ann bob 3\nbob cy 4\n", None, ["ann", "bob"], ["bob", "cy"]),
+        ("ann,bob,2026-01-31\nbob,cy,2026-02-01\n", None, ["ann", "bob"], ["bob", "cy"]),
         ("src,dst\nann,bob\n", None, ["ann"], ["bob"]),
         ("from,to\nann,bob\n", ["src", "dst"], ["ann"], ["bob"]),
         ('src;dst\n"ann b";"bob;c"\nzoë;7\n', None, ["ann b", "zoë"], ["bob;c", "7"]),

@@ -307,6 +307,17 @@ def test_a_number_that_is_longer_than_any_float_is_refused(tmp_path: Path, name:
     assert [each.number for each in found.wrong] == [3 if name == "a.csv" else 2]
 
 
+@pytest.mark.parametrize("field", ["tRuE", "yes", "2"])
+def test_truths_are_written_in_few_ways(tmp_path: Path, field: str) -> None:
+    usual = ["true", "False", "1", "0", "TRUE"]
+    text = "".join(f"1,2,{each}\n" for each in [*usual, field])
+    (tmp_path / "a.csv").write_text(f"src,dst,flag\n{text}")
+    log = UpdateLog(str(tmp_path), own={"flag": "bool"})
+    assert log.read("a.csv", 0, 5)["flag"].to_pylist() == [True, False, True, False, True]
+    with pytest.raises(UpdateLogError, match=f"flag is '{field}', which is neither true nor false"):
+        log.read("a.csv", 5, 1)
+
+
 def test_truths_that_are_all_empty_are_none_beside_a_wrong_line(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("src,dst,flag\n1,2,\nx,2,\n3,4,\n5,6,\n")
     log = UpdateLog(str(tmp_path), own={"flag": "bool"})
@@ -319,9 +330,9 @@ def test_truths_that_are_all_empty_are_none_beside_a_wrong_line(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> None:
     lines = {
-        "a.csv": ["src,dst,weight", 'ann,"",0.5', *["ann,,1"] * 2, ' eve ,"",N/A', "ann,bob,1"],
+        "a.csv": ["src,dst,weight", ' ann ,"",0.5', *["ann,,1"] * 2, ' eve ,"",N/A', "ann,bob,1"],
         "a.jsonl": [
-            '{"src":"ann","dst":"","weight":0.5}',
+            '{"src":" ann ","dst":"","weight":0.5}',
             *['{"src":"ann","dst":null,"weight":1}'] * 2,
             '{"src":" eve ","dst":"","weight":"N/A","x":1}',
             '{"src":"ann","dst":null,"weight":[1, 2]}',
@@ -331,6 +342,7 @@ def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> N
     (tmp_path / name).write_text("\n".join(lines[name]))
     log = UpdateLog(str(tmp_path), records="weighted", ids="string")
     found = log.read_checked(name, 0, 4 if name == "a.csv" else 6, sifts=True)
+    assert found.table["src"].to_pylist() == [" ann ", "ann", "ann"], "spaces are of a name"
     assert found.table["dst"].to_pylist() == ["", None, None], "the empty name is one"
     first, *more = found.wrong
     assert first.fields == {"src": " eve ", "dst": "", "weight": "N/A"}
