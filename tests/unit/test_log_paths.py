@@ -116,6 +116,13 @@ def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_on
     assert names(tmp_path / "day[1]") == ["0.parquet"]
 
 
+def test_the_name_of_a_file_is_no_column(tmp_path: Path) -> None:
+    write(tmp_path / "weight=2" / "op=delete.parquet")
+    log = UpdateLog(str(tmp_path), records="weighted")
+    (file,) = listing_of(log).files
+    assert log.read(file.name, 0, 1).to_pydict() == {"src": [1], "dst": [2], "weight": [2.0]}
+
+
 def test_a_folder_may_be_called_as_a_version_of_a_table(tmp_path: Path) -> None:
     write(tmp_path / "log@v2" / "a.parquet")
     assert names(tmp_path / "log@v2") == ["a.parquet"]

@@ -259,11 +259,14 @@ def test_a_whole_number_that_a_float_would_round_is_refused(
         log.read(name, 0, count + 1)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize(
+    ("name", "block_bytes"), [("a.csv", 999), ("a.jsonl", 999), ("a.csv", 12), ("a.jsonl", 60)]
+)
 def test_wrong_lines_are_found_and_others_kept_however_many_are_sifted_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, block_bytes: int
 ) -> None:
     monkeypatch.setattr(wrong_lines, "_SIFTED_LINES", 2)
+    monkeypatch.setattr(text_scan, "BLOCK_BYTES", block_bytes)
     ids = ["1", "2", "3", "x", "5", "6", "y", "8"]
     lines = ["src,dst", *[f"{each},0" for each in ids]]
     if name == "a.jsonl":
