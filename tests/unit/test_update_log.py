@@ -232,6 +232,13 @@ def test_only_what_the_records_keep_is_read(folder):
     assert lines["semantic"] == "not read: colour; --properties keeps numbers"
 
 
+def test_a_column_of_one_file_alone_is_told_if_it_is_not_kept(folder):
+    for name, more in (("a", {}), ("b", {"weight": [0.5]}), ("c", {})):
+        pq.write_table(pa.table({"src": [1], "dst": [2], **more}), folder / f"{name}.parquet")
+    told = listing_of(UpdateLog(str(folder))).not_kept
+    assert told == "weight is not kept; --records weighted keeps it"
+
+
 def test_columns_that_are_not_read_are_named_in_their_order_up_to_a_dozen(folder):
     columns = {"": [0], **{f"f{number}": [0.5] for number in range(300)}}
     write_log_file(str(folder / "a.parquet"), table_of(1, **columns))
