@@ -132,7 +132,7 @@ class _Columns:
         self._table = table
         self._file, self._origin = origin.file, origin
 
-    def op(self, operations: Operations) -> npt.NDArray[Any] | None:
+    def op(self, operations: Operations = USUAL) -> npt.NDArray[Any] | None:
         """Ops as 1 and -1, or other numbers of the log; None where the log has no such column."""
         if "op" not in self._table.column_names:
             return None
@@ -162,7 +162,7 @@ class _Columns:
             )
         return kinds
 
-    def ids(self, name: str, kind: str, *, nulls: bool) -> tuple[Any, Flags | None]:
+    def ids(self, name: str, kind: str = "any", *, nulls: bool) -> tuple[Any, Flags | None]:
         """Ids of any type that their kind may have, and where they are not null (None: nowhere)."""
         form = form_of(kind)
         column = self._chunked(name) if are_names(kind) else self._column(name)
