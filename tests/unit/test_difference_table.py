@@ -11,6 +11,7 @@ import pytest
 from graphtide import SettingsError
 from graphtide.gpu_core.copies.difference import ChangedEdges, ChangedVertices, GraphDifference
 from graphtide.io.interchange.difference_table import difference_table, write_difference
+from graphtide.io.interchange.edge_table import table_of
 
 
 def values(weight: float, first: int, last: int) -> dict[str, Any]:
@@ -66,3 +67,8 @@ def test_a_difference_is_written_as_parquet_alone(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"d\.csv; end its name in \.parquet"):
         write_difference(difference_of(1, 2, 3, 4), str(tmp_path / "d.csv"), None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_are_text_where_there_are_none() -> None:
+    """As all else that is made of edges: a table of no type could not stand beside others."""
+    assert table_of({"src": np.array([], object)}).schema.types == [pa.string()]
