@@ -292,7 +292,7 @@ def test_rows_that_are_left_out_have_their_places_whatever_batch_they_are_of(
     log = replace(log, indexes=listing_of(log, needed=()).indexes)
     planned = RowsToRead(log, PlannedBatch(1, "a.csv", 3, 4), None, quarantine=True)
     found, _ = planned.read()
-    batch, left_out = planned.convert(found, table_to_batch, meaning=row_meaning())
+    batch, *_, left_out = planned.convert(found, table_to_batch, meaning=row_meaning())
     assert (batch.rows, left_out.rows) == (2, 2)
     rows = left_out.table.select(["row", "op", "src"]).to_pylist()
     assert [tuple(row.values()) for row in rows] == [(4, "+", "x"), (5, "?", "5")]
