@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError, UpdateLogError
 from ..log.columns.schema import CANONICAL, NAMES
-from ..text.line_fields import split_lines
+from ..text.line_fields import outside_quotes, split_lines
 from ..text.line_form import TYPES, Form
 from ..text.text_types import (
     NUMBER,
@@ -40,7 +40,6 @@ _ENDS = ("src", "dst")
 #: For a field that is not wanted.
 _SKIPPED = ("_", "")
 
-_QUOTED = re.compile(r'"[^"]*"')
 #: First and last second that whole numbers are taken for as unix times: March 1973 to July 2040.
 _UNIX_SECONDS = (100_000_000, 2_225_000_000)
 #: Unit of unix times -> units a second.
@@ -162,8 +161,7 @@ def _decimal_point(weights: Sequence[str]) -> str:
 
 def _delimiter(path: str, content: bytes) -> str:
     text = content.decode(errors="replace")
-    # What is in quotes is part of a name.
-    lines = [_QUOTED.sub("q", line) for line in text.split("\n") if line.strip()]
+    lines = [outside_quotes(line) for line in text.split("\n") if line.strip()]
     first = lines[0]
     mark = next((mark for mark in (";", ",") if mark in first), None)
     by_tab = [field.strip() for field in first.split("\t")]

@@ -25,7 +25,7 @@ from .text_blocks import blocks_of, without_comments
 
 def is_matrix_market(path: str) -> bool:
     """Whether a file is a Matrix Market file by its name."""
-    return re.search(r"\.mtx(\.(gz|bz2|xz|zst))?$", path) is not None
+    return re.search(r"\.mtx(\.(gz|bz2|xz|zst))?$", path, re.IGNORECASE) is not None
 
 
 def banner_of(path: str) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
     """Open a file of bytes, unpacked where its name says that it is packed."""
     filesystem, place = file_system_of(path)
     with as_storage_errors(filesystem):
-        if not path.endswith(".zst"):
+        if not path.lower().endswith(".zst"):
             with OpenFile(filesystem, place, compression=infer_compression(place)) as file:
                 yield file
             return

@@ -7,6 +7,7 @@ the same file with other rows is another parameter.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ from ...gpu_core.id_kinds import are_names, form_of, is_whole
 from ..error_text import one_line
 from ..log.columns.column_types import cure_of_ids, id_type_of_text
 from ..parquet.arrow_paths import arrow_path
+
+#: Names of files of CSV, packed or not.
+_CSV = re.compile(r"\.csv(\.(gz|bz2|zst|lz4))?$", re.IGNORECASE)
 
 
 class VertexValues(NamedTuple):
@@ -120,7 +124,7 @@ def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
 
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    if ".csv" not in path.suffixes:
+    if not _CSV.search(path.name):
         return pq.read_table(arrow_path(path), columns=list(types), partitioning=None)
     options = csv.ConvertOptions(column_types=types, include_columns=list(types))
     return csv.read_csv(arrow_path(path), convert_options=options)

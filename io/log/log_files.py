@@ -107,7 +107,7 @@ class PartitionedFile:
         texts = {
             name: value.cast(pa.string()).as_py()
             for name, value in self._values.items()
-            if found.wrong and name in names
+            if found.wrong
         }
         wrong = tuple(replace(each, fields={**each.fields, **texts}) for each in found.wrong)
         return replace(found, table=pa.table(columns), wrong=wrong)

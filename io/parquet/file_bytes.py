@@ -78,7 +78,7 @@ class FileBytes:
                 return memoryview(data)[start - begin : start - begin + nbytes]
         self._file.seek(start)
         self._fetched[start] = self._file.read(nbytes)
-        return memoryview(self._fetched[start])[:nbytes]
+        return memoryview(self._fetched[start])
 
     def fetch(self, extents: Sequence[tuple[int, int]]) -> None:
         """Have these ranges, each a first byte and its bytes, of a file that is not local.

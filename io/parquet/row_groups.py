@@ -60,18 +60,22 @@ def bounds_of_rows(
 ) -> list[tuple[int, int] | None]:
     """Bounds of columns in the row groups of some rows, by the file's statistics.
 
-    Null is no number. None: the file does not say it of each of these groups. Not checked here: the
-    file may be wrong.
+    Null is no number; timestamps are numbers in their unit. None: the file does not say it of each
+    of these groups. Not checked here: the file may be wrong.
     """
     groups = [metadata.row_group(group) for group in groups_of_rows(metadata, first_row, rows)]
     bounds: list[tuple[int, int] | None] = []
     for name in names:
         index = column_index(metadata.schema, name)
         statistics = [group.column(index).statistics for group in groups]
-        if statistics and all(each is not None and each.has_min_max for each in statistics):
-            bounds.append(
-                (min(each.min for each in statistics), max(each.max for each in statistics))
-            )
-        else:
+        if not statistics or not all(each is not None and each.has_min_max for each in statistics):
             bounds.append(None)
+            continue
+        # Times as they are stored: Python's have no nanoseconds, and no year after 9999.
+        is_time = metadata.schema.column(index).logical_type.type == "TIMESTAMP"
+        lows, highs = zip(
+            *((s.min_raw, s.max_raw) if is_time else (s.min, s.max) for s in statistics),
+            strict=True,
+        )
+        bounds.append((min(lows), max(highs)))
     return bounds

@@ -84,7 +84,7 @@ def text_column(
     if kind not in _OFFSETS or index is None:
         return None
     column = metadata.schema.column(index)
-    if column.physical_type != "BYTE_ARRAY" or column.max_definition_level > 1:
+    if column.physical_type != "BYTE_ARRAY":
         return None
     is_nullable = column.max_definition_level == 1
     chunks = [metadata.row_group(group).column(index) for group in groups]

@@ -115,11 +115,16 @@ class _Table:
                 )
                 raise UpdateLogError(msg)
             self.has_feed = settings.get(_FEED, "").lower() == "true"
-            self.partitions = tuple(action.get("partitionColumns") or ())
+        self.partition(commit)
         for action in commit.of("remove"):
             self.files.pop(self.path(action, commit.version), None)
         for action in commit.of("add"):
             self.files[self.path(action, commit.version)] = action
+
+    def partition(self, commit: _Commit) -> None:
+        """Take over columns of partitions, which hold for the files of the same commit already."""
+        for action in commit.of("metaData"):
+            self.partitions = tuple(action.get("partitionColumns") or ())
 
     def path(self, action: Mapping[str, Any], version: int) -> str:
         """Path of a file within the table.
@@ -208,6 +213,7 @@ def delta_files(
         if version <= known and not old:
             continue
         commit = _commit(filesystem, root, version)
+        table.partition(commit)
         if begin is None or version > begin:
             delete = deletes.get(version)
             found += _changes(table, commit, delete, is_known=version <= known)
@@ -278,7 +284,7 @@ def _checkpoint(filesystem: Any, root: str, version: int) -> _Commit:
 def _changes(
     table: _Table, commit: _Commit, delete: str | None, *, is_known: bool
 ) -> Iterator[TableFile]:
-    """Files that a version changes rows by, where ``table`` is as before it.
+    """Files that a version changes rows by, where ``table`` is as before it, partitions aside.
 
     ``delete``: what a plan says of files that it removes; None: there is none. Where ``is_known``,
     ``table`` is as after it: then a plan goes beyond this version, which was looked at when that

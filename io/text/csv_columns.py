@@ -17,7 +17,7 @@ from ...gpu_core.errors import UpdateLogError
 from ..log.file_errors import UnusableFileError
 from ..parquet.footers import PARQUET_BEGINS
 from .line_blocks import first_lines, refuse_utf_16, without_marks_of_excel
-from .line_fields import split_lines
+from .line_fields import outside_quotes, split_lines
 from .line_form import Form
 from .line_spaces import rows_of_lines
 from .text_lines import parse_lines, sift_lines
@@ -100,7 +100,8 @@ def _layout(
             f"\\r\\n"
         )
         raise UnusableFileError(msg)
-    delimiter = next((mark for mark in (";", "\t", ",") if mark in text), ",")
+    plain = outside_quotes(text)
+    delimiter = next((mark for mark in (";", "\t", ",") if mark in plain), ",")
     sample = list(split_lines(first_lines(content, SAMPLE_LINES), delimiter))
     names = [name.strip() for name in sample[0]] if sample else []
     if not names or any(is_value(name) for name in names):
@@ -113,8 +114,7 @@ def _layout(
         msg = f"{shown} has fields separated by '|'; write commas, semicolons or tabs between them"
         raise UnusableFileError(msg)
     rows = [fields for fields in sample[1:] if len(fields) == len(names)]
-    given = text.split(delimiter)
-    is_padded = any(field != field.strip() for field in given)
+    is_padded = any(field != field.strip() for field in plain.split(delimiter))
     types = [
         type_of_fields([fields[index].strip() for fields in rows], is_whole=name in whole)
         for index, name in enumerate(names)

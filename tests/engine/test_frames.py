@@ -12,6 +12,7 @@ import pytest
 
 import graphtide
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch
+from graphtide.io.interchange.frames import pairs_of_frame
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -208,6 +209,13 @@ def test_dates_of_a_frame_are_the_times_at_which_they_begin():
     graph = DynamicGraph(records="semantic")
     graph.insert_edges(pa.table({"src": [1], "dst": [2], "ts": [datetime(2024, 2, 29).date()]}))
     assert graph.edges().properties["last"].tolist() == [datetime(2024, 2, 29)]
+
+
+@host_only
+def test_pairs_of_decimals_beyond_int64_are_whole_numbers():
+    given = [1, None, 2**64 - 1]
+    ids = pa.array(given, pa.decimal128(38, 0))
+    assert pairs_of_frame(pa.table({"src": ids, "dst": ids})) == (given, given)
 
 
 @pytest.mark.parametrize("on_repeat", ["last", "sum"])

@@ -76,6 +76,22 @@ def test_duplicates_of_any_form_are_summed():
         assert form.nnz == 3
 
 
+def test_edges_without_times_of_their_own_have_the_time_0():
+    """What `from_networkx` promises of semantic records; some with and some without are refused."""
+    original = nx.path_graph(3)
+    found = from_networkx(original, records="semantic").edges().properties
+    assert [found[name].tolist() for name in ("type", "first", "last")] == [[0, 0]] * 3
+    original[0][1]["last"] = 5
+    with pytest.raises(SettingsError, match="last is absent from 1 of 2 edges"):
+        from_networkx(original, records="semantic")
+
+
+def test_a_matrix_has_a_row_and_a_column_for_each_vertex():
+    graph = from_edge_list([(2, 1)])
+    graph.insert_vertices([9])
+    assert to_scipy(graph).toarray().tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("edges", "settings", "words"),
     [

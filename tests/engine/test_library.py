@@ -23,6 +23,7 @@ from graphtide import (
 )
 from graphtide.io.durable import set_aside_as
 from graphtide.io.hashed_json import read_json, write_json
+from graphtide.io.state.graph_folder import MANIFEST
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -295,6 +296,9 @@ def test_saving_and_loading_refuse_what_is_no_saved_graph(tmp_path):
     edges.write_bytes(content)
     with pytest.raises(StateError, match=r"edges\.parquet is not as it was written"):
         DynamicGraph.load(tmp_path / "g")
+    (tmp_path / "g" / MANIFEST).write_text("{")
+    with pytest.raises(StateError, match="g is there and is no saved graph; give a new path"):
+        graph.save(tmp_path / "g")
 
 
 @host_only

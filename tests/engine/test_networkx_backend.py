@@ -104,6 +104,7 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
     exact = nx.Graph([(1, 2, {"weight": Fraction(1, 10)}), (2, 3, {"weight": Fraction(2, 10)})])
     calls: list[tuple[Any, nx.Graph, dict[str, Any]]] = [
         (nx.pagerank, looped, {}),
+        (nx.katz_centrality, looped, {}),
         (nx.clustering, nx.complete_graph(4), {"weight": "weight"}),
         (nx.number_connected_components, many, {}),
         (nx.katz_centrality, nx.path_graph(3), {"beta": {0: 1, 1: 2, 2: 3}}),
@@ -125,6 +126,8 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
             assert call(graph, **arguments) == call(graph, backend="networkx", **arguments)
     with pytest.raises(NotImplementedError):
         nx.single_source_dijkstra_path_length(negative, 1, backend="graphtide")
+    with pytest.raises(NotImplementedError):
+        nx.jaccard_coefficient(looped, [(1, 2)], backend="graphtide")
     # A loop that an undirected graph does not keep, and that networkx walks as well.
     loop = nx.Graph([(1, 2), (2, 2, {"weight": 3})])
     assert nx.single_source_dijkstra_path_length(loop, 1, backend="graphtide") == {1: 0, 2: 1}

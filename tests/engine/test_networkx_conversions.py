@@ -99,6 +99,17 @@ def converted(graph: nx.Graph, weight: str | None) -> Any:
     return convert_from_nx(graph, edge_attrs=attributes, name="pagerank")
 
 
+def test_weights_that_have_all_changed_are_seen() -> None:
+    graph = nx.path_graph(3)
+    with nx.config(cache_converted_graphs=False):
+        for km in (2.5, 5.0):
+            nx.set_edge_attributes(graph, km, "km")
+            found = nx.single_source_dijkstra_path_length(
+                graph, 0, weight="km", backend="graphtide"
+            )
+            assert found == {0: 0, 1: km, 2: 2 * km}
+
+
 @pytest.mark.parametrize("weight", [None, "km"])
 @pytest.mark.parametrize("graph", graphs(200, 600), ids=["undirected", "directed"])
 def test_edits_are_followed_whatever_made_them(graph: nx.Graph, weight: str | None) -> None:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from graphtide.gpu_core.report import BatchSource
-from graphtide.io.log.batch_times import batch_source
+from graphtide.io.log.batch_times import InsertTimes, TimeRange, batch_source
 from graphtide.io.log.plan import PlannedBatch
 
 PLANNED = PlannedBatch(3, "a/b.parquet", 1000, 3)
@@ -44,6 +45,31 @@ def test_times_are_the_earliest_and_latest_in_the_unit_of_the_graph(
 
 def test_records_without_times_have_none() -> None:
     assert batch_source(PLANNED, pa.table({"src": [1]}), None)[3:] == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("op", "is_edge", "seen"),
+    [
+        (None, None, (0, 12)),
+        ([1, -1, 1, 1, -1], None, (1, 9)),
+        (None, [1, 0, 1, 0, 1], (5, 12)),
+        ([1, -1, 1, 1, -1], [1, 0, 1, 0, 1], (5, 9)),
+        ([-1] * 5, None, None),
+        (None, [0] * 5, None),
+    ],
+)
+def test_times_of_inserts_are_those_of_rows_that_insert_an_edge(
+    op: list[int] | None, is_edge: list[int] | None, seen: tuple[int, int] | None
+) -> None:
+    times = InsertTimes()
+    times.seen = TimeRange(-7, 70)  # of the batch before
+    columns = {
+        "ts": np.array([9, 0, 5, 1, 12]),
+        "dst_valid": None if is_edge is None else np.array(is_edge, np.bool_),
+    }
+    make = times.of(lambda *_, **given: given)
+    assert make(None if op is None else np.array(op), None, None, None, **columns) == columns
+    assert times.seen == seen
 
 
 def test_a_source_in_words() -> None:

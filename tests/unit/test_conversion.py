@@ -18,6 +18,7 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log import conversion
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.columns.id_bounds import with_bounds
+from graphtide.io.log.columns.own_columns import own_columns
 from graphtide.io.log.operations import Operations
 from graphtide.io.log.row_origin import RowOrigin
 from oracles import ModelGraph, Row, apply_batch, listed_edges
@@ -232,6 +233,47 @@ def test_bad_columns_and_rows_are_refused_by_file_and_row(
     with pytest.raises(UpdateLogError, match=f"^part-7.parquet{separator}{message}") as caught:
         convert(columns, records="semantic")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("last", "mask"), [(False, [False, False]), (None, [False, True])])
+def test_a_property_may_be_of_truths(last: bool | None, mask: list[bool]) -> None:
+    meaning = row_meaning(properties={"flag": "bool"})
+    table = pa.table({"src": [1, 2], "dst": [2, 3], "flag": [True, last]})
+    found = own_columns(table, meaning, None, None, str)["flag"]
+    assert found.dtype == np.bool_
+    assert np.ma.getmaskarray(found).tolist() == mask
+    assert np.ma.filled(found, False).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("name", "row"), [("of_edges", 1), ("of_vertices", 0)])
+def test_a_property_of_what_the_row_is_not_about_is_refused_unless_it_deletes(
+    name: str, row: int
+) -> None:
+    meaning = row_meaning(
+        properties={"of_edges": "float64"}, vertex_properties={"of_vertices": "float64"}
+    )
+    values: dict[str, list[float | None]] = {"of_edges": [0.5, None], "of_vertices": [None, 0.25]}
+    is_edge = np.array([True, False])
+    own_columns(pa.table(values), meaning, None, is_edge, str)
+    values[name] = [0.5, 0.25]
+    table = pa.table(values)
+    for op in (None, np.array([1, 1])):
+        with pytest.raises(BadRowsError, match=f"{name} is set on") as caught:
+            own_columns(table, meaning, op, is_edge, str)
+        assert np.flatnonzero(caught.value.bad).tolist() == [row]
+    own_columns(table, meaning, np.where(np.arange(2) == row, -1, 1), is_edge, str)
+
+
+def test_a_time_that_the_unit_of_the_graph_does_not_have_matters_on_inserts_alone() -> None:
+    columns = {
+        "op": [1, -1, 1], "src": [1, 2, 3], "dst": pa.array([2, 3, None], pa.int64()),
+        "ts": pa.array([1000, 1001, 1002], pa.timestamp("ms")),
+    }  # fmt: skip
+    settings = {"records": "semantic", "time_unit": "timestamp[s]"}
+    assert convert(columns, **settings).put_last.tolist() == [1]
+    columns["ts"] = pa.array([1001, 1000, 1000], pa.timestamp("ms"))
+    with pytest.raises(UpdateLogError, match=r"row 1000: ts .*01\.001.* is no timestamp\[s\]"):
+        convert(columns, **settings)
 
 
 def test_self_loops_are_refused_by_file_and_row() -> None:

@@ -194,6 +194,10 @@ def test_a_checkpoint_without_the_list_of_files_is_refused(tmp_path: Path) -> No
     write(tmp_path, edges((3, 4)))
     cleaned_up(tmp_path, 1)
     path = tmp_path / f"_delta_log/{1:020}.checkpoint.parquet"
+    # Writers that know no such files have no column for them.
+    classic = pq.read_table(path)
+    pq.write_table(classic.drop_columns({"sidecar"} & {*classic.column_names}), path)
+    assert edges_by_version(f"{tmp_path}@v1") == {1: {(1, 2), (3, 4)}}
     kept = pq.read_table(path).to_pylist()
     rows = [{**row, "sidecar": {"path": "a.parquet"}} if row["add"] else row for row in kept]
     pq.write_table(pa.Table.from_pylist([{**row, "add": None} for row in rows]), path)
@@ -252,6 +256,7 @@ def edit_commit(path: Path, version: int, kind: str, values: dict[str, object]) 
             {"minReaderVersion": 3, "readerFeatures": ["deletionVectors", "rowsOfTomorrow"]},
             "needs readers that know rowsOfTomorrow, from version 0 on",
         ),
+        ("protocol", {"minReaderVersion": 4}, "needs readers that know version 4, from version 0"),
         ("metaData", {"configuration": {"delta.columnMapping.mode": "name"}}, "calls columns othe"),
         ("add", {"deletionVector": {"storageType": "u"}}, "version 0 leaves rows out of part-"),
         ("add", {"path": "s3://elsewhere/part-0.parquet"}, "has a file that lies elsewhere"),
@@ -263,6 +268,20 @@ def test_what_is_not_read_rightly_is_refused(
     write(tmp_path, edges((1, 2)))
     edit_commit(tmp_path, 0, kind, values)
     with pytest.raises(UpdateLogError, match=message):
+        list_log([str(tmp_path)])
+
+
+@pytest.mark.parametrize("path", ["a1/part-0.parquet", "op=insert/part-0.parquet"])
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_file_whose_path_does_not_say_its_partition_is_refused(
+    tmp_path: Path, version: int, path: str
+) -> None:
+    """As with prefixes by chance in an object store; its deletes would be inserts."""
+    rows = edges((7, 2)).append_column("op", pa.array(["delete"]))
+    for _ in range(version + 1):
+        write(tmp_path, rows, partition_by=["op"])
+    edit_commit(tmp_path, version, "add", {"path": path})
+    with pytest.raises(UpdateLogError, match=f"version {version} has op=delete, which its path do"):
         list_log([str(tmp_path)])
 
 

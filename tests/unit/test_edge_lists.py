@@ -73,6 +73,7 @@ def test_a_header_names_the_columns(read):
         ("ann bob\nbob 7\n", ["src", "dst"], ["ann", "bob"], ["bob", "7"]),
         ("ann bob\n", ["src", "dst"], ["ann"], ["bob"]),
         ("ann bob 3\nbob cy 4\n", None, ["ann", "bob"], ["bob", "cy"]),
+        ("ann,bob,2026-01-31\nbob,cy,2026-02-01\n", None, ["ann", "bob"], ["bob", "cy"]),
         ("src,dst\nann,bob\n", None, ["ann"], ["bob"]),
         ("from,to\nann,bob\n", ["src", "dst"], ["ann"], ["bob"]),
         ('src;dst\n"ann b";"bob;c"\nzoë;7\n', None, ["ann b", "zoë"], ["bob;c", "7"]),
@@ -219,6 +220,7 @@ def test_columns_said_by_the_caller(read):
         ("1,2,2020-01-01\n" + "2,3,2021-01-01T00:00Z\n" * 2, "line 1: ts is '2020-01-01', which"),
         ("1,2,2020-01-01\n" * 2 + "2,3,n/a\n", "line 3: ts is 'n/a', which is no time"),
         ("1,2,9,1.5\n" * 2 + "2,3,9,n/a\n", "line 3: ts is 'n/a', which is no number"),
+        ("src;dst;weight\n1;2;0,5\n2;x;1,5\n", "line 3: dst is 'x', which is no integer"),
         ("src weight\n1 2\n", "have no src or no dst"),
         ("src dst src\n1 2 3\n", "have two columns src"),
     ],
@@ -389,6 +391,14 @@ def test_matrices(read_matrix):
     text = f"{BANNER.upper().replace('%%M', '%%m')} Pattern Symmetric\n3 3 3\n1 1\n2 1\n3 2\n"
     assert read_matrix(text) == {"src": [1, 2, 3, 1, 2], "dst": [1, 1, 2, 2, 3]}
     assert read_matrix(f"{BANNER} integer general\n3 3 0\n")["weight"] == []
+
+
+@pytest.mark.parametrize("name", ["m.mtx", "M.MTX", "m.MTX.gz"])
+def test_a_matrix_is_known_by_its_name_in_capitals_too(tmp_path, name):
+    """As an edge list it would have the line of its size for an edge."""
+    text = f"{BANNER} real general\n3 3 1\n1 2 0.5\n".encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert import_edges(str(tmp_path / name), str(tmp_path / "a.parquet")) == 1
 
 
 @pytest.mark.parametrize("symmetry", ["general", "symmetric"])

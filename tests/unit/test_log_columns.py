@@ -79,6 +79,10 @@ def test_a_column_that_would_be_read_in_small_letters_is_not_ignored(tmp_path, n
     # A state that has planned it goes on.
     planned = UpdateLog(str(tmp_path), records=records, planned=frozenset({"a.parquet"}))
     assert listing_of(planned).files
+    assert planned.read("a.parquet", 0, 2)["src"].to_pylist() == [1, 1]
+    # But for rows that are corrected.
+    with pytest.raises(UpdateLogError, match=r"b\.parquet: column .* is not read"):
+        planned.check_columns(pa.table(columns).schema, "b.parquet")
     words = shlex.split(flag)[1]
     named = settings_from_options({"assignments": [words], "records": records}).columns
     assert named == {canonical: name}

@@ -64,6 +64,45 @@ def test_times_are_those_of_all_row_groups(tmp_path: Path) -> None:
     assert without.first_time is None
 
 
+@pytest.mark.parametrize(
+    ("times", "ends"),
+    [
+        (pa.array([30, None, -10]), ("-10", "30")),
+        (pa.array([2.5, None, 0.5]), ("0.5", "2.5")),
+        (pa.array(["b", None, "a"]), ("a", "b")),
+        (pa.array([1, None, 0], pa.date32()), ("1970-01-01", "1970-01-02")),
+        (pa.array([True, None, False]), (None, None)),
+    ],
+)
+def test_times_of_any_type_with_an_order_are_shown(
+    tmp_path: Path, times: pa.Array, ends: tuple[str | None, str | None]
+) -> None:
+    """Those that a run refuses, too."""
+    pq.write_table(pa.table({"src": [1] * 3, "dst": [2] * 3, "ts": times}), tmp_path / "a.parquet")
+    (facts,) = inspect_log(UpdateLog(str(tmp_path)))
+    assert (facts.first_time, facts.last_time) == ends
+
+
+def test_times_that_no_line_has_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,ts\n1,2,\n2,3,\n")
+    (facts,) = inspect_log(UpdateLog(str(tmp_path)))
+    assert (facts.rows, facts.first_time) == (2, None)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_operations_and_times_may_all_stand_in_the_path(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "op=delete" / "ts=2026-01-31"
+    folder.mkdir(parents=True)
+    if name == "a.parquet":
+        pq.write_table(pa.table({"src": [1, 2], "dst": [2, 3]}), folder / name)
+    else:
+        lines = ("src,dst\n1,2\n2,3\n", '{"src":1,"dst":2}\n{"src":2,"dst":3}\n')
+        (folder / name).write_text(lines[name != "a.csv"])
+    (facts,) = inspect_log(UpdateLog(str(tmp_path)))
+    assert facts.operations == {"delete": 2}
+    assert (facts.first_time or "")[:10] == "2026-01-31"
+
+
 def test_a_log_is_shown_in_the_order_in_which_it_is_read(tmp_path: Path) -> None:
     names = [f"part.{number}.parquet" for number in range(12)]
     write_log(tmp_path / "log", {name: {"src": [1], "dst": [2]} for name in names})

@@ -38,6 +38,8 @@ def test_folders_within_a_log_come_in_the_natural_order_of_paths(tmp_path: Path)
     found = ["day=9/part-2.parquet", "day=9/part-10.parquet", "day=10/part-0.parquet"]
     assert names(tmp_path) == [*found, "top.parquet"]
     assert names(tmp_path / "day=*") == found, "what a pattern names may be folders"
+    with pytest.raises(UpdateLogError, match=r"parquet holds no Parquet, CSV or JSON file"):
+        names(tmp_path / "*" / "*" / "*.parquet")  # one is there, in a folder that is ignored
     assert names(tmp_path / "**" / "part-?.parquet") == [found[0], found[2]]
 
 
@@ -112,6 +114,20 @@ def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_on
         list_log([str(tmp_path / "*.parquet")])
     write(tmp_path / "day[1]" / "0.parquet")
     assert names(tmp_path / "day[1]") == ["0.parquet"]
+
+
+def test_the_name_of_a_file_is_no_column(tmp_path: Path) -> None:
+    write(tmp_path / "weight=2" / "op=delete.parquet")
+    log = UpdateLog(str(tmp_path), records="weighted")
+    (file,) = listing_of(log).files
+    assert log.read(file.name, 0, 1).to_pydict() == {"src": [1], "dst": [2], "weight": [2.0]}
+
+
+def test_a_folder_may_be_called_as_a_version_of_a_table(tmp_path: Path) -> None:
+    write(tmp_path / "log@v2" / "a.parquet")
+    assert names(tmp_path / "log@v2") == ["a.parquet"]
+    with pytest.raises(UpdateLogError, match="log@v2 is no table, and has no version 1; leave @v"):
+        names(tmp_path / "log@v2@v1")
 
 
 def test_an_empty_name_is_not_the_working_directory(
@@ -273,6 +289,42 @@ def test_a_folder_is_an_id_of_the_kind_that_the_graph_has(
     found = [log.read(file.name, 0, 1)["src"] for file in listing_of(log).files]
     assert [each.type for each in found] == [kind] * 2
     assert [str(each[0]) for each in found] == ["007" if ids == "string" else "7", values[1]]
+
+
+@pytest.mark.parametrize(
+    ("own", "value", "found"),
+    [
+        ("int16", "7", 7),
+        ("float32", "0.5", 0.5),
+        ("float64", "__HIVE_DEFAULT_PARTITION__", None),
+        ("bool", "true", True),
+        ("int16", "0.5", "has no kept: '0.5' is not a value of type int16"),
+        ("float32", str(2**24 + 1), "has no kept: '16777217' is not a value of type double"),
+    ],
+)
+def test_a_folder_is_a_property_of_the_users_own(
+    tmp_path: Path, own: str, value: str, found: object
+) -> None:
+    """A whole number that would be rounded is refused, as in text."""
+    write(tmp_path / f"named={value}" / "a.parquet")
+    log = UpdateLog(str(tmp_path), {"kept": "named"}, own={"kept": own})
+    if isinstance(found, str):
+        with pytest.raises(UpdateLogError, match=found):
+            listing_of(log)
+        return
+    (file,) = listing_of(log).files
+    assert log.read(file.name, 0, 1)["kept"].to_pylist() == [found]
+
+
+def test_a_folder_may_be_called_as_the_file_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "edges.parquet"
+    write(folder / "edges.parquet")
+    write(folder / "more.parquet")
+    for address in (folder, folder / "edges.parquet"):
+        log = UpdateLog(str(address))
+        found = [file.name for file in listing_of(log).files]
+        assert found == ["edges.parquet", "more.parquet"][: 2 if address == folder else 1]
+        assert [log.read(name, 0, 1)["src"].to_pylist() for name in found] == [[1]] * len(found)
 
 
 def test_partitions_in_the_listing_of_a_server_of_http(tmp_path: Path) -> None:

@@ -97,9 +97,16 @@ def test_words_of_other_batches_may_be_no_text(tmp_path: Path) -> None:
     assert {b"ann", b"bob"} <= set(batch.names.strings.tolist())
 
 
-def test_words_that_are_no_text_are_refused_by_the_rows_that_have_them(tmp_path: Path) -> None:
-    src = pa.array([b"ann", b"bob", b"\xff", b"ann", b"\xff", b"eve"]).view(pa.string())
-    pq.write_table(pa.table({"src": src, "dst": names(3, 6)}), tmp_path / "a.parquet")
+@pytest.mark.parametrize("numbered", [False, True])
+def test_words_that_are_no_text_are_refused_by_the_rows_that_have_them(
+    tmp_path: Path, numbered: bool
+) -> None:
+    kind, content = pa.string(), pa.binary()
+    if not numbered:
+        kind, content = pa.large_string(), pa.large_binary()
+    src = pa.array([b"ann", b"bob", b"\xff", b"ann", b"\xff", b"eve"], content).view(kind)
+    rows = pa.table({"src": src, "dst": names(3, 6)})
+    pq.write_table(rows, tmp_path / "a.parquet", use_dictionary=numbered)
     log = UpdateLog(str(tmp_path), ids="string")
     with pytest.raises(UpdateLogError, match=r"row 2: src is .*no UTF-8") as caught:
         batch_of(log, 0, 6)
@@ -111,7 +118,7 @@ def test_words_that_are_no_text_are_refused_by_the_rows_that_have_them(tmp_path:
     batch, _, left_out = planned.convert(found, table_to_batch, meaning=MEANING)
     assert left_out is not None
     assert left_out.table["row"].to_pylist() == [2, 4]
-    assert left_out.table.schema.field("src").type == pa.string()
+    assert left_out.table.schema.field("src").type == kind
     assert batch.rows == 4
 
 

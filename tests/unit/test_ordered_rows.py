@@ -1,5 +1,6 @@
 """Rows in the order of a column: those of a stable sort of the whole log, cut as the files are."""
 
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ from graphtide.io.log.columns.column_types import OP_BYTES
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.operations import Operations
+from graphtide.io.log.order import row_order as module_of_order
 from graphtide.io.log.order.row_order import row_order
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.text import text_scan
 from strategies import examples
 
 
@@ -95,6 +98,24 @@ def test_times_are_put_right_within_a_time(tmp_path: Path, text: bool) -> None:
         read_batches(log, 5, 3)
 
 
+@pytest.mark.parametrize(
+    ("unit", "first"),
+    [
+        ("ns", 1_767_225_600_000_000_000),
+        ("ms", 1_767_225_600_000_000),  # microseconds by mistake: in the year 57,971
+        ("ms", 1 << 62),
+        ("us", -(1 << 62)),
+    ],
+)
+def test_times_that_python_does_not_have_give_an_order(
+    tmp_path: Path, unit: str, first: int
+) -> None:
+    write(tmp_path, [[first, first + 1, first], [first + 2]], 1, kind=pa.timestamp(unit, "UTC"))
+    assert read_batches(UpdateLog(str(tmp_path)), "1s", 3) == [0, 2, 1, 3]
+    with pytest.raises(UpdateLogError, match=r"0\.parquet, row 2 is out of order: its when"):
+        order_of(UpdateLog(str(tmp_path)))
+
+
 @pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
 @pytest.mark.parametrize(
     ("keys", "place"),
@@ -158,6 +179,61 @@ def test_what_gives_no_order_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"src": [1, 2], "dst": [2, 3]}), tmp_path / "a.parquet")
     with pytest.raises(UpdateLogError, match="no column when, which order_by names"):
         order_of(UpdateLog(str(tmp_path)))
+
+
+def test_numbers_and_times_give_no_order_together(tmp_path: Path) -> None:
+    write(tmp_path, [[1, 2]], 2)
+    times = pa.array([3, 4], pa.timestamp("us"))
+    pq.write_table(pa.table({"src": [1, 2], "dst": [2, 3], "when": times}), tmp_path / "1.parquet")
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(
+        UpdateLogError, match=r"1\.parquet: when is of type timestamp\[us\], but in"
+    ):
+        order_of(log)
+    # Of files that are left out nothing is asked.
+    first = listing_of(log).files[0]
+    order = row_order(log, {first.name: first.fingerprint}, "when", None)
+    assert order.batch(first.name, 0, 2).read(log, first.name).table.num_rows == 2
+
+
+def test_too_many_rows_are_not_sorted_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, [[0, 9, 5, 6, 1, 8]], 2)
+    log = UpdateLog(str(tmp_path))
+    monkeypatch.setattr(module_of_order, "MOST_SORTED_ROWS", 4)
+    assert read_batches(log, 9, 2) == [0, 4, 2, 3, 5, 1]
+    monkeypatch.setattr(module_of_order, "MOST_SORTED_ROWS", 3)
+    with pytest.raises(UpdateLogError, match=r"can be among 6 rows by when, which is too many"):
+        read_batches(log, 9, 2)
+
+
+def test_bytes_that_have_changed_are_seen_in_the_batch_s_own_file(tmp_path: Path) -> None:
+    """Of other files it has rows of, their own batches know the checksums."""
+    write(tmp_path, [[1, 4, 2], [3, 5]], 2)
+    log = UpdateLog(str(tmp_path))
+    order, _ = order_of(log, 5)
+    ordered = order.batch("0.parquet", 0, 3)
+    sums = {group: each.crc for group, each in ordered.read(log, "0.parquet").sums.items()}
+    assert sums.keys() == {0, 1}
+    ordered.read(log, "0.parquet", sums)
+    ordered.read(log, "1.parquet", dict.fromkeys([0], ordered.read(log, "1.parquet").sums[0].crc))
+    with pytest.raises(UpdateLogError, match=r"0\.parquet has changed since .* row group 1 holds"):
+        ordered.read(log, "0.parquet", {**sums, 1: sums[1] ^ 1})
+
+
+def test_blocks_of_text_that_lie_apart_are_read_for_one_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_scan, "BLOCK_BYTES", 24)
+    keys = [0, 1, 2, 30, 31, 32, 10, 11, 12, 33, 34, 35]
+    write(tmp_path, [keys], 0, text=True)
+    log = UpdateLog(str(tmp_path))
+    log = replace(log, indexes=listing_of(log).indexes)
+    assert len(log.indexes["0.csv"].blocks) > 4
+    wanted = np.argsort(keys, kind="stable").tolist()
+    for batch_rows in (1, 5, 12):
+        assert read_batches(log, 22, batch_rows) == wanted
 
 
 @pytest.mark.parametrize("within", [None, "1ns"])
@@ -228,10 +304,11 @@ def test_operations_of_files_are_joined_whatever_they_are_written_as(
     assert set(merged(log, row_meaning(), batch_rows)) == {(1, 2), (2, 3), (5, 6), (6, 7)}
 
 
-def test_numbers_mean_the_same_beside_words_of_the_log_s_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ops", [[1, 0, 1], [1, -1, 1], [True, False, True]])
+def test_numbers_mean_the_same_beside_words_of_the_log_s_own(tmp_path: Path, ops: list) -> None:
     """0 deletes, whatever the word 0 does; 7 is no operation though the word 7 is one."""
-    words = Operations(insert=("0", "7"), delete=("1",))
-    first = pa.table({"src": [1, 1, 2], "dst": [2, 2, 3], "op": [1, 0, 1]})
+    words = Operations(insert=("0", "7", "false"), delete=("1", "true"))
+    first = pa.table({"src": [1, 1, 2], "dst": [2, 2, 3], "op": ops})
     second = pa.table({"src": [5, 6, 7], "dst": [6, 7, 8], "op": ["0", "7", "0"]})
     log = written(tmp_path, first, second, operations=words)
     for batch_rows in (1, 100):

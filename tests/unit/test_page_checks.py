@@ -172,6 +172,8 @@ def test_damaged_footers_of_others_give_no_wrong_rows(tmp_path: Path, kind: str,
         (b"\x18\x02op%", b"\x18\x02up%", "calls column 0 up and op"),
         # Compression of the first chunk, after its path; Arrow would end the process.
         (b"op\x15\x00", b"op\x15\x7f", "contradicts its schema"),
+        # Type of the first chunk, of which the schema says otherwise.
+        (b"\x1c\x15\x02\x19\x25", b"\x1c\x15\x0c\x19\x25", "contradicts its schema"),
         # A bound of four bytes of eight, and four more of a field that nobody knows.
         (b"\x18\x08", b"\x18\x04", "damaged"),
         (b"\x18\x06schema\x15\x06", b"\x18\x06schema\x15\x08", "fewer columns than it says"),
@@ -213,6 +215,22 @@ def test_a_log_elsewhere_is_read_as_a_local_one(tmp_path: Path, kind: str) -> No
         assert near.table.cast(table.schema) == table.slice(first, rows)
         assert away.table == near.table
         assert away.sums == near.sums
+    memory.rm("/page-checks", recursive=True)
+
+
+def test_a_file_elsewhere_is_checked_though_one_alike_was(tmp_path: Path) -> None:
+    """What was checked of a local file is known by its inode; others have none."""
+    path = tmp_path / "a.parquet"
+    write_plain(path)
+    content = bytearray(path.read_bytes())
+    memory = fsspec.filesystem("memory")
+    memory.pipe_file("/page-checks/a.parquet", bytes(content))
+    content[page_places(path)[0][1] + 8] ^= 1
+    memory.pipe_file("/page-checks/b.parquet", bytes(content))
+    log = UpdateLog("memory://page-checks")
+    assert log.read("a.parquet", 0, ROWS).num_rows == ROWS
+    with pytest.raises(UpdateLogError, match=r"b\.parquet: .* page 0 does not have the checksum"):
+        log.read("b.parquet", 0, ROWS)
     memory.rm("/page-checks", recursive=True)
 
 

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from graphtide import UpdateLogError
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io.log.bad_rows import RowsToRead
+from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.log_listing import listing_of
+from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog
-from graphtide.io.text import text_scan
+from graphtide.io.text import text_scan, wrong_lines
 
 
 @pytest.fixture(autouse=True)
@@ -255,14 +259,109 @@ def test_a_whole_number_that_a_float_would_round_is_refused(
         log.read(name, 0, count + 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "block_bytes"), [("a.csv", 999), ("a.jsonl", 999), ("a.csv", 12), ("a.jsonl", 60)]
+)
+def test_wrong_lines_are_found_and_others_kept_however_many_are_sifted_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, block_bytes: int
+) -> None:
+    monkeypatch.setattr(wrong_lines, "_SIFTED_LINES", 2)
+    monkeypatch.setattr(text_scan, "BLOCK_BYTES", block_bytes)
+    ids = ["1", "2", "3", "x", "5", "6", "y", "8"]
+    lines = ["src,dst", *[f"{each},0" for each in ids]]
+    if name == "a.jsonl":
+        lines = [f'{{"src":{each},"dst":0}}' for each in ids]
+    (tmp_path / name).write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path))
+    log = replace(log, indexes=listing_of(log, needed=()).indexes)
+    line = 5 if name == "a.csv" else 4
+    with pytest.raises(UpdateLogError, match=rf"line {line}\b"):
+        log.read(name, 0, 8)
+    found = log.read_checked(name, 0, 8, sifts=True)
+    assert found.table["src"].to_pylist() == [1, 2, 3, 5, 6, 8]
+    assert [(each.row, each.number) for each in found.wrong] == [(3, line), (6, line + 3)]
+
+
+def test_rows_that_are_left_out_have_their_places_whatever_batch_they_are_of(
+    tmp_path: Path,
+) -> None:
+    ops = ["+", "+", "?", "+", "+", "?", "+"]
+    lines = [f"{op},{'x' if row in (1, 4) else row},0" for row, op in enumerate(ops)]
+    (tmp_path / "a.csv").write_text("\n".join(["op,src,dst", *lines]))
+    log = UpdateLog(str(tmp_path))
+    log = replace(log, indexes=listing_of(log, needed=()).indexes)
+    planned = RowsToRead(log, PlannedBatch(1, "a.csv", 3, 4), None, quarantine=True)
+    found, _ = planned.read()
+    batch, *_, left_out = planned.convert(found, table_to_batch, meaning=row_meaning())
+    assert (batch.rows, left_out.rows) == (2, 2)
+    rows = left_out.table.select(["row", "op", "src"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [(4, "+", "x"), (5, "?", "5")]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_number_that_is_longer_than_any_float_is_refused(tmp_path: Path, name: str) -> None:
+    text = f"src,dst,amount\n1,2,0.5\n1,2,{'9' * 500}\n"
+    if name == "a.jsonl":
+        text = f'{{"src":1,"dst":2,"amount":0.5}}\n{{"src":1,"dst":2,"amount":{"9" * 500}}}\n'
+    (tmp_path / name).write_text(text)
+    log = UpdateLog(str(tmp_path), own={"amount": "float64"})
+    found = log.read_checked(name, 0, listing_of(log).files[0].rows, sifts=True)
+    assert found.table["amount"].to_pylist() == [0.5]
+    assert [each.number for each in found.wrong] == [3 if name == "a.csv" else 2]
+
+
+@pytest.mark.parametrize("field", ["tRuE", "yes", "2"])
+def test_truths_are_written_in_few_ways(tmp_path: Path, field: str) -> None:
+    usual = ["true", "False", "1", "0", "TRUE"]
+    text = "".join(f"1,2,{each}\n" for each in [*usual, field])
+    (tmp_path / "a.csv").write_text(f"src,dst,flag\n{text}")
+    log = UpdateLog(str(tmp_path), own={"flag": "bool"})
+    assert log.read("a.csv", 0, 5)["flag"].to_pylist() == [True, False, True, False, True]
+    with pytest.raises(UpdateLogError, match=f"flag is '{field}', which is neither true nor false"):
+        log.read("a.csv", 5, 1)
+
+
+def test_truths_that_are_all_empty_are_none_beside_a_wrong_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,flag\n1,2,\nx,2,\n3,4,\n5,6,\n")
+    log = UpdateLog(str(tmp_path), own={"flag": "bool"})
+    found = log.read_checked("a.csv", 0, 4, sifts=True)
+    assert found.table["src"].to_pylist() == [1, 3, 5]
+    assert found.table["flag"].to_pylist() == [None] * 3
+    assert [each.number for each in found.wrong] == [3]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_wrong_line_has_the_text_of_its_fields(tmp_path: Path, name: str) -> None:
+    lines = {
+        "a.csv": ["src,dst,weight", ' ann ,"",0.5', *["ann,,1"] * 2, ' eve ,"",N/A', "ann,bob,1"],
+        "a.jsonl": [
+            '{"src":" ann ","dst":"","weight":0.5}',
+            *['{"src":"ann","dst":null,"weight":1}'] * 2,
+            '{"src":" eve ","dst":"","weight":"N/A","x":1}',
+            '{"src":"ann","dst":null,"weight":[1, 2]}',
+            '{"src":7,"dst":"bob","weight":1}',  # as text it would not be wrong
+        ],
+    }
+    (tmp_path / name).write_text("\n".join(lines[name]))
+    log = UpdateLog(str(tmp_path), records="weighted", ids="string")
+    found = log.read_checked(name, 0, 4 if name == "a.csv" else 6, sifts=True)
+    assert found.table["src"].to_pylist() == [" ann ", "ann", "ann"], "spaces are of a name"
+    assert found.table["dst"].to_pylist() == ["", None, None], "the empty name is one"
+    first, *more = found.wrong
+    assert first.fields == {"src": " eve ", "dst": "", "weight": "N/A"}
+    assert [each.fields for each in more] == [
+        {"src": "ann", "dst": None, "weight": "[1, 2]"}, {},
+    ][: 2 * (name == "a.jsonl")]  # fmt: skip
+
+
 def test_values_of_several_types_matter_in_columns_that_are_needed_alone(tmp_path: Path) -> None:
     lines = ['{"src":1,"dst":2,"note":7}', '{"src":3,"dst":4,"note":"x","weight":null}']
-    lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2}'] * 2
+    lines += ['{"src":5,"dst":6,"note":[1,{}],"weight":2.5}'] * 2
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     assert listing_of(UpdateLog(str(tmp_path))).files[0].rows == 4
     log = UpdateLog(str(tmp_path), records="weighted")
     assert listing_of(log).files[0].rows == 4
-    assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2, 2]
+    assert log.read("a.jsonl", 0, 4)["weight"].to_pylist() == [None, None, 2.5, 2.5]
     with pytest.raises(UpdateLogError, match="note are of type int64, but from line 2 on"):
         listing_of(UpdateLog(str(tmp_path), own={"note": "float64"}))
 

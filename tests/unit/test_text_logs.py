@@ -211,10 +211,18 @@ def test_the_line_that_tells_excel_what_is_between_fields_is_no_row(
         ("a.csv", "src,dst\n1,2\n1\n", "line 3 has 1 of the 2 fields"),
         ("a.csv", 'src,dst,note\n1,2,"a\nb"\n', "line 2 has a quote that does not end"),
         ("a.csv", "", "is empty"),
+        ("a.csv", "\n \n", "has no header"),
+        ("a.csv", "\ufeff", "has no header"),
         ("a.csv", "payer,dst\n1,2\n", "there is no column src"),
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":1,\n"dst":2}\n', "line 2 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2} {"src":1,"dst":2}\n', "line 1 cannot be read"),
         ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "from line 2 on also of type"),
+        ("a.jsonl", '{"src":1,"dst":2}\n{"src":"2026-01-31","dst":2}\n', "from line 2 on also"),
+        (
+            "a.jsonl",
+            '{"src":"2026-01-31","dst":2}\n{"src":1,"dst":2}\n',
+            "src is of type timestamp",
+        ),
         ("a.csv.gz", "src,dst\n", "is not packed with gzip, as its name says"),
         ("a.jsonl.zst", '{"src":1,"dst":2}\n', "is not packed with zstd, as its name says"),
         ("a.csv", "src|dst\n1|2\n", r"has fields separated by '\|'; write commas, semicolons or"),
@@ -276,11 +284,24 @@ def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:
 
 
 def test_csv_of_spreadsheets(tmp_path: Path) -> None:
-    text = '\ufeffsrc;"dst";name\r\n1;2;"a;b"\r\n\r\n3; 4 ;\r\n 5;;x'
-    (tmp_path / "a.csv").write_bytes(text.encode())
+    text = 'src;"dst";größe\r\n1;2;"ä;b"\r\n\r\n3; 4 ;\r\n 5;;x'
     log = UpdateLog(str(tmp_path))
-    assert listing_of(log).files[0].rows == 3
-    assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
+    # Columns that are not read may be in another encoding, their names as well.
+    for content in (f"\ufeff{text}".encode(), text.encode("cp1252")):
+        (tmp_path / "a.csv").write_bytes(content)
+        assert listing_of(log).files[0].rows == 3
+        assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_names_of_columns_in_quotes_may_hold_what_is_between_fields(
+    tmp_path: Path, mark: str
+) -> None:
+    """They say neither what is between fields, nor that white space around names is not theirs."""
+    lines = [['"src"', "dst", '"sum; EUR, net"'], ["a ", '" a"', "1"]]
+    (tmp_path / "a.csv").write_text("".join(mark.join(line) + "\n" for line in lines))
+    table = UpdateLog(str(tmp_path), ids="string").read("a.csv", 0, 1)
+    assert table.to_pydict() == {"src": ["a "], "dst": [" a"]}
 
 
 def test_a_column_that_only_late_lines_have_is_not_missed(tmp_path: Path) -> None:
@@ -317,6 +338,13 @@ def test_operations_however_they_are_written(
     assert ops.tolist() == [1, -1]
 
 
+def test_one_word_among_numbers_is_an_operation(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("op,src,dst\n" + "1,1,2\n" * 5 + "gone,1,2\n")
+    words = Operations(delete=("gone",))
+    ops = UpdateLog(str(tmp_path), operations=words).read("a.csv", 0, 6)["op"]
+    assert words.kinds(ops).tolist() == [1] * 5 + [-1]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "rows"),
     [
@@ -325,6 +353,7 @@ def test_operations_however_they_are_written(
         ("a.csv", "\t\r\nsrc,dst\r\n\r\n1,2\r\n", 1),
         ("a.jsonl", '\r\n{"src":1,"dst":2}\r\n\r\n{"src":3,"dst":4}', 2),
         ("a.jsonl", '  \n{"src":1,"dst":2}\n\t\n', 1),
+        ("a.jsonl", '\ufeff{"src":1,"dst":2}\r\n\r\n{"src":3,"dst":4,"x":[1,{}]}\r\n', 2),
     ],
 )
 def test_blank_lines_are_none_wherever_they_stand(
@@ -368,6 +397,30 @@ def test_a_packed_file_has_the_name_of_one(tmp_path: Path, codec: str, end: str,
     (tmp_path / f"a.{form}").write_bytes(packed)
     with pytest.raises(UpdateLogError, match=rf"{codec}; give it a name that ends in \.{end}"):
         listing_of(UpdateLog(str(tmp_path)))
+
+
+def test_a_line_of_json_may_be_longer_than_arrow_reads_at_once(tmp_path: Path) -> None:
+    lines = [f'{{"src":{at},"dst":2,"note":"{"x" * (at << 20)}"}}\n' for at in (0, 2, 1)]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    log = UpdateLog(str(tmp_path))
+    assert log.read("a.jsonl", 0, listing_of(log).files[0].rows)["src"].to_pylist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_times_of_nanoseconds_are_kept(tmp_path: Path, name: str) -> None:
+    time = "2026-01-31T10:00:00.123456789"
+    text = f"src,dst,ts\n1,2,2026-01-31\n1,2,{time}\n"
+    if name == "a.jsonl":
+        text = "".join(f'{{"src":1,"dst":2,"ts":"{each}"}}\n' for each in (time, "2026-01-31"))
+    (tmp_path / name).write_text(text)
+    times = UpdateLog(str(tmp_path), records="semantic").read(name, 0, 2)["ts"]
+    assert times.type == pa.timestamp("ns")
+    assert times.cast(pa.string()).to_pylist()[name == "a.csv"] == time.replace("T", " ")
+
+
+def test_a_file_of_windows_may_have_its_name_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "A.CSV.GZ").write_bytes(gzip.compress(b"src,dst\n1,2\n"))
+    assert UpdateLog(str(tmp_path)).read("A.CSV.GZ", 0, 1).to_pydict() == {"src": [1], "dst": [2]}
 
 
 def test_a_file_of_other_columns_is_refused_though_it_has_no_rows(tmp_path: Path) -> None:

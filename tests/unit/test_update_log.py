@@ -1,5 +1,7 @@
 """Update logs: what is listed, read and refused."""
 
+import errno
+import io
 import pickle
 
 import fsspec
@@ -14,10 +16,13 @@ from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.file_errors import GoneFileError, UnreadableRowsError
 from graphtide.io.log.log_listing import check_properties, listing_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.parquet.footers import read_footer
+from graphtide.io.parquet.parquet_files import ParquetLogFile
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log
@@ -178,6 +183,18 @@ def test_bounds_of_ids_are_those_of_the_row_groups(folder, dtype):
     assert bounds_of(log.read("a.parquet", 0, 1000)) is None
 
 
+def test_a_row_group_of_vertices_alone_has_no_bounds(folder):
+    """Of nulls alone a file says neither the lowest nor the highest one."""
+    table = pa.table({"src": [1, 2, 3, 4], "dst": pa.array([5, 6, None, None], pa.int64())})
+    pq.write_table(table, folder / "a.parquet", row_group_size=2)
+    log = UpdateLog(str(folder))
+    assert bounds_of(log.read("a.parquet", 0, 2)) == (1, 2, 5, 6)
+    for first, rows in ((0, 4), (2, 2)):
+        found = log.read("a.parquet", first, rows)
+        assert bounds_of(found) is None
+        assert found.equals(table.slice(first, rows))
+
+
 def test_row_groups_without_rows_are_read_over(folder):
     """Arrow writes one for each empty table, with no page and a place in the file that is none."""
     table = table_of(9)
@@ -213,6 +230,13 @@ def test_only_what_the_records_keep_is_read(folder):
     )
     assert lines["weighted"].startswith("ts is not kept; --records semantic keeps it")
     assert lines["semantic"] == "not read: colour; --properties keeps numbers"
+
+
+def test_a_column_of_one_file_alone_is_told_if_it_is_not_kept(folder):
+    for name, more in (("a", {}), ("b", {"weight": [0.5]}), ("c", {})):
+        pq.write_table(pa.table({"src": [1], "dst": [2], **more}), folder / f"{name}.parquet")
+    told = listing_of(UpdateLog(str(folder))).not_kept
+    assert told == "weight is not kept; --records weighted keeps it"
 
 
 def test_columns_that_are_not_read_are_named_in_their_order_up_to_a_dozen(folder):
@@ -306,8 +330,29 @@ def test_damaged_data_is_told_with_rows(folder):
     content = bytearray(path.read_bytes())
     content[200 : len(content) // 2] = b"\xff" * (len(content) // 2 - 200)
     path.write_bytes(content)
-    with pytest.raises(UpdateLogError, match=r"a\.parquet: rows 10 to 19 cannot be read"):
+    with pytest.raises(UnreadableRowsError, match=r"a\.parquet: rows 10 to 19 .*is damaged: copy"):
         log.read("a.parquet", 10, 10)
+
+
+def test_rows_that_a_store_does_not_give_are_not_damaged():
+    """They may be there again, so they are never left out."""
+
+    class Store(io.BytesIO):
+        answers = True
+
+        def read(self, size=-1):
+            if not self.answers:
+                raise OSError(errno.EIO, "no answer")
+            return super().read(size)
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table_of(10), sink)
+    store = Store(sink.getvalue().to_pybytes())
+    file = ParquetLogFile(store, "a.parquet", ())
+    store.answers = False
+    with pytest.raises(UpdateLogError, match=r"rows 2 to 4 .*no answer.*run again when") as caught:
+        file.read(["src"], 2, 3)
+    assert type(caught.value) is UpdateLogError
 
 
 def test_a_file_that_went_away_or_shrank(folder):
@@ -320,3 +365,18 @@ def test_a_file_that_went_away_or_shrank(folder):
     for address in (folder, path):
         with pytest.raises(UpdateLogError, match=rf"^{folder}/a\.parquet is gone from the log"):
             UpdateLog(str(address)).read("a.parquet", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.ENOENT, GoneFileError), (errno.EIO, UpdateLogError)]
+)
+def test_a_file_is_gone_where_a_store_that_opens_without_looking_says_so(number, kind):
+    """What cannot be read just now may be there again: it is not gone."""
+
+    class File:
+        def seek(self, *_):
+            raise OSError(number, "no")
+
+    with pytest.raises(UpdateLogError, match=r"a\.parquet") as caught:
+        read_footer(File(), "a.parquet")
+    assert type(caught.value) is kind

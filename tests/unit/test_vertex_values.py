@@ -1,5 +1,6 @@
 """Values of vertices as a parameter: inline or from a file."""
 
+import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,11 +23,16 @@ def test_a_file_is_kept_by_a_digest_of_what_is_in_it(tmp_path: Path) -> None:
     )
     pq.write_table(table, tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_text("value,vertex\n1,17\n2,-4\n")
-    found = [vertex_values(str(tmp_path / name), "p") for name in ("a.parquet", "a.csv")]
+    # Programs of Windows write names in capitals; the last ending is the one that says the form.
+    (tmp_path / "A.CSV").write_text("\ufeffvertex,value\r\n17,1\r\n-4,2\r\n")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"vertex,value\n17,1\n-4,2\n"))
+    pq.write_table(table, tmp_path / "a.csv.parquet")
+    names = ("a.parquet", "a.csv", "A.CSV", "a.csv.gz", "a.csv.parquet")
+    found = [vertex_values(str(tmp_path / name), "p") for name in names]
     for each in found:
         assert [column.tolist() for column in each.arrays] == [[17, -4], [1.0, 2.0]]
         assert each.shown["vertices"] == 2
-    assert found[0].shown["sha256"] == found[1].shown["sha256"]
+    assert len({each.shown["sha256"] for each in found}) == 1
     (tmp_path / "a.csv").write_text("value,vertex\n1,17\n3,-4\n")
     assert vertex_values(str(tmp_path / "a.csv"), "p").shown["sha256"] != found[0].shown["sha256"]
 

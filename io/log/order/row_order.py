@@ -17,8 +17,8 @@ batches are what they are.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -85,19 +85,13 @@ class RowOrder:
         self, file: str, first_row: int, rows: int
     ) -> tuple[tuple[KeyedGroup, ...], int]:
         """The run of rows, and the one before it in the same group, whose value it must reach."""
-        if not rows:
-            return (), 0
         group = next(
             each
             for each in self._groups
             if each.file == file and each.first_row <= first_row < each.first_row + each.rows
         )
         more = int(first_row > group.first_row)
-        piece = KeyedGroup(
-            file, group.fingerprint, first_row - more, rows + more, group.low, group.high,
-            group.before,
-        )  # fmt: skip
-        return (piece,), more
+        return (replace(group, first_row=first_row - more, rows=rows + more),), more
 
     def check_added(self, planned: Collection[str], log: UpdateLog) -> None:
         """Refuse files that begin before the highest value of those that are planned."""
@@ -214,23 +208,17 @@ def _group_bounds(
 
     Values are as the file says, or as they are read.
     """
-    kind = file.schema.field(column).type
     starts = accumulate(file.group_rows, initial=0)
     for first_row, rows in zip(starts, file.group_rows, strict=False):
         if not rows:
             continue
         bounds = file.bounds([column], first_row, rows)[0]
-        # Statistics of nanoseconds have lost some of them.
-        if bounds is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
+        if bounds is None:
             keys = keys_of(
                 file.read([column], first_row, rows).table[column], column, shown, first_row
             )
             bounds = int(keys.min()), int(keys.max())
-        yield _number(bounds[0], kind), _number(bounds[1], kind), first_row, rows
-
-
-def _number(value: Any, kind: pa.DataType) -> int:
-    return value if isinstance(value, int) else int(pa.scalar(value, kind).value)
+        yield *bounds, first_row, rows
 
 
 def _first_below(log: UpdateLog, group: KeyedGroup, column: str, least: int) -> int:
@@ -249,10 +237,7 @@ def _joined(groups: Sequence[KeyedGroup]) -> Iterator[KeyedGroup]:
             and piece.file == group.file
             and piece.first_row + piece.rows == group.first_row
         ):
-            piece = KeyedGroup(
-                piece.file, piece.fingerprint, piece.first_row, piece.rows + group.rows,
-                min(piece.low, group.low), max(piece.high, group.high), piece.before,
-            )  # fmt: skip
+            piece = replace(piece, rows=piece.rows + group.rows)
             continue
         if piece is not None:
             yield piece
