@@ -238,6 +238,17 @@ def test_parents_are_users_ids_and_the_first_in_their_order(engine: str, ids: st
         graph.bfs(start, parents="no")
 
 
+@pytest.mark.parametrize("kind", [{"reverse": True}, {"reverse": False}, {"directed": False}])
+def test_parents_are_the_first_by_id_whatever_came_first(
+    engine: str, kind: dict[str, bool]
+) -> None:
+    """Rows are in the order in which vertices came."""
+    graph = DynamicGraph(**kind)
+    graph.insert_edges([0, 9], [9, 20])
+    graph.insert_edges([0, 5, 0, 7], [5, 20, 7, 20])
+    assert graph.bfs(0, parents=True).parent.tolist() == [-1, 0, 0, 0, 5]
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_parents_in_any_order_of_threads(emulated_device: EmulatedDevice, directed: bool) -> None:
     graph = changed_graph(directed=directed, reverse=False, ids="any")

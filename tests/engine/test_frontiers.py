@@ -32,6 +32,7 @@ from graphtide.gpu_core.programs.traversals import (
     cores_traversal,
     distances_traversal,
     hops_traversal,
+    label_of,
 )
 from graphtide.gpu_core.programs.vertex_state import Origin, VertexState
 from graphtide.testing import engine_of
@@ -233,6 +234,15 @@ def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
         changed = frontier.for_edges(lambda source_n: source_n, state, combine="sum", into="n")
         assert changed.vertices.tolist() == [9]
         assert state["n"].tolist() == [5, -5, 0, expected]
+
+
+def test_whole_numbers_of_any_size_are_compared_to_the_last_bit(engine: str) -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([1, 2, 3], [0, 0, 0])
+    labels = [2**63 - 1, 2**63 - 2, 2**63 - 4, 2**63 - 3]
+    state = graph.vertex_state(label=labels)
+    graph.frontier().for_edges(label_of, state, combine="min", into="label")
+    assert state["label"].tolist() == [2**63 - 4, *labels[1:]]
 
 
 def test_nan_wins_and_is_no_change_afterwards(engine: str) -> None:

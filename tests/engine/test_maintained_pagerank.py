@@ -1,5 +1,6 @@
 """Maintained PageRank: within its bound after every batch; on the host, residuals to the bit."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +352,7 @@ def test_only_what_can_be_maintained_is(engine: str) -> None:
     for arguments, message in (
         ({"alpha": 1.0}, "alpha=1.0 cannot be maintained"),
         ({"tol": 0.0}, "tol=0.0 cannot be maintained"),
+        ({"tol": math.inf}, "tol=inf cannot be maintained"),
         (
             {"weight": "weight"},
             "maintained with weight='weight', only by alpha, tol, max_iter",
