@@ -47,6 +47,7 @@ def test_a_skewed_graph_as_networkx(engine: str) -> None:
     src, dst = rmat_edges(np.arange(1_500, dtype=np.uint64), 9)
     ring = np.arange(600, 680)
     graph = DynamicGraph(directed=False)
+    graph.insert_edges(9_000 - 7 * src[:200], 9_000 - 7 * dst[:200])
     graph.insert_edges(
         9_000 - 7 * np.concatenate([src, ring, np.full(40, 700)]),
         9_000 - 7 * np.concatenate([dst, np.roll(ring, 1), np.arange(701, 741)]),
