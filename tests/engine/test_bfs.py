@@ -32,6 +32,7 @@ from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.cuda.analytics.traversal import bfs as cuda_bfs
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.traversal import bfs as host_bfs
+from graphtide.gpu_core.jit import parallel
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from image_engine import ImageEngine, changed_graph, make_graph
@@ -289,6 +290,15 @@ def test_large_levels_are_pulled(engine: str, monkeypatch: pytest.MonkeyPatch) -
     assert graph.bfs(source).num_reached < reached / 2
     monkeypatch.setattr(frontier, "SMALL_ENTRIES", 1 << 20)
     assert (graph.bfs(source).num_reached == reached) == (graph.engine == "cuda")
+
+
+def test_levels_are_pulled_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    src, dst = rmat_edges(np.arange(60_000, dtype=np.uint64), 14)
+    graph = DynamicGraph(directed=False, engine="host")
+    graph.insert_edges(src, dst)
+    assert graph.num_vertices > parallel.SERIAL_ITEMS
+    assert graph.bfs(src[0]).distance.tolist() == of_scipy(graph, src[:1]).tolist()
 
 
 @pytest.mark.parametrize("shares", [(10**9, 10**9), (0, 0), (3, 2)])
