@@ -225,6 +225,15 @@ def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> 
     assert state["least"][0] == -400_000.5
 
 
+def test_vertices_that_any_thread_has_reached_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    graph, leaves = DynamicGraph(engine="host", ids="dense"), np.arange(1, 6_001)
+    graph.insert_edges(np.zeros_like(leaves), leaves)
+    graph.insert_edges(leaves, leaves + leaves.size)
+    hops = hops_traversal(graph, 0)["hops"]
+    assert np.array_equal(hops, np.repeat([0, 1, 2], [1, leaves.size, leaves.size]))
+
+
 def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
     graph = DynamicGraph(engine=engine)
     graph.insert_edges([1, 2, 1], [8, 8, 9])
