@@ -405,6 +405,16 @@ def test_a_wrong_function_is_refused_with_the_line_at_fault(
     assert Path(__file__).read_text().splitlines()[number - 1].strip() == shown.strip()
 
 
+def test_graphs_of_as_many_batches_are_not_the_same() -> None:
+    graph, other = DynamicGraph(engine="host"), DynamicGraph(engine="host")
+    for each in (graph, other):
+        each.insert_edges([1], [2])
+    with pytest.raises(SettingsError, match="the state is of another graph, epoch or batch"):
+        graph.frontier().filter(lambda x: x > 0, other.vertex_state(x=1))
+    with pytest.raises(SettingsError, match="the frontier is of another graph, epoch or batch"):
+        graph.frontier(other.frontier())
+
+
 def test_wrong_arguments_are_refused() -> None:
     graph = DynamicGraph(engine="host", directed=True, reverse=False)
     graph.insert_edges([1], [2])

@@ -134,6 +134,8 @@ def test_the_largest_ranks_of_each_source(engine: str) -> None:
         top = ranks.top(3)
         assert found.vertex[found.source == source].tolist() == top["vertex"].tolist()
     assert pickle.loads(pickle.dumps(found)).error_bound.tolist() == found.error_bound.tolist()
+    exact = graph.personalized_pagerank([1], k=1, alpha=0, tol=0)
+    assert (exact.pagerank.tolist(), exact.iterations.tolist()) == ([1], [1])
     assert len(graph.personalized_pagerank([1], k=0)) == 0
     assert len(graph.personalized_pagerank([1], k=100)) == 34
     assert (
