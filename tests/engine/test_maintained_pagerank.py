@@ -351,6 +351,7 @@ def test_sums_are_those_of_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= 1e-8
 
 
+@host_only
 def test_a_tolerance_is_no_finer_than_whole_numbers() -> None:
     graph = DynamicGraph.from_edges([1, 2], [2, 3])
     with pytest.raises(
