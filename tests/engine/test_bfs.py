@@ -32,6 +32,7 @@ from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.cuda.analytics.traversal import bfs as cuda_bfs
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.traversal import bfs as host_bfs
+from graphtide.gpu_core.jit import parallel
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments
 from image_engine import ImageEngine, changed_graph, make_graph
@@ -238,6 +239,17 @@ def test_parents_are_users_ids_and_the_first_in_their_order(engine: str, ids: st
         graph.bfs(start, parents="no")
 
 
+@pytest.mark.parametrize("kind", [{"reverse": True}, {"reverse": False}, {"directed": False}])
+def test_parents_are_the_first_by_id_whatever_came_first(
+    engine: str, kind: dict[str, bool]
+) -> None:
+    """Rows are in the order in which vertices came."""
+    graph = DynamicGraph(**kind)
+    graph.insert_edges([0, 9], [9, 20])
+    graph.insert_edges([0, 5, 0, 7], [5, 20, 7, 20])
+    assert graph.bfs(0, parents=True).parent.tolist() == [-1, 0, 0, 0, 5]
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_parents_in_any_order_of_threads(emulated_device: EmulatedDevice, directed: bool) -> None:
     graph = changed_graph(directed=directed, reverse=False, ids="any")
@@ -278,6 +290,15 @@ def test_large_levels_are_pulled(engine: str, monkeypatch: pytest.MonkeyPatch) -
     assert graph.bfs(source).num_reached < reached / 2
     monkeypatch.setattr(frontier, "SMALL_ENTRIES", 1 << 20)
     assert (graph.bfs(source).num_reached == reached) == (graph.engine == "cuda")
+
+
+def test_levels_are_pulled_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    src, dst = rmat_edges(np.arange(60_000, dtype=np.uint64), 14)
+    graph = DynamicGraph(directed=False, engine="host")
+    graph.insert_edges(src, dst)
+    assert graph.num_vertices > parallel.SERIAL_ITEMS
+    assert graph.bfs(src[0]).distance.tolist() == of_scipy(graph, src[:1]).tolist()
 
 
 @pytest.mark.parametrize("shares", [(10**9, 10**9), (0, 0), (3, 2)])

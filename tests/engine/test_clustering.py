@@ -25,6 +25,7 @@ from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.parts.compact_rows import blocks_of_rows
 from graphtide.gpu_core.host.analytics.triangles.triangles import oriented_rows
+from graphtide.gpu_core.jit import parallel
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
 
@@ -141,8 +142,8 @@ def test_nothing_depends_on_threads_layout_storage_or_stored_directions(
     for shape in SHAPES:
         graph = DynamicGraph(directed=directed, **shape)
         graph.insert_edges(src, dst)
-        for threads in ("1", "2", "3", "7"):
-            monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+        for threads in (1, 2, 3, 7):
+            monkeypatch.setattr(parallel, "thread_count", lambda count=threads: count)
             for name in ("networkx", "ldbc"):
                 result = graph.clustering(directed=name)
                 columns = result.triangles.tobytes(), result.clustering.tobytes(), result.average

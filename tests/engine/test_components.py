@@ -110,7 +110,10 @@ def test_what_is_told_of_components() -> None:
     def told(graph: DynamicGraph) -> str:
         return ANALYTIC.text(ANALYTIC.summary(graph.weakly_connected_components().columns, {}))
 
-    assert told(DynamicGraph(engine="host")) == "no vertices"
+    empty = DynamicGraph(engine="host")
+    assert told(empty) == "no vertices"
+    found = empty.weakly_connected_components()
+    assert (found.num_components, found.largest) == (0, 0)
     graph = graph_of(KARATE, engine="host", directed=False)
     assert told(graph) == "1, of all 34 vertices"
     graph.insert_vertices([77])

@@ -12,6 +12,7 @@ from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.components.core_number import ANALYTIC, core_number
 from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.jit import parallel
 from image_engine import ImageEngine, changed_graph
 
 
@@ -80,6 +81,16 @@ def test_a_self_loop_is_named_and_can_be_dropped() -> None:
         graph_of(edges, engine="host", self_loops="keep").core_number()
     found = graph_of(edges, engine="host", self_loops="drop").core_number()
     assert dict(zip(found.vertices.tolist(), found.core_number.tolist(), strict=True))[4] == 2
+
+
+def test_the_first_self_loop_is_named_whichever_thread_finds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    graph = DynamicGraph(engine="host", ids="dense", self_loops="keep")
+    graph.insert_edges([0, 6_000, 9_000], [9_999, 6_000, 9_000])
+    with pytest.raises(SettingsError, match="vertex 6000 has one"):
+        graph.core_number()
 
 
 def test_what_is_told_of_cores() -> None:

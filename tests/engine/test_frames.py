@@ -129,6 +129,15 @@ def test_what_is_masked_is_no_argument_either():
 
 
 @host_only
+def test_a_nullable_column_without_a_null_is_an_argument():
+    graph = DynamicGraph()
+    graph.insert_edges([1, 2], [2, 3])
+    ids, values = pd.array([1, 2], "Int64"), pd.array([1.0, 1.0], "Float64")
+    assert graph.bfs(ids).distance.tolist() == [0, 0, 1]
+    assert graph.spmv((ids, values)).value.tolist() == [1.0, 0.0, 0.0]
+
+
+@host_only
 def test_arguments_that_are_none_are_refused_by_their_names():
     graph = DynamicGraph(records="weighted")
     graph.insert_edges([1, 3], [2, 1], weight=[5, 7])

@@ -32,6 +32,7 @@ from graphtide.gpu_core.programs.traversals import (
     cores_traversal,
     distances_traversal,
     hops_traversal,
+    label_of,
 )
 from graphtide.gpu_core.programs.vertex_state import Origin, VertexState
 from graphtide.testing import engine_of
@@ -224,6 +225,15 @@ def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> 
     assert state["least"][0] == -400_000.5
 
 
+def test_vertices_that_any_thread_has_reached_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    graph, leaves = DynamicGraph(engine="host", ids="dense"), np.arange(1, 6_001)
+    graph.insert_edges(np.zeros_like(leaves), leaves)
+    graph.insert_edges(leaves, leaves + leaves.size)
+    hops = hops_traversal(graph, 0)["hops"]
+    assert np.array_equal(hops, np.repeat([0, 1, 2], [1, leaves.size, leaves.size]))
+
+
 def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
     graph = DynamicGraph(engine=engine)
     graph.insert_edges([1, 2, 1], [8, 8, 9])
@@ -233,6 +243,15 @@ def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
         changed = frontier.for_edges(lambda source_n: source_n, state, combine="sum", into="n")
         assert changed.vertices.tolist() == [9]
         assert state["n"].tolist() == [5, -5, 0, expected]
+
+
+def test_whole_numbers_of_any_size_are_compared_to_the_last_bit(engine: str) -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([1, 2, 3], [0, 0, 0])
+    labels = [2**63 - 1, 2**63 - 2, 2**63 - 4, 2**63 - 3]
+    state = graph.vertex_state(label=labels)
+    graph.frontier().for_edges(label_of, state, combine="min", into="label")
+    assert state["label"].tolist() == [2**63 - 4, *labels[1:]]
 
 
 def test_nan_wins_and_is_no_change_afterwards(engine: str) -> None:
@@ -384,6 +403,16 @@ def test_a_wrong_function_is_refused_with_the_line_at_fault(
     assert line in shown
     number = int(re.match(rf"{role}\(\), line (\d+) of test_frontiers.py: ", told)[1])
     assert Path(__file__).read_text().splitlines()[number - 1].strip() == shown.strip()
+
+
+def test_graphs_of_as_many_batches_are_not_the_same() -> None:
+    graph, other = DynamicGraph(engine="host"), DynamicGraph(engine="host")
+    for each in (graph, other):
+        each.insert_edges([1], [2])
+    with pytest.raises(SettingsError, match="the state is of another graph, epoch or batch"):
+        graph.frontier().filter(lambda x: x > 0, other.vertex_state(x=1))
+    with pytest.raises(SettingsError, match="the frontier is of another graph, epoch or batch"):
+        graph.frontier(other.frontier())
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -121,6 +121,17 @@ def test_every_step_is_one_of_the_definition(engine: str, weight: str | None, st
         before = values
 
 
+def test_sums_over_several_blocks_of_rows_end_the_steps_and_are_the_norm() -> None:
+    count = 10_000
+    ring = np.arange(count)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(ring, np.roll(ring, 1))
+    # Step k changes every value by 2^(1 - k), and 2^-19 is a little more than this.
+    found = graph.katz_centrality(alpha=0.5, tol=1.9e-6)
+    assert found.iterations == 21
+    np.testing.assert_allclose(found.katz_centrality, 1 / np.sqrt(count), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -13,6 +13,7 @@ from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.components.label_propagation import ANALYTIC, label_propagation
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.jit import parallel
 from image_engine import ImageEngine, changed_graph
 
 
@@ -47,6 +48,7 @@ def test_a_skewed_graph_as_networkx(engine: str) -> None:
     src, dst = rmat_edges(np.arange(1_500, dtype=np.uint64), 9)
     ring = np.arange(600, 680)
     graph = DynamicGraph(directed=False)
+    graph.insert_edges(9_000 - 7 * src[:200], 9_000 - 7 * dst[:200])
     graph.insert_edges(
         9_000 - 7 * np.concatenate([src, ring, np.full(40, 700)]),
         9_000 - 7 * np.concatenate([dst, np.roll(ring, 1), np.arange(701, 741)]),
@@ -61,6 +63,13 @@ def test_a_skewed_graph_as_networkx(engine: str) -> None:
     again = graph.compute("label_propagation", max_iter=1)
     assert again.community.tolist() == one.community.tolist()
     assert found.num_communities > 40
+
+
+def test_vertices_of_a_color_are_asked_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    graph, first = DynamicGraph(engine="host", ids="dense", directed=False), np.arange(6_000)
+    graph.insert_edges(first, first + first.size)
+    assert np.array_equal(graph.label_propagation().community, np.tile(first, 2))
 
 
 def test_a_row_of_several_pieces(engine: str) -> None:

@@ -270,6 +270,7 @@ def test_a_stale_result_is_not_kept(tmp_path: Path) -> None:
     graph.maintain("clustering")
     graph.delete_edges(src[::2], dst[::2])
     assert is_stale(graph)
+    assert graph.memory().maintained_bytes == 0
     assert "triangles" not in graph.checkpoint_arrays()
     assert COPIES["save"](graph, tmp_path).maintained == ()
 

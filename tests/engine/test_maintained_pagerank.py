@@ -1,5 +1,6 @@
 """Maintained PageRank: within its bound after every batch; on the host, residuals to the bit."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from exact_ranks import exact_ranks
 from followed import apply_drawn, apply_rows, draw_kind, random_rows
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
+from graphtide.gpu_core.jit import parallel
 from graphtide.testing import engine_of
 from maintained_ranks import check, grid, kept_of, rmat_graph
 from oracles import Row
@@ -337,6 +339,19 @@ def test_residuals_are_computed_from_nothing_now_and_then(
 
 
 @host_only
+def test_sums_are_those_of_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    ring = np.arange(9_000)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(ring, np.roll(ring, 1))
+    graph.maintain("pagerank", tol=1e-9)
+    graph.insert_edges([8_000], [5])
+    found = graph.pagerank(tol=1e-9)
+    assert found.pagerank.sum() == pytest.approx(1, abs=1e-12)
+    assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= 1e-8
+
+
+@host_only
 def test_a_tolerance_is_no_finer_than_whole_numbers() -> None:
     graph = DynamicGraph.from_edges([1, 2], [2, 3])
     with pytest.raises(
@@ -351,6 +366,7 @@ def test_only_what_can_be_maintained_is(engine: str) -> None:
     for arguments, message in (
         ({"alpha": 1.0}, "alpha=1.0 cannot be maintained"),
         ({"tol": 0.0}, "tol=0.0 cannot be maintained"),
+        ({"tol": math.inf}, "tol=inf cannot be maintained"),
         (
             {"weight": "weight"},
             "maintained with weight='weight', only by alpha, tol, max_iter",

@@ -1,5 +1,6 @@
 """Neighbor sampling: edges of the graph, seen before, as often as they should; on every engine."""
 
+import math
 import pickle
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from graphs import SHAPES
 from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.face.samples import in_host_memory
 from graphtide.gpu_core.generators.counter_random import stream_start
+from graphtide.gpu_core.host.analytics.sampling.draws import exponential
 from graphtide.gpu_core.jit import parallel
 from oracles import chance_of
 from sampled import edges_by_pair, skewed_graph
@@ -140,6 +142,14 @@ def test_draws_with_replacement_are_independent(mode: dict[str, Any]) -> None:
     found = Counter(_drawn(graph, 2, 20_000, seed=9, replace=True, **mode))
     assert len(found) == 16
     assert chance_of(list(found.values())) > 1e-3
+
+
+def test_an_exponential_number_is_a_logarithm() -> None:
+    words = np.random.default_rng(5).integers(0, 2**64, 200, np.uint64, endpoint=False)
+    # The smallest and the largest, too: neither 0 nor infinite.
+    for word in (np.uint64(0), *words, np.uint64(2**64 - 1)):
+        unit = ((int(word) >> 12) * 2 + 1) / 2**53
+        assert exponential.py_func(word) == pytest.approx(-math.log(unit), rel=1e-13, abs=0)
 
 
 def test_weights_are_shares_with_and_without_replacement() -> None:

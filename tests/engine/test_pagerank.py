@@ -22,6 +22,7 @@ from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.algorithms.shared.surfer import Surfer
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.jit import parallel
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
 
@@ -131,8 +132,8 @@ def test_no_bit_depends_on_threads_layout_storage_or_stored_directions(
     bits = set()
     for shape in SHAPES:
         graph = rmat_graph(13, 200_000, records="weighted", **shape)
-        for threads in ("1", "2", "3", "7"):
-            monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+        for threads in (1, 2, 3, 7):
+            monkeypatch.setattr(parallel, "thread_count", lambda count=threads: count)
             result = graph.pagerank(weight="weight", tol=1e-3)
             bits.add((result.pagerank.tobytes(), result.residual, result.iterations))
     assert len(bits) == 1
@@ -146,6 +147,17 @@ def test_sums_are_taken_in_more_than_one_block() -> None:
     surfer = Surfer(0.85, strengths, teleport=uniform, dangling=uniform)
     iteration = engine.algorithms.pagerank.Iteration(adjacencies_of(engine), surfer, uniform)
     assert iteration._bounds.size > 4
+
+
+def test_the_residual_is_that_of_all_blocks_of_rows() -> None:
+    count = 10_000
+    ring = np.arange(count)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(ring, np.roll(ring, 1))
+    found = graph.pagerank(personalization={count - 1: 1}, tol=1e-3)
+    # A ring hands on all that the first step has changed: 0.15 come from everywhere to one vertex.
+    changed = 0.3 * (1 - 1 / count) * 0.85 ** (found.iterations - 1)
+    assert found.residual == pytest.approx(changed, rel=1e-9)
 
 
 def test_residual_bounds_the_distance_to_the_solution() -> None:

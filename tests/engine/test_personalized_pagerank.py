@@ -97,6 +97,18 @@ def test_a_bound_is_not_far_from_the_error(engine: str) -> None:
         assert 0.14 * bound < apart <= 0.16 * bound
 
 
+def test_rank_comes_back_from_all_blocks_of_rows() -> None:
+    """From the leaves of a star, which have no out-edges."""
+    count = 3_000
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(np.zeros(count, np.int64), np.arange(1, count + 1))
+    found = graph.personalized_pagerank(0, tol=1e-9)
+    center = 0.15 / (1 - 0.85**2)
+    np.testing.assert_allclose(found.pagerank[0], center, rtol=1e-8)
+    np.testing.assert_allclose(found.pagerank[1:], 0.85 * center / count, rtol=1e-8)
+    assert found.residual == pytest.approx(1.7 * 0.85 ** (found.iterations - 1), rel=1e-2)
+
+
 def test_each_source_is_as_it_is_alone(engine: str) -> None:
     graph = _skewed()
     sources = graph.vertices()[::160].tolist()
@@ -122,6 +134,8 @@ def test_the_largest_ranks_of_each_source(engine: str) -> None:
         top = ranks.top(3)
         assert found.vertex[found.source == source].tolist() == top["vertex"].tolist()
     assert pickle.loads(pickle.dumps(found)).error_bound.tolist() == found.error_bound.tolist()
+    exact = graph.personalized_pagerank([1], k=1, alpha=0, tol=0)
+    assert (exact.pagerank.tolist(), exact.iterations.tolist()) == ([1], [1])
     assert len(graph.personalized_pagerank([1], k=0)) == 0
     assert len(graph.personalized_pagerank([1], k=100)) == 34
     assert (

@@ -19,6 +19,7 @@ from graphs import SHAPES, from_networkx_graph, random_graphs
 from graphtide import BatchError, DynamicGraph, Program, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.cuda.analytics.programs import programs as programs_of_device
 from graphtide.gpu_core.host.analytics.programs import programs as programs_of_host
+from graphtide.gpu_core.jit import parallel
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.programs.library import (
     components_program,
@@ -306,6 +307,36 @@ def test_of_all_vertices_those_that_want_no_messages_keep_their_values(engine: s
             found = graph.run_program(program, values, tolerance=0)
             assert found.value.tolist() == [9, 7, 1509, 1500]
             assert (found.supersteps, found.num_active) == (2, 0)
+
+
+def test_a_superstep_goes_on_whichever_thread_has_its_vertices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    path = np.arange(6_000)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(path[:-1], path[1:])
+    found = graph.run_program(
+        hops_program(), {5_990: 0}, default=-1, active=[5_990], direction="pull"
+    )
+    assert found.value[5_988:].tolist() == [-1, -1, *range(10)]
+    assert found.pulled == found.supersteps > 9
+
+
+def test_sums_over_several_blocks_of_vertices_are_whole() -> None:
+    """Rank of leaves without out-edges, and what a superstep changes."""
+    leaves = np.arange(1, 6_001)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(np.zeros_like(leaves), leaves)
+    found = graph.run_program(pagerank_program(), 1 / graph.num_vertices, tolerance=1e-10)
+    np.testing.assert_allclose(found.value, graph.pagerank(tol=1e-10).pagerank, rtol=1e-8)
+    ring = np.arange(6_000)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(ring, np.roll(ring, 1))
+    found = graph.run_program(pagerank_program(), {5_900: 1.0}, default=0.0, tolerance=1e-4)
+    # The first superstep changes 2 in sum, mostly near its one vertex, and each that follows 0.85
+    # of that.
+    assert found.supersteps == 62
 
 
 @pytest.mark.runs

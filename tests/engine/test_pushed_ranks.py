@@ -269,6 +269,16 @@ def test_a_graph_that_shrinks_or_grows_all_at_once_overflows_nothing(is_emptied:
     assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound <= TOL / 0.15
 
 
+def test_estimates_are_for_graphs_of_about_their_size() -> None:
+    known = MeanField(0.25, 1e-9, entries=100, vertices=50)
+    for entries, vertices in ((50, 100), (200, 1)):
+        edge = 1e-9 * 100 / entries
+        assert known.for_graph(entries, vertices) == MeanField(0.25, edge, entries, vertices)
+    for entries, vertices in ((49, 50), (201, 50), (100, 101)):
+        assert known.for_graph(entries, vertices) == MeanField(0.0, 0.0, entries, vertices)
+    assert MeanField(0.25, 0.0, 100, 50).for_graph(100, 50) == MeanField(0.0, 0.0, 100, 50)
+
+
 def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
     known = PushTrials(
         True, is_further=False, wait=3, pause=64, field=MeanField(0.25, 1e-9, 1 << 40),

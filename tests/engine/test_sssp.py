@@ -18,6 +18,7 @@ from graphtide.gpu_core.algorithms.traversal.sssp import sssp as found_sssp
 from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.cuda.analytics.traversal import sssp as cuda_sssp
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.jit import parallel
 from image_engine import ImageEngine, changed_graph, make_graph
 
 
@@ -116,6 +117,16 @@ def test_wrong_arguments_are_refused(engine: str) -> None:
     for source, message in (([4, 5], "source has 2 ids; give one"), ("4", "must be an id")):
         with pytest.raises(SettingsError, match=message):
             graph.sssp(source)
+
+
+def test_the_first_negative_weight_is_named_whichever_thread_finds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    graph = DynamicGraph(engine="host", ids="dense", records="weighted")
+    graph.insert_edges([0, 6_000, 9_000], [9_999, 1, 1], weight=[1, -1, -1])
+    with pytest.raises(SettingsError, match="vertex 6000 has a negative one"):
+        graph.sssp(0)
 
 
 def test_names_and_what_a_run_tells(engine: str) -> None:

@@ -96,7 +96,10 @@ def edges_of(graph: DynamicGraph) -> list[tuple[int, int]]:
 def from_networkx_graph(
     source: nx.Graph, *, records: str = "simple", **settings: object
 ) -> DynamicGraph:
-    """A networkx graph of integers as ours; self loops stay where the graph is directed."""
+    """A networkx graph of integers as ours; self loops stay where the graph is directed.
+
+    Vertices of larger ids come first, so that indices are in another order than ids.
+    """
     directed = source.is_directed()
     graph = DynamicGraph(
         directed=directed,
@@ -104,8 +107,11 @@ def from_networkx_graph(
         self_loops="keep" if directed else "drop",
         **settings,
     )
-    graph.insert_vertices(list(source))
     edges = list(source.edges(data="weight", default=1.0))
+    # The others come with their edges.
+    joined = {end for src, dst, _ in edges if src != dst for end in (src, dst)}
+    larger = sorted(source)[len(source) // 2 :]
+    graph.insert_vertices([*larger, *(set(source) - joined)])
     graph.insert_edges(
         [src for src, _, _ in edges],
         [dst for _, dst, _ in edges],

@@ -96,7 +96,7 @@ def wholes(a, b, superstep):
     if superstep == 5:
         return -a
     if superstep == 6:
-        return ~a & b | (a ^ 12)
+        return ~a & b | (a ^ 12) ^ (a > b)
     if superstep == 7:
         return min(a, b) - max(a, 3)
     if superstep == 8:
