@@ -1,10 +1,10 @@
 // kernel_blocks.cu -- kernels that hand out what the functions of the headers answer.
 //
-// THREADS is defined by who compiles; T is u32 or u64 as WIDE says.
+// BLOCK_SIZE is defined by who compiles; T is u32 or u64 as WIDE says.
 #include "block.cuh"
 
-#ifndef THREADS
-#define THREADS 64
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 64
 #endif
 #ifdef WIDE
 typedef u64 T;
@@ -13,20 +13,20 @@ typedef u32 T;
 #endif
 
 // Twice at once, one after the other: the second must not disturb the first's answers.
-extern "C" __global__ void __launch_bounds__(THREADS) scan(const T* values, T* below, T* totals, T* below_twice) {
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) scan(const T* values, T* below, T* totals, T* below_twice) {
     const i64 i = thread_of_grid();
     T total, total_twice;
-    below[i] = block_exclusive_sum<T, THREADS>(values[i], total);
-    below_twice[i] = block_exclusive_sum<T, THREADS>(2 * values[i], total_twice);
+    below[i] = block_exclusive_sum<T, BLOCK_SIZE>(values[i], total);
+    below_twice[i] = block_exclusive_sum<T, BLOCK_SIZE>(2 * values[i], total_twice);
     totals[i] = total_twice - total;
 }
 
 extern "C" __global__ void reduce(const T* values, T* sums, T* largest, T* warp_answers) {
     const i64 i = thread_of_grid();
-    const T sum = block_sum<T, THREADS>(values[i]);
-    sums[i] = block_sum<T, THREADS>(2 * values[i]) - sum;
-    const T most = block_max<T, THREADS>(values[i]);
-    largest[i] = most + block_max<T, THREADS>(2 * values[i]) - 2 * most;
+    const T sum = block_sum<T, BLOCK_SIZE>(values[i]);
+    sums[i] = block_sum<T, BLOCK_SIZE>(2 * values[i]) - sum;
+    const T most = block_max<T, BLOCK_SIZE>(values[i]);
+    largest[i] = most + block_max<T, BLOCK_SIZE>(2 * values[i]) - 2 * most;
     T total;
     warp_answers[4 * i] = warp_sum(values[i]);
     warp_answers[4 * i + 1] = warp_max(values[i]);
@@ -35,9 +35,9 @@ extern "C" __global__ void reduce(const T* values, T* sums, T* largest, T* warp_
 }
 
 // Sums of those before, with one number a thread at once and with four.
-extern "C" __global__ void __launch_bounds__(THREADS) before(T* by_one, T* by_four, i64 count, int stride, T* totals) {
-    const T all = sums_before<THREADS>(by_one, count, stride);
-    const T same = sums_before<THREADS, 4>(by_four, count, stride);
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) before(T* by_one, T* by_four, i64 count, int stride, T* totals) {
+    const T all = sums_before<BLOCK_SIZE>(by_one, count, stride);
+    const T same = sums_before<BLOCK_SIZE, 4>(by_four, count, stride);
     if (threadIdx.x == 0) totals[0] = all;
     if (threadIdx.x == 0) totals[1] = same;
 }
@@ -55,7 +55,7 @@ extern "C" __global__ void last_block(u32* ticket, u32* written, u32* sum, u32* 
     atomicAdd(answers, 1u);
     u32 mine = 0;
     for (u32 block = threadIdx.x; block < gridDim.x; block += blockDim.x) mine += written[block];
-    mine = block_sum<u32, THREADS>(mine);
+    mine = block_sum<u32, BLOCK_SIZE>(mine);
     if (threadIdx.x == 0) *sum = mine;
 }
 
@@ -138,7 +138,7 @@ extern "C" __global__ void lanes_missing(u32* out) {
 }
 
 // The answer is whose atomic came last.
-extern "C" __global__ void order_shows(u32* out) { atomicExch(out, blockIdx.x * THREADS + threadIdx.x); }
+extern "C" __global__ void order_shows(u32* out) { atomicExch(out, blockIdx.x * BLOCK_SIZE + threadIdx.x); }
 
 // The first warp may write its second answer before others have read the first.
 extern "C" __global__ void barrier_missing(u32* out) {
@@ -146,7 +146,7 @@ extern "C" __global__ void barrier_missing(u32* out) {
     for (u32 round = 0; round < 2; ++round) {
         if (threadIdx.x == 0) said = round;
         __syncthreads();
-        out[round * THREADS + threadIdx.x] = said;
+        out[round * BLOCK_SIZE + threadIdx.x] = said;
     }
 }
 
@@ -201,13 +201,13 @@ struct Passing {
     u64* met;
     i64 rounds;
 };
-extern "C" __global__ void __launch_bounds__(THREADS) pass_round(const Passing passing) {
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) pass_round(const Passing passing) {
     for (i64 round = 0; round < passing.rounds; ++round) {
         T* const from = passing.numbers + round % 2 * gridDim.x;
         T* const to = passing.numbers + (round + 1) % 2 * gridDim.x;
         // A barrier that lets a block through early shows where one is slow.
         for (u32 i = 0; i < blockIdx.x % 7 * 100; ++i) __threadfence_block();
-        if (threadIdx.x == THREADS - 1) to[(blockIdx.x + 1) % gridDim.x] = from[blockIdx.x] + 1;
+        if (threadIdx.x == BLOCK_SIZE - 1) to[(blockIdx.x + 1) % gridDim.x] = from[blockIdx.x] + 1;
         meet_in_grid(passing.met);
     }
 }

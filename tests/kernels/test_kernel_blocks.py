@@ -39,7 +39,7 @@ def test_exclusive_sums_of_a_block(any_order: Any, threads: int, wide: int) -> N
     device, blocks, dtype = any_order, 3, np.uint64 if wide else np.uint32
     values = drawn(blocks * threads, dtype, 1 << (40 if wide else 20))
     below, totals, twice = (device.empty(values.size, dtype) for _ in range(3))
-    defines = {"THREADS": threads, **({"WIDE": 1} if wide else {})}
+    defines = {"BLOCK_SIZE": threads, **({"WIDE": 1} if wide else {})}
     arrays = (device.to_device(values), below, totals, twice)
     device.launch(KERNELS, "scan", blocks, threads, *arrays, defines=defines)
 
@@ -75,7 +75,7 @@ def test_sums_and_extremes_of_blocks_and_warps(any_order: Any, threads: int, wid
     values = drawn(blocks * threads, dtype, 1 << (40 if wide else 20))
     sums, largest = device.empty(values.size, dtype), device.empty(values.size, dtype)
     of_warps = device.empty(4 * values.size, dtype)
-    defines = {"THREADS": threads, **({"WIDE": 1} if wide else {})}
+    defines = {"BLOCK_SIZE": threads, **({"WIDE": 1} if wide else {})}
     arrays = (device.to_device(values), sums, largest, of_warps)
     device.launch(KERNELS, "reduce", blocks, threads, *arrays, defines=defines)
 
@@ -108,7 +108,7 @@ def test_the_last_block_sees_what_all_have_written(any_order: Any, blocks: int) 
         written, total = device.empty(blocks, np.uint32), device.empty(1, np.uint32)
         answers = device.to_device(np.zeros(1, np.uint32))
         arrays = (ticket, written, total, answers)
-        device.launch(KERNELS, "last_block", blocks, 64, *arrays, defines={"THREADS": 64})
+        device.launch(KERNELS, "last_block", blocks, 64, *arrays, defines={"BLOCK_SIZE": 64})
         assert int(device.to_host(total)[0]) == blocks * (blocks + 1) // 2
         assert int(device.to_host(answers)[0]) == 64, "one block, all of its threads"
         assert int(device.to_host(ticket)[0]) == 0, "ready for the next launch"

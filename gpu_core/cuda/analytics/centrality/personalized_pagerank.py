@@ -22,7 +22,7 @@ from ...device.grid import THREADS, WARP, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
-from ..parts.row_arguments import with_weights
+from ..parts.row_arguments import by_width
 from .pagerank import KeptRanks
 
 _SOURCE: Final = "personalized_pagerank.cu"
@@ -113,9 +113,9 @@ class _Steps:
         self._vectors = [zeros(scratch, rows.count * LANES, np.float64) for _ in range(3)]
         self._sums = device.empty(self.measuring * _SUMS * LANES, np.float64)
         self._totals = device.empty(_SUMS * LANES, np.float64)
-        self._read = with_weights(rows, weighted=weighted)
-        #: Arrays whose addresses are in it.
-        self._held = rows
+        weights = rows.weights if weighted else None
+        begin = None if weights is None else rows.weight_begin
+        self._read = *rows.walked, *by_width(weights), begin
 
     def begin(self, sources: npt.NDArray[np.int64]) -> set[int]:
         """Set the vectors of these sources, `LANES` of them at most; returns their lanes."""
@@ -137,11 +137,11 @@ class _Steps:
         masses = self._totals[_MASS * LANES :]
         arguments = self._alpha, self._at, masses, shares, following
         device.launch(
-            _SOURCE, "pull_rows", blocks_for(self._count * WARP), THREADS, self._read, count,
+            _SOURCE, "pull_rows", blocks_for(self._count * WARP), THREADS, *self._read, count,
             *arguments,
         )  # fmt: skip
         device.launch(
-            _SOURCE, "pull_long_rows", self._long_rows.size, THREADS, self._read, self._long_rows,
+            _SOURCE, "pull_long_rows", self._long_rows.size, THREADS, *self._read, self._long_rows,
             *arguments,
         )  # fmt: skip
         device.launch(

@@ -287,18 +287,21 @@ __device__ __forceinline__ void walk_pairs(const HubPairs& pairs, const PairRows
 // Adds to     triangles  u64[vertices]
 // Cost        4 bytes read an entry, and 4 of the hub's row for each block that takes a tile of its pairs
 extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count_common_of_hubs(
-        const u64* __restrict__ keys, const HubPairs pairs, const u64* __restrict__ hub_pairs,
-        const u32* __restrict__ groups,
-        const PairRows rows, const KeySet changed_keys, const i64 sign, u64* triangles,
+        const u64* __restrict__ keys, const u64* __restrict__ sides, const u32* __restrict__ numbers,
+        const i64* __restrict__ starts, const u64* __restrict__ hub_pairs, const u32* __restrict__ groups,
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, u64* changed_slots, const i64 changed_bits, const i64 sign, u64* triangles,
         u64* taken, const i64 bucket_bits, const u32* __restrict__ corners, const i64 corner_bits) {
     extern __shared__ u32 words[];
     __shared__ FoundQueue<ROUND>::Held held[HUB_WARPS];
     __shared__ i64 next_tile;
     __shared__ u32 next_chunk;
     const i64 all_pairs = static_cast<i64>(*hub_pairs);
-    const i64 all = pairs.starts[all_pairs];
+    const i64 all = starts[all_pairs];
     const i64 tile_entries = max(all / (gridDim.x * TILES_A_BLOCK) + 1, LEAST_TILE);
-    const ChangedPairs changed{keys, changed_keys};
+    const PairRows rows{{begin, degree, columns, step}};
+    const HubPairs pairs{sides, numbers, starts};
+    const ChangedPairs changed{keys, {changed_slots, changed_bits}};
     RowTable table(words, bucket_bits);
     CornerCounts counts(words + (TABLE_KEYS << bucket_bits), corners, corner_bits, triangles,
                         static_cast<u64>(sign));
@@ -320,11 +323,11 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
             counts.flush();
             counted = end - position;
         }
-        const u32* const row = rows.columns + rows.begin[hub] + first * rows.step;
-        const VertexRange range{first ? *row : 0, first + length < rows.degree[hub] ? row[length * rows.step] : EMPTY};
+        const u32* const row = columns + begin[hub] + first * step;
+        const VertexRange range{first ? *row : 0, first + length < degree[hub] ? row[length * step] : EMPTY};
         const i64 chunk = min(max((end - position) / (2 * HUB_WARPS), LEAST_CHUNK), MOST_CHUNK);
         if (threadIdx.x == 0) next_chunk = 0;
-        table.fill(row, static_cast<u32>(rows.step), length);
+        table.fill(row, static_cast<u32>(step), length);
         while (true) {
             u32 number = 0;
             if (lane == 0) number = atomicAdd(&next_chunk, 1u);
@@ -349,21 +352,21 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, RESIDENT_BLOCKS) count
         i64 position = next_tile * tile_entries;
         if (position >= all) break;
         const i64 tile_end = min(position + tile_entries, all);
-        i64 pair = item_of(pairs.starts, 0, all_pairs - 1, position);
+        i64 pair = item_of(starts, 0, all_pairs - 1, position);
         while (position < tile_end) {
-            const u32 hub = lower_end(pairs.sides[pair]);
+            const u32 hub = lower_end(sides[pair]);
             const i64 low = groups[2 * hub], high = groups[2 * hub + 1];
-            const i64 group = pairs.starts[low], group_end = pairs.starts[high];
+            const i64 group = starts[low], group_end = starts[high];
             const i64 end = min(group_end, tile_end);
-            const u32 parts = (rows.degree[hub] - 1) / table.entries() + 1;
+            const u32 parts = (degree[hub] - 1) / table.entries() + 1;
             if (parts == 1) {
-                count_part(hub, 0, rows.degree[hub], position, end, pair, high);
+                count_part(hub, 0, degree[hub], position, end, pair, high);
             } else {
                 const i64 share = (group_end - group) / parts;
                 for (i64 part = (position - group + share - 1) / share; part < parts; ++part) {
                     if (group + part * share >= end) break;
                     const u32 first = static_cast<u32>(part) * table.entries();
-                    const u32 length = min(rows.degree[hub] - first, table.entries());
+                    const u32 length = min(degree[hub] - first, table.entries());
                     for (i64 from = group; from < group_end; from += MOST_COUNTED) {
                         count_part(hub, first, length, from, min(from + MOST_COUNTED, group_end), low, high);
                     }
