@@ -84,7 +84,9 @@ def _words_of(table: pa.Table, operations: Operations) -> pa.ChunkedArray | pa.A
     column = table["op"].cast(plain_type(table["op"].type))
     if column.type == OP_BYTES:
         joined_bytes = column.combine_chunks()
-        numbers = np.frombuffer(joined_bytes.buffers()[1], np.int8, len(joined_bytes))
+        numbers = np.frombuffer(
+            joined_bytes.buffers()[1], np.int8, len(joined_bytes), joined_bytes.offset
+        )
         is_null = ~np.asarray(joined_bytes.is_valid())
         column = pa.array(numbers, mask=is_null)
     if pa.types.is_boolean(column.type):
