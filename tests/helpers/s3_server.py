@@ -32,6 +32,10 @@ class S3:
         self._files.pipe_file(f"bucket/{name}", path.read_bytes())
         return f"{self.address}/{name}"
 
+    def put_marker(self, name: str) -> None:
+        """Put an empty file ``name/`` there, which consoles call a folder."""
+        self._files.call_s3("put_object", Bucket="bucket", Key=name, Body=b"")
+
     def put_folder(self, folder: Path) -> str:
         """Put all files of a folder there; gives its address."""
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):

@@ -236,6 +236,19 @@ def test_what_cannot_be_there_is_refused_at_once(s3: S3, tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def test_files_in_a_folder_without_a_name_are_refused(s3: S3, tmp_path: Path) -> None:
+    """A store lists it as the folder that it is in, which a marker of that folder is, too."""
+    write_file(tmp_path, 0)
+    [path] = tmp_path.iterdir()
+    s3.put(path, "slashes/a.parquet")
+    s3.put_marker("slashes/")
+    log = UpdateLog(f"{s3.address}/slashes")
+    assert [file.name for file in listing_of(log).files] == ["a.parquet"]
+    lost = s3.put(path, "slashes//b.parquet")
+    with pytest.raises(UpdateLogError, match=f"^{lost} is in a folder without a name"):
+        listing_of(log)
+
+
 def test_a_file_that_is_not_finished_is_not_there(s3: S3, tmp_path: Path) -> None:
     """A reader sees all of it or nothing."""
     address = f"{s3.address}/half.parquet"

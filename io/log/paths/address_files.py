@@ -128,14 +128,30 @@ def _files_below(filesystem: Any, top: str, left: tuple[str, ...] = ()) -> Itera
         raise UpdateLogError(msg)
     for entry in entries:
         path = entry["name"]
-        # Object stores list a folder within itself.
-        if path.strip("/") == top.strip("/") or is_ignored(last_part(path)):
+        if path.strip("/") == top.strip("/"):
+            # Object stores list a folder within itself, and a folder without a name likewise.
+            if entry["type"] == "directory":
+                _refuse_files_without_folder(filesystem, top)
+            continue
+        if is_ignored(last_part(path)):
             continue
         if entry["type"] == "file":
             yield path
             continue
         within = (*left, _left_by(path, left)) if entry.get("islink") else left
         yield from _files_below(filesystem, path, within)
+
+
+def _refuse_files_without_folder(filesystem: Any, top: str) -> None:
+    """Refuse ``top//file`` in an object store: its folder has no name by which it is listed."""
+    within = f"{top.rstrip('/')}//"
+    lost = next((each for each in filesystem.find(top) if each.startswith(within)), None)
+    if lost is not None:
+        msg = (
+            f"{_address_of(filesystem, lost)} is in a folder without a name, between two slashes, "
+            f"which cannot be listed; give the file a path with single ones"
+        )
+        raise UpdateLogError(msg)
 
 
 def _left_by(link: str, left: tuple[str, ...]) -> str:
