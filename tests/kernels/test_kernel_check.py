@@ -97,7 +97,7 @@ def test_a_file_that_is_not_there_is_no_success(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("architecture", check.ARCHITECTURES)
 def test_the_compiler_says_what_kernels_take(architecture: str) -> None:
     pytest.importorskip("cupy")
-    for defines in ({}, {"THREADS": 1024, "WIDE": 1, "ENTRY_WORDS": 7}):
+    for defines in ({}, {"BLOCK_SIZE": 1024, "WIDE": 1, "ENTRY_WORDS": 7}):
         text = kernel_source(BLOCKS, defines)
         kernels = check.compile_kernels(text, "kernel_blocks.cu", architecture)
         assert [kernel.kernel for kernel in kernels] == list(kernel_bounds(text))
