@@ -22,8 +22,8 @@ from ...errors import ArenaFullError
 from ...image.fields import NONE, WORD_BYTES
 from ..device.declarations import constant, structure
 from ..device.device import Array, Device
-from ..device.grid import WARP
 from ..device.packed_arguments import address
+from ..grid import WARP
 
 _SOURCE: Final = "aimgraph.cu"
 #: Threads of a block: as many as work at one item at most.

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from ..device.device import Array
-from ..device.grid import THREADS, blocks_for
+from ..grid import THREADS, blocks_for
 from .aimgraph import AimGraph, Distribution
 
 _SOURCE: Final = "aimgraph_pagerank.cu"

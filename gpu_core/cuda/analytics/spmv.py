@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...rows import Adjacencies
 from ..device.device import Array
-from ..device.grid import THREADS, WARP, blocks_for
+from ..grid import THREADS, WARP, blocks_for
 from ..memory.workspace import Workspace
 from .parts.compact_rows import in_rows, in_rows_bytes
 from .parts.row_arguments import with_weights

@@ -14,7 +14,7 @@ import numpy as np
 from ...image.fields import Field, Table
 from ..device.compile import shape_argument
 from ..device.device import Array
-from ..device.grid import THREADS, blocks_for
+from ..grid import THREADS, blocks_for
 from .arena import DeviceArena
 
 _IDS_A_BLOCK = 1024

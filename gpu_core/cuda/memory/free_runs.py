@@ -14,9 +14,9 @@ from ...image.fields import CLASSES
 from ...image.free_runs import LEVELS
 from ...jit.compile import compiled
 from ..device.device import Array, Device
-from ..device.grid import THREADS, blocks_for
 from ..device.launches import begin_launch, end_launch, put_words
 from ..device.packed_arguments import address
+from ..grid import THREADS, blocks_for
 from ..structs import ALLOCATION_WORDS, BLOCK, GROUP_WORDS, MOST_CUTS
 from .scratch import ALIGNMENT, DeviceScratch
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...image.fields import CLASSES, Shape
 from ..device.compile import shape_argument
 from ..device.device import Device
-from ..device.grid import THREADS, blocks_for
+from ..grid import THREADS, blocks_for
 
 Int64s = npt.NDArray[np.int64]
 

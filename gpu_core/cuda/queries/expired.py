@@ -14,8 +14,8 @@ from ..analytics.parts.compact_rows import measure_rows
 from ..device.compile import shape_argument
 from ..device.declarations import constant
 from ..device.device import Array, Device
-from ..device.grid import THREADS, blocks_for
 from ..device.sorting.sorting import Plain
+from ..grid import THREADS, blocks_for
 from .paged_rows import list_pages
 from .rows import locate
 

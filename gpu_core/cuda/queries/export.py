@@ -22,8 +22,8 @@ from ..analytics.parts.compact_rows import (
     window_count,
 )
 from ..device.device import Array, Device
-from ..device.grid import THREADS, blocks_for
 from ..device.sorting.sorting import Plain, RadixSort, Scratch, sort_bytes
+from ..grid import THREADS, blocks_for
 from ..memory.workspace import Workspace
 from .rows import selected_rows
 

@@ -11,8 +11,8 @@ from ...image.view import ImageView
 from ..device.compile import shape_argument
 from ..device.declarations import constant
 from ..device.device import Array, Device
-from ..device.grid import THREADS, blocks_for
 from ..device.stream_words import ticket_of
+from ..grid import THREADS, blocks_for
 
 _SOURCE: Final = "paged_rows.cu"
 _TILE: Final = constant(_SOURCE, "TILE")

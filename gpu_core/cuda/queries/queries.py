@@ -12,8 +12,8 @@ from ...image.fields import Field
 from ..analytics.parts.compact_rows import copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array
-from ..device.grid import THREADS, blocks_for
 from ..device.sorting.sorting import Plain
+from ..grid import THREADS, blocks_for
 from ..memory.dictionary import look_up
 from .device_graph import DeviceGraph
 from .rows import selected_rows

@@ -18,9 +18,9 @@ from ...rows import EntryTimes, Rows
 from ..analytics.parts.compact_rows import copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array, Device
-from ..device.grid import THREADS, blocks_for
 from ..device.packed_arguments import address, pack
 from ..device.sorting.sorting import Plain
+from ..grid import THREADS, blocks_for
 from .paged_rows import copy_paged_rows
 
 _SOURCE: Final = "rows.cu"

@@ -20,8 +20,8 @@ from ...device.compile import WIDE_PATHS
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.flags import all_set
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros

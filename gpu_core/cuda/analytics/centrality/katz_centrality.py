@@ -19,9 +19,9 @@ from ....algorithms.centrality.katz_centrality import LEAST_NORM, MOST_NORM, nor
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
+from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of

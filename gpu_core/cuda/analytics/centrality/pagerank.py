@@ -35,9 +35,9 @@ from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport, done_when_broken_off
+from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, weight_bytes

@@ -13,8 +13,8 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import structure, words_of
 from ...device.device import Array
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
+from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import zeros

@@ -18,7 +18,7 @@ from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array
-from ...device.grid import THREADS, WARP, blocks_for
+from ...grid import THREADS, WARP, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
+from ...grid import THREADS, blocks_for
 
 _SOURCE: Final = "component_names.cu"
 

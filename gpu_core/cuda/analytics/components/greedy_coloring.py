@@ -11,8 +11,8 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, measure_rows, rows_bytes, zeros
 from ..parts.frontier import Groups, blocks_of, queue_frontier, queue_items, small_level

@@ -12,9 +12,9 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import structure
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Plain, sort_keys
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import measure_rows, zeros
 from ..parts.frontier import PIECE_ENTRIES

@@ -14,8 +14,8 @@ import numpy as np
 from ....rows import Adjacencies
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import Groups, queue_items, small_level

@@ -12,7 +12,7 @@ import numpy as np
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array
-from ...device.grid import THREADS, blocks_for
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import queue_items

@@ -12,9 +12,9 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.sorting.sorting import Plain, RadixSort
+from ...grid import THREADS, blocks_for
 from ..parts.compact_rows import measure_rows, zeros
 from ..parts.hubs.hub_cache import choose_hubs
 from ..parts.pairs import Pairs

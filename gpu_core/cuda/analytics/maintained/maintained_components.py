@@ -22,9 +22,9 @@ from ....algorithms.maintained.maintained_components import Forest
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..components.component_names import NAME_BYTES, name_components
 from ..parts.compact_rows import bytes_of, zeros

@@ -18,9 +18,9 @@ from ....algorithms.maintained.maintained_triangles import Kept
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import Plain, RadixSort
 from ...device.stream_words import ticket_of
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.pairs import Pairs, pairs_of_lengths
 from ..parts.pairs import pairs_of as pairs_in_rows

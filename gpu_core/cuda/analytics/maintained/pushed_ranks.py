@@ -22,9 +22,9 @@ from ....rows import Adjacencies, Rows
 from ...device.compile import SHAPE_DTYPE
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
-from ...device.grid import THREADS
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import done_when_broken_off
+from ...grid import THREADS
 from ...memory.workspace import Workspace
 from ...update.state import UpdatableGraph
 from ..centrality.pagerank import KeptRanks

@@ -17,8 +17,8 @@ from ....batch.update_batch import UpdateBatch
 from ....image.fields import Shape, Table
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
-from ...device.grid import blocks_for
 from ...device.packed_arguments import address, pack, packer
+from ...grid import blocks_for
 from ...update.batch import DeviceBatch, upload
 from ...update.state import UpdatableGraph
 from ..centrality.pagerank import KeptRanks

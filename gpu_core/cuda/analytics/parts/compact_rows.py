@@ -16,9 +16,9 @@ import numpy.typing as npt
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import RadixSort, Scratch, sort_bytes
 from ...device.stream_words import ticket_of
+from ...grid import THREADS, blocks_for
 
 _SOURCE: Final = "compact_rows.cu"
 #: Threads of a block, of most kernels of analytics.

@@ -17,7 +17,7 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
+from ...grid import THREADS, blocks_for
 
 #: Entries of an item of a queue, and threads of a block of a launch for small levels.
 PIECE_ENTRIES: Final = constant("frontier.cuh", "PIECE_ENTRIES")

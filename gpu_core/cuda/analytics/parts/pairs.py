@@ -14,8 +14,8 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array
-from ...device.grid import THREADS, blocks_for
 from ...device.sorting.sorting import Plain
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from .compact_rows import measure_rows
 

@@ -21,9 +21,9 @@ from ....rows import Adjacencies, Rows
 from ...device.compile import WIDE_WEIGHTS
 from ...device.declarations import constant, structure
 from ...device.device import Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import words_of_stream
+from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from .compact_rows import bytes_of, in_rows, in_rows_bytes, weight_bytes

@@ -16,8 +16,8 @@ from ....programs.operators import Call, Inbox
 from ....rows import Rows
 from ...device.declarations import structure
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import blocks_of, blocks_of_queue, queue_frontier, queue_items

@@ -21,8 +21,8 @@ from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
-from ...device.grid import THREADS, WARP, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, WARP, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros

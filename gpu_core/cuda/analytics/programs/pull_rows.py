@@ -24,8 +24,8 @@ from ....programs.run import SHORT_ROW, Task
 from ....programs.vertex_order import LINEAR_BUCKETS, LOG2_BUCKETS
 from ....rows import Rows
 from ...device.device import Array, Device
-from ...device.grid import THREADS, WARP, blocks_for
 from ...device.sorting.sorting import RadixSort, sort_bytes
+from ...grid import THREADS, WARP, blocks_for
 from ...memory.scratch import DeviceScratch
 from ..parts.compact_rows import SCAN_ROWS, bytes_of, measure_rows, zeros
 from ..parts.row_arguments import by_width, with_weights

@@ -14,8 +14,8 @@ from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, Sam
 from ....rows import Rows
 from ...device.declarations import structure
 from ...device.device import Array
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.row_arguments import one_way, with_weights
 

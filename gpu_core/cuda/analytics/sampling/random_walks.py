@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ....rows import Rows
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.row_arguments import by_width, one_way
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from ....algorithms.triangles.clustering import Totals
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
 from ...device.packed_arguments import address
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..in_order import ids_to_host
 from ..parts.reductions.sums import sum_by_halves

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Rows
-from ...device.grid import THREADS, blocks_for
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.pairs import pairs_of_lengths
 from ..parts.row_arguments import one_way

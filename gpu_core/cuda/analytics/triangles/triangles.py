@@ -22,7 +22,7 @@ from ....rows import Adjacencies
 from ...device.compile import DIRECTED, PRODUCTS
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.grid import THREADS, blocks_for
+from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of
 from ..parts.oriented_edges import Cleared, OrientedEdges, oriented_edges, oriented_edges_bytes

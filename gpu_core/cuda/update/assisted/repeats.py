@@ -16,7 +16,7 @@ import numpy as np
 
 from ....batch.update_batch import UpdateBatch
 from ....records import OnRepeat
-from ...device.grid import THREADS, blocks_for
+from ...grid import THREADS, blocks_for
 from ...queries.queries import find_entries
 from ..batch import DeviceBatch, upload
 from ..state import UpdatableGraph

@@ -13,8 +13,8 @@ import numpy as np
 from ....image.fields import Field, Table
 from ...device.compile import shape_argument
 from ...device.device import Array
-from ...device.grid import THREADS, blocks_for
 from ...device.launches import empty_list
+from ...grid import THREADS, blocks_for
 from ...memory import dictionary
 from ...queries.device_graph import DeviceGraph
 from ..rows.row_launches import write_clearing

@@ -10,8 +10,8 @@ import numpy as np
 
 from ....device.declarations import constant
 from ....device.device import Array, Device
-from ....device.grid import blocks_for
 from ....device.packed_arguments import address, pack
+from ....grid import blocks_for
 from ....memory.scratch import DeviceScratch
 from ..compact_rows import bytes_of
 from .hubs import OTHER_BYTES

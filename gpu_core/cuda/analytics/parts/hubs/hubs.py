@@ -13,10 +13,10 @@ import numpy as np
 from .....rows import Rows
 from ....device.declarations import constant, structure
 from ....device.device import Device
-from ....device.grid import blocks_for
 from ....device.packed_arguments import address, pack
 from ....device.pending_read import PendingReport
 from ....device.stream_words import words_of_stream
+from ....grid import blocks_for
 from ....memory.scratch import DeviceScratch
 
 _SOURCE: Final = "hubs.cu"

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ....device.declarations import constant
 from ....device.device import Array, Device
-from ....device.grid import blocks_for
 from ....device.stream_words import ticket_of
+from ....grid import blocks_for
 
 _SOURCE: Final = "largest.cu"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....device.declarations import constant
 from ....device.device import Array, Device
-from ....device.grid import blocks_for
+from ....grid import blocks_for
 
 _SOURCE: Final = "sums.cu"
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from .declarations import constant
+from .device.declarations import constant
 
 _SOURCE: Final = "block.cuh"
 
