@@ -29,8 +29,8 @@ __device__ __forceinline__ i64 position_of(const u64* __restrict__ keys, i64 num
 extern "C" __global__ void __launch_bounds__(THREADS)
 count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
              const u32* __restrict__ numbers, const u64* __restrict__ hub_pairs,
-             const PairRows rows, u64* changed_slots,
-             const i64 changed_bits, const i64 sign, u64* __restrict__ triangles) {
+             const PairRows rows, u64* changed_slots, const i64 changed_bits, const i64 sign,
+             u64* __restrict__ triangles) {
     __shared__ FoundQueue<1>::Held held[THREADS / WARP];
     const ChangedPairs changed{keys, {changed_slots, changed_bits}};
     const auto add = [&](u32 vertex, u32 found) {
@@ -167,7 +167,8 @@ __device__ __forceinline__ Change change_of_triangle(u32 uv, u32 uw, u32 vw, boo
 // Cost        two atomics a triangle, and four a warp and pair
 extern "C" __global__ void __launch_bounds__(THREADS)
 count_common_directed(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
-                      const u32* __restrict__ weights, const PairRowsOfBoth rows, const i64 products, const i64 sign,
+                      const u32* __restrict__ weights, const PairRowsOfBoth rows,
+                      const i64 products, const i64 sign,
                       u64* __restrict__ triangles, u64* __restrict__ links) {
     const u64 one = static_cast<u64>(sign);
     for_pair_entries(Pairs{keys, starts, pairs}, rows, blockIdx.x, [&](const PairEntry& entry, u32 number) {
