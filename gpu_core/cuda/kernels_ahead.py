@@ -2,7 +2,7 @@
 
 Nothing is listed here: a kernel file is in the folder of the module that launches it, or in one
 below it, and every batch goes through the same folders. An analytic launches the file of
-its own name and those of the modules that it imports.
+its own name, those of the modules that it imports, and that which puts its values in order.
 """
 
 import re
@@ -69,7 +69,8 @@ def files_of_analytic(name: str, *, directed: bool) -> list[KernelFile]:
 
     Where a file has a form for directed graphs, ``directed`` says which one.
     """
-    names = _launched_from((_ROOT / "analytics").rglob(f"{name}.py"))
+    twins = list((_ROOT / "analytics").rglob(f"{name}.py"))
+    names = _launched_from([*twins, _ROOT / "analytics" / "in_order.py"] if twins else [])
     form = DIRECTED if directed else {}
     return [
         (name, tuple(form.items()) if form in variants(name) else ())

@@ -1,0 +1,25 @@
+// in_order.cu -- values by vertex index, put in an order of vertices.
+//
+// Caller      gpu_core/cuda/analytics/in_order.py
+#include "block.cuh"
+
+template <class Value>
+__device__ __forceinline__ void take(const u32* order, i64 position, const void* values, void* taken) {
+    static_cast<Value*>(taken)[position] = static_cast<const Value*>(values)[order[position]];
+}
+
+// Launch      one thread a vertex
+// Reads       order   u32[count], vertex indices
+//             values  of `bytes` each, 1, 2, 4 or 8, by vertex index
+// Writes      taken   likewise [count]
+extern "C" __global__ void take_values(const u32* __restrict__ order, const i64 count, const i64 bytes,
+                                       const void* __restrict__ values, void* __restrict__ taken) {
+    const i64 position = thread_of_grid();
+    if (position >= count) return;
+    switch (bytes) {
+        case 1: return take<u8>(order, position, values, taken);
+        case 2: return take<unsigned short>(order, position, values, taken);
+        case 4: return take<u32>(order, position, values, taken);
+        default: return take<u64>(order, position, values, taken);
+    }
+}
