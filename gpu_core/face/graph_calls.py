@@ -98,17 +98,19 @@ class GraphCalls:
         _check_known(indices, values)
         return indices
 
-    def _known_pairs(
-        self, name: str, src: Ids, dst: Ids
-    ) -> tuple[tuple[Int64s, Int64s], tuple[UInt32s, UInt32s]]:
-        """As `_known`, of both vertices of pairs: what the engine calls them, and their indices."""
-        both = [self._ids.keys(name, ends) for ends in (src, dst)]
-        keys, middle = np.concatenate(both), both[0].size
-        indices = self._reader.indices_of(keys)
-        sources, targets = indices[:middle], indices[middle:]
-        _check_known(sources, src)
-        _check_known(targets, dst)
-        return (keys[:middle], keys[middle:]), (sources, targets)
+    def _known_pairs(self, name: str, src: Ids, dst: Ids) -> tuple[Int64s, UInt32s]:
+        """As `_known`, of both vertices of k pairs.
+
+        Returns
+        -------
+        keys, indices : int64[2, k], uint32[2, k]
+            What the engine calls the vertices, and their indices.
+        """
+        keys = np.stack([self._ids.keys(name, ends) for ends in (src, dst)])
+        indices = self._reader.indices_of(keys.ravel()).reshape(keys.shape)
+        for ends, found in zip((src, dst), indices, strict=True):
+            _check_known(found, ends)
+        return keys, indices
 
     def _known_one(self, vertex: Id) -> UInt32s:
         if not is_one(vertex):

@@ -84,23 +84,26 @@ class GraphProducts(GraphCalls):
     def _vector(self, name: str, given: Any) -> npt.NDArray[np.float64]:
         """float64[vertex_count]: values of vertices, by vertex index."""
         reader = self._reader
-        vector = np.zeros(reader.vertex_count)
         named = self._named(name, given)
         if named is None:
-            numbers, order = _numbers(name, given), reader.sorted_order()
-            if numbers.size != order.size:
+            numbers = _numbers(name, given)
+            if numbers.size != reader.num_vertices:
                 msg = (
-                    f"{name} has {numbers.size:,} values, but the graph {order.size:,} vertices; "
-                    f"give one each, in the order of vertices(), or a mapping of ids"
+                    f"{name} has {numbers.size:,} values, but the graph {reader.num_vertices:,} "
+                    f"vertices; give one each, in the order of vertices(), or a mapping of ids"
                 )
                 raise SettingsError(msg)
-            vector[order] = numbers
+            if reader.order() is None:  # by index already
+                return numbers
+            vector = np.zeros(reader.vertex_count)
+            vector[reader.sorted_order()] = numbers
             return vector
         ids, numbers = named[0], _numbers(name, named[1])
         indices = self._known(name, ids)
         if indices.size != numbers.size:
             msg = f"{name} has {indices.size:,} ids and {numbers.size:,} values; give pairs"
             raise SettingsError(msg)
+        vector = np.zeros(reader.vertex_count)
         vector[indices] = numbers
         if np.unique(indices).size < indices.size:
             msg = f"{name} names a vertex more than once; name it once"
@@ -182,7 +185,7 @@ class GraphProducts(GraphCalls):
 
 
 def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
-    """Values as float64[n]."""
+    """Values as float64[n], the array itself where it is such."""
     refuse_masked(name, values)
     try:
         array = np.asarray(values)
@@ -192,4 +195,4 @@ def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
         found = f"{array.dtype}{list(array.shape)}"
         msg = f"{name} is {found}; give one number a vertex, in the order of vertices()"
         raise SettingsError(msg)
-    return array.astype(np.float64)
+    return np.asarray(array, np.float64)

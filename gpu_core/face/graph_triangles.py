@@ -167,5 +167,5 @@ class GraphTriangles(GraphCalls):
         reader = self._reader
         with reader.lock:
             keys, indices = self._known_pairs("pairs", src, dst)
-            shared = shared_neighbors(reader, *indices)
+            shared = shared_neighbors(reader, indices)
         return self._ids.ids_of_keys(keys[0]), self._ids.ids_of_keys(keys[1]), shared

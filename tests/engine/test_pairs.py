@@ -135,7 +135,7 @@ def test_pairs_in_any_order_of_threads(emulated_device: EmulatedDevice) -> None:
     expected = graph.common_neighbors(ends).common_neighbors.tolist()
     assert max(expected) > 20
     on_device = ImageEngine(emulated_device, graph)
-    sources, targets = map(on_device.indices_of, ends.T.copy())
+    pairs = np.stack([on_device.indices_of(each) for each in ends.T.copy()])
     for seed in range(2):
         emulated_device.shuffle = seed
-        assert shared_neighbors(on_device, sources, targets).common.tolist() == expected
+        assert shared_neighbors(on_device, pairs).common.tolist() == expected

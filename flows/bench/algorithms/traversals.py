@@ -77,7 +77,7 @@ def _of_cugraph(subject: Subject) -> Calls:
         "hops": partial(plain.bfs, graph, subject.source),
         "by weight": partial(weighted.sssp, of_weights, subject.source),
         "cores": partial(plain.core_number, graph),
-        "Katz": partial(plain.katz, of_katz, subject.alpha),
+        "Katz": partial(plain.katz, of_katz, subject.alpha, subject.plain.num_vertices),
     }
 
 

@@ -75,10 +75,10 @@ class CuGraph:
             self._handle, graph, degree_type="bidirectional", do_expensive_check=False
         )
 
-    def katz(self, graph: Any, alpha: float) -> Any:
-        """Vertices and their Katz centrality, to networkx' default tolerance."""
+    def katz(self, graph: Any, alpha: float, num_vertices: int) -> Any:
+        """Vertices and their Katz centrality, to networkx' default tolerance: 1e-6 a vertex."""
         return self._library.katz_centrality(
-            self._handle, graph, betas=None, alpha=alpha, beta=1.0, epsilon=1e-6,
+            self._handle, graph, betas=None, alpha=alpha, beta=1.0, epsilon=1e-6 * num_vertices,
             max_iterations=1000, do_expensive_check=False,
         )  # fmt: skip
 

@@ -37,19 +37,20 @@ class Shared(NamedTuple):
     either: Int64s
 
 
-def shared_neighbors(reader: Reader, sources: UInt32s, targets: UInt32s) -> Shared:
+def shared_neighbors(reader: Reader, pairs: UInt32s) -> Shared:
     """Count the neighbors of each pair; the reader's lock is held.
 
     Parameters
     ----------
-    sources, targets
-        uint32[k]: indices of vertices that are in the graph.
+    pairs
+        uint32[2, k]: indices of vertices that are in the graph.
     """
     twin = reader.algorithms.common_neighbors
-    both, lengths = twin.count_common(reader.workspace, reader.rows("out"), sources, targets)
+    both, lengths = twin.count_common(reader.workspace, reader.rows("out"), pairs)
     either = lengths - both
     if not reader.kind.directed or reader.kind.self_loops != "keep":
         return Shared(both, either)
+    sources, targets = pairs
     own = reader.has_edges(sources, sources) & reader.has_edges(targets, sources)
     others = reader.has_edges(targets, targets) & reader.has_edges(sources, targets)
     return Shared(both - own - (others & (sources != targets)), either)

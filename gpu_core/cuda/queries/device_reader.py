@@ -200,7 +200,7 @@ class DeviceReader(DeviceGraph):
     @with_whole_image
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
-        return self.device.to_host(indices_of(self, self.device.to_device(ids)))
+        return self.device.to_locked_host(indices_of(self, self.device.to_device(ids)))
 
     @with_whole_image
     def ids_of(self, indices: UInt32s) -> Int64s:

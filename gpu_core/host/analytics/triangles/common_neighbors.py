@@ -22,23 +22,22 @@ _MERGED_A_SEARCH = 8
 _SERIAL_PAIRS = 512
 
 
-def count_common(
-    workspace: None, rows: Rows, sources: UInt32s, targets: UInt32s
-) -> tuple[Int64s, Int64s]:
+def count_common(workspace: None, rows: Rows, pairs: UInt32s) -> tuple[Int64s, Int64s]:
     """Count the neighbors of pairs.
 
     Parameters
     ----------
     rows
         Of one direction.
-    sources, targets
-        uint32[k]: vertex indices.
+    pairs
+        uint32[2, k]: vertex indices.
 
     Returns
     -------
     common, lengths : int64[k] each
         Neighbors that both vertices of each pair have, and how long their rows are together.
     """
+    sources, targets = pairs
     counts = np.empty(sources.size, np.int64)
     for_ranges(
         count_pairs, sources.size, sources, targets, rows.walked, counts,
