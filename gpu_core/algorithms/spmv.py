@@ -30,7 +30,7 @@ import numpy.typing as npt
 from ..printable import counted
 from ..table import VertexTable
 from .shared.adjacencies import adjacencies_of
-from .shared.by_vertex import HostValues, Values, in_order
+from .shared.by_vertex import HostValues, Values, in_order, order_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -66,23 +66,34 @@ class SpmvResult(VertexTable):
         return (HostValues(self.keys, self.value),)
 
 
-def spmv(reader: Reader, x: Vector, *, transpose: bool, weighted: bool) -> SpmvResult:
+def spmv(
+    reader: Reader,
+    x: Vector,
+    vertices: npt.NDArray[np.uint32] | None,
+    *,
+    transpose: bool,
+    weighted: bool,
+) -> SpmvResult:
     """Multiply; the reader's lock is held.
 
     Parameters
     ----------
     x
-        float64[vertex_count], by vertex index.
+        float64[k], values of the vertices of these indices, each named once; of others it is 0.
+    vertices
+        uint32[k]; None: all, in increasing order of users' ids.
     transpose
         Whether rows of in-neighbors are added up.
     weighted
         By the weights, which the graph must have; else by 1.
     """
-    values = reader.algorithms.spmv.multiply(
+    order, twins = order_of(reader), reader.algorithms
+    given = order.indices if vertices is None else vertices
+    values = twins.spmv.multiply(
         reader.workspace,
         adjacencies_of(reader, weighted=weighted),
-        x,
+        twins.in_order.values_by_index(reader.workspace, x, given, reader.vertex_count),
         transpose=transpose,
         weighted=weighted,
     )
-    return SpmvResult(in_order(reader, values))
+    return SpmvResult(in_order(reader, values, order))

@@ -77,38 +77,34 @@ class GraphProducts(GraphCalls):
         is_transposed = yes_or_no("transpose", transpose)
         weighted = weight is not None and self._kind.record.has_weight
         with self._computing():
-            vector = self._vector("x", x)
-            found = _spmv.spmv(self._reader, vector, transpose=is_transposed, weighted=weighted)
+            found = _spmv.spmv(
+                self._reader, *self._vector("x", x), transpose=is_transposed, weighted=weighted
+            )
             return self._of_users(found)
 
-    def _vector(self, name: str, given: Any) -> npt.NDArray[np.float64]:
-        """float64[vertex_count]: values of vertices, by vertex index."""
-        reader = self._reader
+    def _vector(
+        self, name: str, given: Any
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32] | None]:
+        """float64[k] and uint32[k]: values of vertices, and whose; None: of all, in order."""
         named = self._named(name, given)
         if named is None:
-            numbers = _numbers(name, given)
-            if numbers.size != reader.num_vertices:
+            numbers, size = _numbers(name, given), self._reader.num_vertices
+            if numbers.size != size:
                 msg = (
-                    f"{name} has {numbers.size:,} values, but the graph {reader.num_vertices:,} "
-                    f"vertices; give one each, in the order of vertices(), or a mapping of ids"
+                    f"{name} has {numbers.size:,} values, but the graph {size:,} vertices; "
+                    f"give one each, in the order of vertices(), or a mapping of ids"
                 )
                 raise SettingsError(msg)
-            if reader.order() is None:  # by index already
-                return numbers
-            vector = np.zeros(reader.vertex_count)
-            vector[reader.sorted_order()] = numbers
-            return vector
+            return numbers, None
         ids, numbers = named[0], _numbers(name, named[1])
         indices = self._known(name, ids)
         if indices.size != numbers.size:
             msg = f"{name} has {indices.size:,} ids and {numbers.size:,} values; give pairs"
             raise SettingsError(msg)
-        vector = np.zeros(reader.vertex_count)
-        vector[indices] = numbers
         if np.unique(indices).size < indices.size:
             msg = f"{name} names a vertex more than once; name it once"
             raise SettingsError(msg)
-        return vector
+        return numbers, indices
 
     def personalized_pagerank(
         self,

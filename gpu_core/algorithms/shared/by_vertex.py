@@ -3,8 +3,8 @@
 Values may stay on the device that computed them: they are fetched when they are first read.
 
 What an engine offers: ``algorithms.in_order`` with ``values_in_order``, which puts values by vertex
-index in the order of a result. A result of an analytic is a class of `ValuesResult` that calls the
-values by their name.
+index in the order of a result, and ``values_by_index``, which does the opposite. A result of an
+analytic is a class of `ValuesResult` that calls the values by their name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// in_order.cu -- values by vertex index, put in an order of vertices.
+// in_order.cu -- values by vertex index, put in an order of vertices; and the other way round.
 //
 // Caller      gpu_core/cuda/analytics/in_order.py
 #include "block.cuh"
@@ -22,4 +22,14 @@ extern "C" __global__ void take_values(const u32* __restrict__ order, const i64 
         case 4: return take<u32>(order, position, values, taken);
         default: return take<u64>(order, position, values, taken);
     }
+}
+
+// Launch      one thread a vertex
+// Reads       order   u32[count], vertex indices, each once
+//             values  f64[count]
+// Writes      by_index  f64, those items
+extern "C" __global__ void put_values(const u32* __restrict__ order, const i64 count,
+                                      const double* __restrict__ values, double* __restrict__ by_index) {
+    const i64 position = thread_of_grid();
+    if (position < count) by_index[order[position]] = values[position];
 }

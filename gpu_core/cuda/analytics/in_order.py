@@ -1,4 +1,4 @@
-"""Values by vertex index in the order of ids, in device memory until they are read.
+"""Values by vertex index in the order of ids, in device memory until they are read, and back.
 
 A column is as long as the graph has vertices, and the next result comes with the next batch: so a
 call brings nothing to host memory, and each column comes, once, when it is looked at.
@@ -84,3 +84,33 @@ def _taken(device: Device, values: Array, order: Array) -> Array:
         pack(address(order), order.size, values.itemsize, address(values), address(taken)),
     )  # fmt: skip
     return taken
+
+
+def values_by_index(
+    workspace: Workspace,
+    values: npt.NDArray[np.float64],
+    vertices: Array | npt.NDArray[np.uint32] | None,
+    count: int,
+) -> Array:
+    """float64[count] on the device, as of the host twin; waits for nothing.
+
+    Parameters
+    ----------
+    values
+        float64[n], in host memory.
+    vertices
+        uint32[n], indices, on the device or not; None: 0, 1, 2 …
+    """
+    device = workspace.device
+    given = device.to_device(values)
+    if vertices is None:
+        return given
+    if isinstance(vertices, np.ndarray):
+        vertices = device.to_device(vertices)
+    by_index = device.empty(count, np.float64)
+    device.fill_bytes(address(by_index), by_index.nbytes, 0)
+    device.launch_packed(
+        _SOURCE, "put_values", blocks_for(vertices.size), THREADS,
+        pack(address(vertices), vertices.size, address(given), address(by_index)),
+    )  # fmt: skip
+    return by_index

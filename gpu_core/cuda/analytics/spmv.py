@@ -7,7 +7,6 @@ once, so a copy that shares hubs out (`slices.py`) would cost more than it saves
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ...rows import Adjacencies
 from ..device.device import Array
@@ -22,17 +21,17 @@ _SOURCE: Final = "spmv.cu"
 def multiply(
     workspace: Workspace,
     adjacencies: Adjacencies,
-    x: npt.NDArray[np.float64],
+    x: Array,
     *,
     transpose: bool,
     weighted: bool,
 ) -> Array:
     """float64[vertex_count] on the device: ``A x``, or ``A^T x``; 0 for absent vertices.
 
-    Parameters are those of the host twin, ``x`` in host memory. Waits for nothing.
+    Parameters are those of the host twin, ``x`` on the device. Waits for nothing.
     """
     device = workspace.device
-    y, values = device.empty(adjacencies.out.count, np.float64), device.to_device(x)
+    y = device.empty(adjacencies.out.count, np.float64)
     stored = adjacencies.into if transpose else adjacencies.out
     need = in_rows_bytes(device, adjacencies, weighted=weighted) if stored is None else 0
     with workspace.scratch(need) as scratch:
@@ -41,6 +40,6 @@ def multiply(
         )
         device.launch(
             _SOURCE, "multiply_rows", blocks_for(rows.count * WARP), THREADS,
-            with_weights(rows, weighted=weighted), np.int64(rows.count), values, y,
+            with_weights(rows, weighted=weighted), np.int64(rows.count), x, y,
         )  # fmt: skip
     return y

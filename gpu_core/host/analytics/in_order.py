@@ -1,4 +1,4 @@
-"""Values by vertex index copied in the order of ids."""
+"""Values by vertex index copied in the order of ids, and the other way round."""
 
 from typing import Any
 
@@ -23,3 +23,12 @@ def values_in_order(
         int64[n]: vertex indices in increasing order of users' ids, and those ids.
     """
     return HostValues(vertices, values[order])
+
+
+def values_by_index(
+    workspace: None, values: npt.NDArray[np.float64], vertices: npt.NDArray[Any], count: int
+) -> npt.NDArray[np.float64]:
+    """float64[count]: values of the vertices of these indices, each named once; 0 of others."""
+    by_index = np.zeros(count)
+    by_index[vertices] = values
+    return by_index
