@@ -98,9 +98,14 @@ def infected() -> Program:
 def test_the_engines_agree_to_the_bit_on_rows_of_every_length(
     emulated_device: EmulatedDevice, reverse: bool
 ) -> None:
-    """A hub of 2,500 neighbors, whose messages are combined in pieces; in any order of threads."""
+    """Hubs of more pieces than a block has warps, of two and of one; in any order of threads."""
     kind = {"directed": True, "reverse": reverse, "records": "weighted"}
-    for graph in (make_graph(star_edges(2_500), **kind), changed_graph(**kind)):
+    hubs = star_edges(9_000)
+    leaf = hubs[1][:9_000]
+    few, fewer = leaf[:1_500], leaf[:900]
+    others = np.concatenate([few, fewer]), np.repeat([8, 9], [few.size, fewer.size])
+    many = make_graph(tuple(map(np.concatenate, zip(hubs, others, strict=True))), **kind)
+    for graph in (many, changed_graph(**kind)):
         on_device = ImageEngine(emulated_device, graph)
         first = graph.vertices()[::5].tolist()
         tasks: list[tuple[Program, Any, dict[str, Any]]] = [

@@ -14,7 +14,8 @@
 // Push        every active vertex is in a queue (frontier.cuh); a message is combined with those that
 //             its target has by compare-and-swap, which `neutral()` begins. For exact programs alone
 // Pull        a vertex is its own thread's, up to SHORT_ROW neighbors; of longer rows the whole warp
-//             reads, in the order that gpu_core/programs/run.py says, the same as on the host
+//             reads, and the whole block of those of several pieces, in the order that
+//             gpu_core/programs/run.py says, the same as on the host
 //             Which rows lie side by side, and where the short ones are read: pull_rows.py
 #pragma once
 #include "messages.cuh"
@@ -180,6 +181,17 @@ struct Pulled {
     }
 };
 
+// A row that whole warps read.
+struct SharedRow {
+    i64 first;
+    i64 first_weight;
+    u32 entries;
+    u32 owner;  // thread of the block
+};
+
+// Entries that a thread asks for before it looks at the first: one where one message is enough.
+constexpr int AT_ONCE = STOPS ? 1 : WEIGHTED ? 4 : 6;
+
 // Combine what neighbors send.
 //
 // Launch      THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
@@ -216,46 +228,89 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) pull_messages(
             weight_row = length > SHORT_ROW ? along.weights_of(at) : near.weights_of(at);
         }
     }
-    const auto add_entry = [&](
-            Pulled& pulled, const WeightedRows& read, i64 first, i64 first_weight, u32 number) {
-        const u32 source = read.rows.columns[first + number * read.rows.step];
-        if (!(OF_ALL || active[source])) return;
-        if constexpr (WEIGHTED) {
-            const f64 weight = read.weight_at(first_weight + number * read.rows.step);
-            pulled.add(message_of(values[source], weight, degrees[source], context));
-        } else {
-            pulled.add(sent[source]);
+    const auto add_entries = [&](Pulled& pulled, const WeightedRows& read, i64 first, i64 first_weight,
+                                 u32 number, u32 end, u32 stride) {
+        u32 sources[AT_ONCE];
+        bool sends[AT_ONCE];
+        Message messages[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            const u32 at = number + i * stride;
+            sends[i] = at < end;
+            if (sends[i]) sources[i] = read.rows.columns[first + at * read.rows.step];
+        }
+        if constexpr (!OF_ALL) {
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; ++i) sends[i] = sends[i] && active[sources[i]];
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            if (!sends[i]) continue;
+            if constexpr (WEIGHTED) {
+                const f64 weight = read.weight_at(first_weight + (number + i * stride) * read.rows.step);
+                messages[i] = message_of(values[sources[i]], weight, degrees[sources[i]], context);
+            } else {
+                messages[i] = sent[sources[i]];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            if (sends[i]) pulled.add(messages[i]);
         }
     };
     Pulled own{Message(0), false};
     if (length > 0 && run.has[vertex]) own = Pulled{run.combined[vertex], true};
-    for (u32 i = 0; i < length && length <= SHORT_ROW; ++i) {
-        add_entry(own, near, row, weight_row, i);
+    for (u32 i = 0; i < length && length <= SHORT_ROW; i += AT_ONCE) {
+        add_entries(own, near, row, weight_row, i, length, 1);
         if (STOPS && own.is_found) break;
     }
-    u32 waiting = __ballot_sync(FULL_WARP, length > SHORT_ROW);
+    // What a piece of a long row is sent; the whole warp reads it, and lane 0 has it.
+    const auto pull_piece = [&](const SharedRow& read, u32 piece) {
+        Pulled pulled{Message(0), false};
+        const u32 end = min(read.entries, piece + PIECE);
+        for (u32 i = piece; i < end; i += AT_ONCE * WARP) {
+            add_entries(pulled, along, read.first, read.first_weight, i + lane, end, WARP);
+            if (STOPS && __any_sync(FULL_WARP, pulled.is_found)) break;
+        }
+        for (u32 width = WARP / 2; width > 0; width /= 2) {
+            const Message other = __shfl_down_sync(FULL_WARP, pulled.message, width);
+            const bool has_other = __shfl_down_sync(FULL_WARP, static_cast<u32>(pulled.is_found), width);
+            if (has_other && lane < width) pulled.add(other);
+        }
+        return pulled;
+    };
+    // A long row of one piece is its warp's.
+    u32 waiting = __ballot_sync(FULL_WARP, length > SHORT_ROW && length <= PIECE);
     while (waiting) {
         const int owner = __ffs(waiting) - 1;
         waiting &= waiting - 1;
-        const u32 entries = __shfl_sync(FULL_WARP, length, owner);
-        const i64 first = __shfl_sync(FULL_WARP, row, owner);
-        const i64 first_weight = __shfl_sync(FULL_WARP, weight_row, owner);
+        const Pulled pulled = pull_piece({__shfl_sync(FULL_WARP, row, owner),
+                                          __shfl_sync(FULL_WARP, weight_row, owner),
+                                          __shfl_sync(FULL_WARP, length, owner), 0}, 0);
+        const Message whole = __shfl_sync(FULL_WARP, pulled.message, 0);
+        const bool is_sent = __shfl_sync(FULL_WARP, static_cast<u32>(pulled.is_found), 0);
+        if (is_sent && static_cast<int>(lane) == owner) own.add(whole);
+    }
+    // The pieces of others are shared out among the warps of the block; the owner combines them in their order.
+    __shared__ SharedRow shared_rows[THREADS];
+    __shared__ u32 shared_count;
+    __shared__ Pulled parts[THREADS / WARP];
+    if (threadIdx.x == 0) shared_count = 0;
+    __syncthreads();
+    if (length > PIECE) shared_rows[atomicAdd(&shared_count, 1u)] = {row, weight_row, length, threadIdx.x};
+    __syncthreads();
+    for (u32 number = 0; number < shared_count; ++number) {
+        const SharedRow read = shared_rows[number];
         bool is_met = false;
-        for (u32 piece = 0; piece < entries && !is_met; piece += PIECE) {
-            Pulled pulled{Message(0), false};
-            const u32 end = min(entries, piece + PIECE);
-            for (u32 i = piece; i < end && !is_met; i += WARP) {
-                if (i + lane < end) add_entry(pulled, along, first, first_weight, i + lane);
-                if (STOPS) is_met = __any_sync(FULL_WARP, pulled.is_found);
+        for (u32 first = 0; first < read.entries && !is_met; first += THREADS / WARP * PIECE) {
+            const Pulled pulled = pull_piece(read, first + warp_of_thread() * PIECE);
+            if (lane == 0) parts[warp_of_thread()] = pulled;
+            __syncthreads();
+            for (const Pulled& part : parts) {
+                if (part.is_found && threadIdx.x == read.owner) own.add(part.message);
+                is_met = is_met || (STOPS && part.is_found);
             }
-            for (u32 width = WARP / 2; width > 0; width /= 2) {
-                const Message other = __shfl_down_sync(FULL_WARP, pulled.message, width);
-                const bool has_other = __shfl_down_sync(FULL_WARP, static_cast<u32>(pulled.is_found), width);
-                if (has_other && lane < width) pulled.add(other);
-            }
-            const Message whole = __shfl_sync(FULL_WARP, pulled.message, 0);
-            const bool is_sent = __shfl_sync(FULL_WARP, static_cast<u32>(pulled.is_found), 0);
-            if (is_sent && static_cast<int>(lane) == owner) own.add(whole);
+            __syncthreads();
         }
     }
     if (length > 0 && own.is_found) {
