@@ -13,13 +13,12 @@
 // Run         program_run.cuh
 // Push        every active vertex is in a queue (frontier.cuh); a message is combined with those that
 //             its target has by compare-and-swap, which `neutral()` begins. For exact programs alone
-// Pull        a vertex is its own thread's, up to SHORT_ROW neighbors; of longer rows the whole warp
-//             reads, and the whole block of those of several pieces, in the order that
-//             gpu_core/programs/run.py says, the same as on the host
+// Pull        pulled_messages.cuh
 //             Which rows lie side by side, and where the short ones are read: pull_rows.py
 #pragma once
 #include "messages.cuh"
 #include "program_run.cuh"
+#include "pulled_messages.cuh"
 
 // Begin: count those that send first, and choose how.
 //
@@ -170,28 +169,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) send_messages(const Run ru
     run.sent[vertex] = message_of(run.values[vertex], 1.0, run.degrees[vertex], Context(run));
 }
 
-// What the neighbors of a vertex send it.
-struct Pulled {
-    Message message;
-    bool is_found;
-
-    __device__ __forceinline__ void add(Message other) {
-        message = is_found ? both(message, other) : other;
-        is_found = true;
-    }
-};
-
-// A row that whole warps read.
-struct SharedRow {
-    i64 first;
-    i64 first_weight;
-    u32 entries;
-    u32 owner;  // thread of the block
-};
-
-// Entries that a thread asks for before it looks at the first: one where one message is enough.
-constexpr int AT_ONCE = STOPS ? 1 : WEIGHTED ? 4 : 6;
-
 // Combine what neighbors send.
 //
 // Launch      THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
@@ -208,112 +185,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) pull_messages(
         const i64* __restrict__ degrees, const Message* __restrict__ sent) {
     if (run.mode() != PULLED) return;
     const Context context(run);
-    const u32 lane = lane_of_thread();
     const u64 thread = thread_of_grid();
     const u64 single_threads = (singles + WARP - 1) / WARP * WARP;
     u64 at = thread;
     bool is_owner = at < singles;
     if (thread >= single_threads) {
         at = singles + (thread - single_threads) / WARP;
-        is_owner = lane == 0 && at < run.count;
+        is_owner = lane_of_thread() == 0 && at < run.count;
     }
     u64 vertex = at;
     if (order && is_owner) vertex = order[at];
-    u32 length = 0;
-    i64 row = 0, weight_row = 0;
+    RowStart row{0, 0, 0};
     if (is_owner && wants_value(values[vertex])) {
-        length = along.rows.degree[at];
-        row = length > SHORT_ROW ? along.rows.begin[at] : near.rows.begin[at];
-        if constexpr (WEIGHTED) {
-            weight_row = length > SHORT_ROW ? along.weights_of(at) : near.weights_of(at);
-        }
+        const u32 length = along.rows.degree[at];
+        row = RowStart(length > SHORT_ROW ? along : near, at, length);
     }
-    const auto add_entries = [&](Pulled& pulled, const WeightedRows& read, i64 first, i64 first_weight,
-                                 u32 number, u32 end, u32 stride) {
-        u32 sources[AT_ONCE];
-        bool sends[AT_ONCE];
-        Message messages[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            const u32 at = number + i * stride;
-            sends[i] = at < end;
-            if (sends[i]) sources[i] = read.rows.columns[first + at * read.rows.step];
-        }
-        if constexpr (!OF_ALL) {
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; ++i) sends[i] = sends[i] && active[sources[i]];
-        }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            if (!sends[i]) continue;
-            if constexpr (WEIGHTED) {
-                const f64 weight = read.weight_at(first_weight + (number + i * stride) * read.rows.step);
-                messages[i] = message_of(values[sources[i]], weight, degrees[sources[i]], context);
-            } else {
-                messages[i] = sent[sources[i]];
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) {
-            if (sends[i]) pulled.add(messages[i]);
-        }
-    };
+    const Senders senders{values, active, degrees, sent, context};
     Pulled own{Message(0), false};
-    if (length > 0 && run.has[vertex]) own = Pulled{run.combined[vertex], true};
-    for (u32 i = 0; i < length && length <= SHORT_ROW; i += AT_ONCE) {
-        add_entries(own, near, row, weight_row, i, length, 1);
-        if (STOPS && own.is_found) break;
-    }
-    // What a piece of a long row is sent; the whole warp reads it, and lane 0 has it.
-    const auto pull_piece = [&](const SharedRow& read, u32 piece) {
-        Pulled pulled{Message(0), false};
-        const u32 end = min(read.entries, piece + PIECE);
-        for (u32 i = piece; i < end; i += AT_ONCE * WARP) {
-            add_entries(pulled, along, read.first, read.first_weight, i + lane, end, WARP);
-            if (STOPS && __any_sync(FULL_WARP, pulled.is_found)) break;
-        }
-        for (u32 width = WARP / 2; width > 0; width /= 2) {
-            const Message other = __shfl_down_sync(FULL_WARP, pulled.message, width);
-            const bool has_other = __shfl_down_sync(FULL_WARP, static_cast<u32>(pulled.is_found), width);
-            if (has_other && lane < width) pulled.add(other);
-        }
-        return pulled;
-    };
-    // A long row of one piece is its warp's.
-    u32 waiting = __ballot_sync(FULL_WARP, length > SHORT_ROW && length <= PIECE);
-    while (waiting) {
-        const int owner = __ffs(waiting) - 1;
-        waiting &= waiting - 1;
-        const Pulled pulled = pull_piece({__shfl_sync(FULL_WARP, row, owner),
-                                          __shfl_sync(FULL_WARP, weight_row, owner),
-                                          __shfl_sync(FULL_WARP, length, owner), 0}, 0);
-        const Message whole = __shfl_sync(FULL_WARP, pulled.message, 0);
-        const bool is_sent = __shfl_sync(FULL_WARP, static_cast<u32>(pulled.is_found), 0);
-        if (is_sent && static_cast<int>(lane) == owner) own.add(whole);
-    }
-    // The pieces of others are shared out among the warps of the block; the owner combines them in their order.
-    __shared__ SharedRow shared_rows[THREADS];
-    __shared__ u32 shared_count;
-    __shared__ Pulled parts[THREADS / WARP];
-    if (threadIdx.x == 0) shared_count = 0;
-    __syncthreads();
-    if (length > PIECE) shared_rows[atomicAdd(&shared_count, 1u)] = {row, weight_row, length, threadIdx.x};
-    __syncthreads();
-    for (u32 number = 0; number < shared_count; ++number) {
-        const SharedRow read = shared_rows[number];
-        bool is_met = false;
-        for (u32 first = 0; first < read.entries && !is_met; first += THREADS / WARP * PIECE) {
-            const Pulled pulled = pull_piece(read, first + warp_of_thread() * PIECE);
-            if (lane == 0) parts[warp_of_thread()] = pulled;
-            __syncthreads();
-            for (const Pulled& part : parts) {
-                if (part.is_found && threadIdx.x == read.owner) own.add(part.message);
-                is_met = is_met || (STOPS && part.is_found);
-            }
-            __syncthreads();
-        }
-    }
-    if (length > 0 && own.is_found) {
+    if (row.length > 0 && run.has[vertex]) own = Pulled{run.combined[vertex], true};
+    pull_short_row(senders, near, row, own);
+    pull_rows_by_warp(senders, along, row, own);
+    pull_rows_by_block(senders, along, row, own);
+    if (row.length > 0 && own.is_found) {
         run.combined[vertex] = own.message;
         run.has[vertex] = 1;
     }
