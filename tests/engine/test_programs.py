@@ -27,7 +27,7 @@ from graphtide.gpu_core.programs.library import (
     hops_program,
     pagerank_program,
 )
-from graphtide.gpu_core.programs.run import RunOptions, run_program
+from graphtide.gpu_core.programs.run import PIECE, RunOptions, run_program
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -102,7 +102,7 @@ def test_the_engines_agree_to_the_bit_on_rows_of_every_length(
     kind = {"directed": True, "reverse": reverse, "records": "weighted"}
     hubs = star_edges(9_000)
     leaf = hubs[1][:9_000]
-    few, fewer = leaf[:1_500], leaf[:900]
+    few, fewer = leaf[:1_500], leaf[:PIECE]
     others = np.concatenate([few, fewer]), np.repeat([8, 9], [few.size, fewer.size])
     many = make_graph(tuple(map(np.concatenate, zip(hubs, others, strict=True))), **kind)
     for graph in (many, changed_graph(**kind)):
