@@ -264,8 +264,10 @@ class ChangedRows:
         return stays
 
     def _column(self, name: str) -> pa.ChunkedArray:
-        """A column of the file, or of its path."""
+        """A column of the file, or of its path; of plain values."""
         rows = self._file.rows
         if name in self._file.schema.names:
-            return without_views(self._file.read([name], 0, rows).table)[name]
+            column = without_views(self._file.read([name], 0, rows).table)[name]
+            kind = column.type
+            return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
         return pa.chunked_array([pa.repeat(self._values[name], rows)])
