@@ -107,7 +107,12 @@ class _Requeue:
         newest = newest_checkpoint(state, [])
         self._boundary = 0 if newest is None else newest.boundary
         self._quarantine = Quarantine(state)
-        self._order = replay.reading.get("order_by")
+        order = replay.reading.get("order_by")
+        #: Why no row can come back, corrected or not; nothing where rows can.
+        self._late = order and (
+            f"rows are applied in the order of {order}, and these would come late; write them to a "
+            f"later file of the log, with later values, and give them up here"
+        )
         self._plan = replay.plan
         self._prints = {file.name: file.fingerprint for file in replay.plan.files}
         self._meaning = replay.graph.row_meaning()
@@ -166,16 +171,12 @@ class _Requeue:
         try:
             table = thing.rows()
         except (UpdateLogError, StateError) as error:
-            return Requeued(thing.what, fault=str(error))
+            return Requeued(thing.what, fault=self._late or str(error))
         if table.num_rows == 0:
             thing.done()
             return Requeued(thing.what)
-        if self._order is not None:
-            fault = (
-                f"rows are applied in the order of {self._order}, and these would come late; write "
-                f"them to a later file of the log, with later values, and give them up here"
-            )
-            return Requeued(thing.what, fault=fault)
+        if self._late:
+            return Requeued(thing.what, fault=self._late)
         last = paths[-1]
         within = _name_after(FileName.of(last.name).within, f"{_MARK}{thing.mark}-{ending}")
         is_in_log = (
