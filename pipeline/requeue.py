@@ -4,8 +4,8 @@ To correct rows, edit ``STATE/quarantine/batch=<id>.parquet`` in place: change t
 what is not wanted. Each such file, each batch that could not be read, and each file that was left
 out becomes one new file at the end of the log, if a run would take all of it as it is now; what
 would not, stays where it is. The next run plans the new files as any others. So corrected rows come
-after all that is planned, and not where they stood: with rows in the order of a column that cannot
-be, and is refused.
+after all that is planned, and not where they stood. In a log in the order of a column they would be
+late there: its user gives them up here, and writes them to a later file of the log.
 
 What cannot be corrected, as a file that its owner has deleted, is given up if the user says so by
 its name: it stays left out, and is not reported again.
@@ -79,8 +79,8 @@ def requeue(state: StateDirectory, forget: Collection[str] = ()) -> list[Requeue
     Raises
     ------
     StateError
-        There is no state, it is damaged or in use, or its rows are in the order of a column; or
-        something to be given up is not left out, and then nothing was done.
+        There is no state, or it is damaged or in use; or something to be given up is not left out,
+        and then nothing was done.
     """
     state.settings()  # there is a state: else the lock would make its folder
     with state.lock():
@@ -104,15 +104,15 @@ class _Thing:
 class _Requeue:
     def __init__(self, state: StateDirectory) -> None:
         replay = Replay.of_state(state)
-        if "order_by" in replay.reading:
-            msg = (
-                f"state {state.path} has rows in the order of {replay.reading['order_by']}, and "
-                f"corrected rows would come late; add them to the log as a file with later ones"
-            )
-            raise StateError(msg)
         newest = newest_checkpoint(state, [])
         self._boundary = 0 if newest is None else newest.boundary
         self._quarantine = Quarantine(state)
+        order = replay.reading.get("order_by")
+        #: Why no row can come back, corrected or not; nothing where rows can.
+        self._late = order and (
+            f"rows are applied in the order of {order}, and these would come late; write them to a "
+            f"later file of the log, with later values, and give them up here"
+        )
         self._plan = replay.plan
         self._prints = {file.name: file.fingerprint for file in replay.plan.files}
         self._meaning = replay.graph.row_meaning()
@@ -171,10 +171,12 @@ class _Requeue:
         try:
             table = thing.rows()
         except (UpdateLogError, StateError) as error:
-            return Requeued(thing.what, fault=str(error))
+            return Requeued(thing.what, fault=self._late or str(error))
         if table.num_rows == 0:
             thing.done()
             return Requeued(thing.what)
+        if self._late:
+            return Requeued(thing.what, fault=self._late)
         last = paths[-1]
         within = _name_after(FileName.of(last.name).within, f"{_MARK}{thing.mark}-{ending}")
         is_in_log = (

@@ -248,7 +248,10 @@ class RunFiles:
         if not rows:
             return []
         again = shlex.join(["graphtide", "requeue", str(self._state.path)])
+        then = f"correct them there, then {again}"
+        if self._settings.order_by is not None:
+            then = f"write corrected ones to a later file of the log, then {again} --forget …"
         return [
             f"left out: {counted(rows, 'row')} against the log's contract, with reasons in "
-            f"{Quarantine(self._state).path}; correct them there, then {again}"
+            f"{Quarantine(self._state).path}; {then}"
         ]

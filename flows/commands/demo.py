@@ -83,6 +83,7 @@ def _show(summary: "RunSummary", seconds: float, graph: GraphSettings) -> None:
         summary.num_edges,
         directed=graph.directed,
         records=graph.record,
+        on_repeat=graph.on_repeat,
     )
     click.echo(line("graph", size))
     results = result_summaries(summary.results, summary.notes)

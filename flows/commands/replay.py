@@ -60,7 +60,11 @@ def replay_log(
     for text in (*expired_lines(sums), *rounded_lines(sums, graph.weights or "")):
         click.echo(text)
     size = graph_text(
-        graph.num_vertices, graph.num_edges, directed=graph.directed, records=graph.records
+        graph.num_vertices,
+        graph.num_edges,
+        directed=graph.directed,
+        records=graph.records,
+        on_repeat=graph.on_repeat,
     )
     click.echo(line("graph", size))
     click.echo(line("hash", graph.state_hash(), wrap=False))

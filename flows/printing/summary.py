@@ -174,7 +174,7 @@ def rounded_lines(totals: Mapping[str, int], weights: str) -> Iterable[str]:
 
 
 def graph_text(
-    num_vertices: int, num_edges: int, *, directed: bool, records: str, on_repeat: str = "last"
+    num_vertices: int, num_edges: int, *, directed: bool, records: str, on_repeat: str
 ) -> str:
     """Size and kind of the graph."""
     direction = "directed" if directed else "undirected"

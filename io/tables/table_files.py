@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...gpu_core.errors import UpdateLogError
+from ..log.columns.column_types import without_views
 from ..log.file_rows import ReadRows
 from ..log.paths.log_order import natural_key
 from ..parquet.parquet_files import ParquetLogFile
@@ -199,7 +200,7 @@ class ChangedRows:
         positions = self._positions[first_row : first_row + rows]
         # The column that decides which rows these are with them: its bytes count.
         found = self._file.read(list(dict.fromkeys([*names, self._chosen_by])), begin, span)
-        table = found.table.take(pa.array(positions - begin))
+        table = without_views(found.table).take(pa.array(positions - begin))
 
         def row_name(offset: int) -> str:
             return f"{self._shown}, row {positions[offset]}"
@@ -263,8 +264,10 @@ class ChangedRows:
         return stays
 
     def _column(self, name: str) -> pa.ChunkedArray:
-        """A column of the file, or of its path."""
+        """A column of the file, or of its path; of plain values."""
         rows = self._file.rows
         if name in self._file.schema.names:
-            return self._file.read([name], 0, rows).table[name]
+            column = without_views(self._file.read([name], 0, rows).table)[name]
+            kind = column.type
+            return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
         return pa.chunked_array([pa.repeat(self._values[name], rows)])

@@ -15,7 +15,7 @@ from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
 
-from ...gpu_core.errors import ClusterError
+from ...gpu_core.errors import BatchError, ClusterError
 from ..graph_worker.ring import StaleTicketError
 from ..tasks import GraphGoneError
 from .generation import GraphLostError
@@ -81,4 +81,14 @@ def explain(error: BaseException, load_key: str, file: str) -> BaseException:
         return ClusterError(msg)
     if isinstance(error, _GRAPH_GONE):
         return GraphLostError(f"a task did not find it: {error}")
+    return error
+
+
+def of_file(error: BaseException, file: str) -> BaseException:
+    """An error of a batch that the graph could not apply, with the file that its rows are of.
+
+    The graph knows the number of the batch alone, unless it has converted the rows itself.
+    """
+    if isinstance(error, BatchError) and file not in str(error):
+        return BatchError(f"{file}, {error}")
     return error

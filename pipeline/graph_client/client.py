@@ -28,7 +28,7 @@ from ..state_machine import events
 from ..state_machine.apply_progress import ApplyProgress
 from ..state_machine.events import Event
 from ..state_machine.instructions import Apply, Pin
-from .answers import Answer, explain
+from .answers import Answer, explain, of_file
 from .generation import GraphLostError
 from .in_flight import TasksInFlight
 from .pending_loads import PendingLoads
@@ -216,7 +216,8 @@ class GraphClient:
         generation = self.generation.number
         if status.is_broken:
             return events.GraphFailed(generation, status.error)
-        self._report(events.BatchFailed(generation, status.failed_batch, status.error))
+        error = of_file(status.error, self._files.log.shown(status.failed_batch))
+        self._report(events.BatchFailed(generation, status.failed_batch, error))
         return events.BatchesApplied(generation, status.boundary)
 
     # -- pins and their results

@@ -78,7 +78,7 @@ def test_a_batch_that_the_graph_refuses_ends_the_run_with_all_before_it_kept(
     columns["src"][777] = 1
     write_file(log, 1, columns)
     state = tmp_path / "state"
-    with pytest.raises(BatchError, match="4711"):
+    with pytest.raises(BatchError, match=r"0001\.parquet, batch 17: edge \(1, 4711\)"):
         run(str(log), str(state), run_settings(create_vertices=False))
     kept = newest_hash(state)
     assert kept[0] == 2 + 15 - 1, "the batch before the refused one was not kept"

@@ -305,3 +305,29 @@ def test_rows_of_a_file_without_a_number_come_before_the_next_one(
     (log / later).write_text("src,dst\n7,8\n")
     apply_log(log, state, 1, bad_rows="quarantine")
     assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 4
+
+
+def test_rows_of_an_ordered_log_can_be_given_up_alone(places: tuple[Path, Path]) -> None:
+    """Else its state says for ever that rows are to be corrected, which nobody can take in."""
+    log, state = places
+    log.mkdir(exist_ok=True)
+    for name, op in (("0.parquet", "upsert"), ("1.parquet", "insert"), ("2.parquet", "upsert")):
+        rows = {"src": [1, 2], "dst": [2, 3], "op": ["insert", op]}
+        times = [int(name[0]), int(name[0])]
+        write_log_file(str(log / name), pa.table({**rows, "ts": times}))
+    (log / "3.parquet").write_bytes(b"no Parquet at all")
+    options = ["--order-by", "ts", "--bad-rows", "quarantine", "--analytics", "none"]
+    done = graphtide_here("run", log, "--state", state, *options)
+    assert "write corrected ones to a later file of the log, then" in " ".join(done.stdout.split())
+    mended(state, 0, lambda rows: rows.assign(op="insert"))
+    mended(state, 2, lambda rows: rows[:0])
+    before = files_below(log)
+    done = graphtide_here("requeue", state)
+    assert done.returncode == 1
+    assert " ".join(done.stdout.split()).count("order of ts") == 2, "corrected or not"
+    assert "batch 2: no row is left of it" in done.stdout
+    assert "--forget 'batch 0'" in done.stderr
+    done = graphtide_here("requeue", state, "--forget", "batch 0", "--forget", "3.parquet")
+    assert done.returncode == 0, done.stderr
+    assert requeue(StateDirectory(state)) == []
+    assert files_below(log) == before

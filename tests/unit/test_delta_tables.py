@@ -361,16 +361,37 @@ def with_vertex(**columns: list[Any]) -> pa.Table:
     return pa.table({**{name: pa.array(of, pa.int64()) for name, of in ends.items()}, **columns})
 
 
-def graph_of(path: Path) -> DynamicGraph:
-    log, graph = UpdateLog(str(path)), DynamicGraph(engine="host")
+def graph_of(path: Path, ids: str = "any") -> DynamicGraph:
+    """Graph of a table as a run reads it."""
+    log, graph = UpdateLog(str(path), ids=ids), DynamicGraph(engine="host", ids=ids)
     for file in listing_of(log).files:
-        graph.apply(log.read(file.name, 0, file.rows, file.fingerprint))
+        rows = log.read_checked(file.name, 0, file.rows, file.fingerprint, dictionaries=True)
+        graph.apply(rows.table)
     return graph
 
 
 def edge_rows(path: Path) -> set[Edge]:
     rows = opened(path).to_pyarrow_table().to_pylist()
     return {(row["src"], row["dst"]) for row in rows if row["dst"] is not None}
+
+
+@pytest.mark.parametrize("kind", ["views", "dictionaries"])
+def test_changes_of_a_table_of_names(kind: str, tmp_path: Path) -> None:
+    """Change data of deltalake has names as views of text, that of Spark as dictionaries."""
+    ends = {"src": ["a", "b", "c", "c", "a", "b"], "dst": ["b", "c", "a", "b", None, None]}
+    write(tmp_path, pa.table({**ends, "label": list("uvwxyz")}), configuration=FEED)
+    opened(tmp_path).update(updates={"dst": "'d'"}, predicate="src = 'a' AND dst = 'b'")
+    opened(tmp_path).update(updates={"label": "'t'"}, predicate="src = 'a' AND dst IS NULL")
+    opened(tmp_path).delete("src = 'c' AND dst = 'b'")
+    for file in (tmp_path / "_change_data").iterdir():
+        table = pq.ParquetFile(file).read()
+        assert table.schema.field("src").type == pa.string_view()
+        if kind == "dictionaries":
+            texts = pa.schema([(name, pa.string()) for name in table.schema.names])
+            pq.write_table(table.cast(texts), file)
+    graph = graph_of(tmp_path, ids="string")
+    found = set(zip(graph.edges().src, graph.edges().dst, strict=True))
+    assert found == edge_rows(tmp_path) == {("a", "d"), ("b", "c"), ("c", "a")}
 
 
 def test_a_vertex_that_is_overwritten_keeps_its_edges(tmp_path: Path) -> None:

@@ -173,25 +173,39 @@ def time_unit_of(kind: pa.DataType) -> TimeUnit:
 def of_read_types(table: pa.Table) -> pa.Table:
     """Rows, under the canonical names, whose columns have the types that are read.
 
-    Views of text and of bytes become plain ones: Arrow can neither take nor sort rows of views.
-    Dates of the column ``ts`` become the times at which those days begin, decimals the numbers that
-    text of them would be: whole ones of up to 18 digits int64, others the nearest float64. As
-    operations, types and times they are refused as they are. Whole ones of more digits stay what
-    they are where their values may be integers (``whole_decimals.py``): as properties of the user's
-    own, and as ids, if not all of them fit int64.
+    Views become plain columns. Dates of the column ``ts`` become the times at which those days
+    begin, decimals the numbers that text of them would be: whole ones of up to 18 digits int64,
+    others the nearest float64. As operations, types and times they are refused as they are. Whole
+    ones of more digits stay what they are where their values may be integers
+    (``whole_decimals.py``): as properties of the user's own, and as ids, if not all of them fit
+    int64.
     """
+    table = without_views(table)
     for column, field in enumerate(table.schema):
         if field.name == "ts" and pa.types.is_date(field.type):
             changed = table[column].cast(_STAMPS_OF_DATES)
         elif pa.types.is_decimal(field.type) and field.name not in _NO_DECIMALS:
             changed = _number_of_decimals(field.name, table[column])
-        elif pa.types.is_string_view(field.type):
-            changed = table[column].cast(pa.large_string())
-        elif pa.types.is_binary_view(field.type):
-            changed = table[column].cast(pa.large_binary())
         else:
             continue
         table = table.set_column(column, field.name, changed)
+    return table
+
+
+def without_views(table: pa.Table) -> pa.Table:
+    """Rows whose views of text and of bytes are plain columns.
+
+    Arrow can neither take, filter nor sort rows of views. Polars writes them, and deltalake does in
+    change data.
+    """
+    for column, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):
+            plain = pa.large_string()
+        elif pa.types.is_binary_view(field.type):
+            plain = pa.large_binary()
+        else:
+            continue
+        table = table.set_column(column, field.name, table[column].cast(plain))
     return table
 
 
