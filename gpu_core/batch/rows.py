@@ -159,7 +159,7 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     """Check rows; `BatchError` names the first bad one."""
     record = meaning.record
     op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
-    _check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
+    check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
@@ -229,7 +229,7 @@ def _inserts(rows: CheckedRows) -> npt.NDArray[np.bool_]:
     return rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
 
 
-def _check_lengths(rows: int, **columns: Any) -> None:
+def check_lengths(rows: int, **columns: Any) -> None:
     """Refuse too many rows, and columns of another length; None is no column."""
     if rows >= ROW_LIMIT:
         msg = f"a batch of {rows} rows is too long; cut it below {ROW_LIMIT} rows"

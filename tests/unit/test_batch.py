@@ -304,8 +304,10 @@ def test_columns_of_the_other_byte_order_are_read() -> None:
     assert batch.put_last.tolist() == [5]
 
 
-def test_times_that_stand_on_deletes_are_not_looked_at() -> None:
-    ts = np.array([1, 2**64 - 1], dtype=np.uint64)
+@pytest.mark.parametrize(
+    "ts", [np.array([1, 2**64 - 1], np.uint64), np.array([1, "NaT"], "datetime64[s]")]
+)
+def test_times_that_stand_on_deletes_are_not_looked_at(ts: Any) -> None:
     batch = UpdateBatch.from_rows([1, -1], [1, 2], [2, 1], ts=ts, records="semantic")
     assert batch.put_last is not None
     assert batch.put_last.tolist() == [1]
@@ -359,10 +361,14 @@ def test_values_of_rows_that_insert_no_edge_are_not_looked_at() -> None:
         [5, 0, 6],
         dst_valid=[True, False, True],
         weight=[np.nan, np.inf, 2],
-        records="weighted",
+        type=[2**31, -(2**31) - 1, 7],
+        ts=[1, 2, 3],
+        records="semantic",
     )
     assert batch.put_weight is not None
     assert batch.put_weight.tolist() == [2]
+    assert batch.put_type is not None
+    assert batch.put_type.tolist() == [7]
 
 
 def test_a_vertex_row_is_no_self_loop() -> None:

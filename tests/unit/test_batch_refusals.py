@@ -53,6 +53,28 @@ def test_bad_rows_are_refused_by_name(change: dict[str, Any], message: str) -> N
         UpdateBatch.from_rows(**(arguments | change))
 
 
+@pytest.mark.parametrize("ids", ["any", "dense", "uint64", "string"])
+@pytest.mark.parametrize("self_loops", ["drop", "reject"])
+@pytest.mark.parametrize(
+    ("dst", "valid", "message"),
+    [
+        (["3"], None, "dst has 1 row but src has 2"),
+        (["3", "4", "5"], [True, True], "dst has 3 rows but src has 2"),
+        (["3", "4"], [True, True, False], "dst_valid has 3 rows but src has 2"),
+    ],
+)
+def test_ends_of_other_lengths_are_refused_whatever_ids_are(
+    ids: str, self_loops: str, dst: list[str], valid: list[bool] | None, message: str
+) -> None:
+    def of_kind(texts: list[str]) -> Any:
+        return texts if ids == "string" else list(map(int, texts))
+
+    with pytest.raises(BatchError, match=message):
+        UpdateBatch.from_rows(
+            None, of_kind(["3", "3"]), of_kind(dst), dst_valid=valid, ids=ids, self_loops=self_loops
+        )
+
+
 def test_a_batch_too_long_is_refused_before_it_is_looked_at() -> None:
     endless = np.broadcast_to(np.int64(0), (2**31,))
     with pytest.raises(BatchError, match="2147483648 rows is too long"):
