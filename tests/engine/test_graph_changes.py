@@ -224,9 +224,9 @@ def test_properties_keep_their_defaults_values_and_first_time() -> None:
         ),
         (
             {"create_vertices": False},
-            lambda g: g.insert_edges([7, 7], [8, 9]),
+            lambda g: g.insert_edges([7, 8], [8, 9]),
             BatchError,
-            r"edge \(7, 9\) names vertex 9",
+            r"edge \(8, 9\) names vertex 9",
         ),
         (
             {"ids": "dense"},

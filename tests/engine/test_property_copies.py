@@ -181,6 +181,25 @@ def test_a_difference_has_them() -> None:
     assert (vertex["vertex_score_before"], vertex["vertex_score"]) == (0.25, 0.5)
 
 
+def test_what_differs_in_any_property_has_changed() -> None:
+    snapshots = []
+    for off in (0, 1):
+        graph = DynamicGraph(
+            records="semantic",
+            properties={"a": "int8", "b": "int8"},
+            vertex_properties={"c": "int8", "d": "int8"},
+        )
+        columns = {name: [1] * 6 for name in ("weight", "type", "ts", "a", "b")}
+        for edge, column in enumerate(columns.values()):
+            column[edge] += off
+        graph.insert_edges([1] * 6, range(2, 8), **columns)
+        graph.insert_vertices([2, 3, 4], c=[0, off, 0], d=[0, 0, off])
+        snapshots.append(graph.csr_of_keys())
+    found = difference(*snapshots)
+    assert found.edges_changed.dst.tolist() == [2, 3, 4, 5, 6]
+    assert found.vertices_changed.vertices.tolist() == [3, 4]
+
+
 @pytest.mark.parametrize(
     ("properties", "vertex_properties", "column"),
     [

@@ -81,10 +81,10 @@ def test_a_time_that_the_unit_cannot_hold_is_refused_and_changes_nothing() -> No
     graph = semantic()
     graph.insert_edges([1], [2], ts=times("s"))
     before = graph.state_hash()
-    text = r"2024-01-01T00:00:00.500 of edge \(3, 5\) is no timestamp\[s\].*; round it"
+    text = r"2024-01-01T00:00:00.500 of edge \(4, 5\) is no timestamp\[s\].*; round it"
     with pytest.raises(BatchError, match=text):
         graph.insert_edges(
-            [3, 3], [4, 5], ts=times("ms", "2024-01-01T00:00:01.000", "2024-01-01T00:00:00.500")
+            [3, 4], [4, 5], ts=times("ms", "2024-01-01T00:00:01.000", "2024-01-01T00:00:00.500")
         )
     far = semantic(time_unit="ns")
     with pytest.raises(BatchError, match=r"2500.* of edge"):

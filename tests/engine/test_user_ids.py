@@ -228,15 +228,25 @@ def test_an_epoch_keeps_its_names_while_others_come(kind: str) -> None:
 @pytest.mark.usefixtures("engine")
 def test_what_a_batch_changed_is_told_in_the_ids_of_the_users(kind: str) -> None:
     name = KINDS[kind]
-    graph = DynamicGraph(ids=kind)
+    graph = DynamicGraph(ids=kind, records="weighted")
+    meaning: dict[str, Any] = {"ids": kind, "records": "weighted"}
     first = [name(n) for n in (1, 2, 3)]
     graph.insert_edges(first, first[1:] + first[:1])
     old = graph.csr_of_keys()
-    batch = UpdateBatch.from_rows([1, -1], [name(9), name(1)], [name(1), name(2)], ids=kind)
+    batch = UpdateBatch.from_rows([1, -1], [name(9), name(1)], [name(1), name(2)], **meaning)
     effects = graph.apply(batch, effects=True).effects
     assert effects is not None
     assert (effects.added.src.tolist(), effects.added.dst.tolist()) == ([name(9)], [name(1)])
     assert (effects.removed.src.tolist(), effects.created.ids.tolist()) == ([name(1)], [name(9)])
+    batch = UpdateBatch.from_rows(
+        [1, -1], [name(9), name(3)], [name(1), name(3)], dst_valid=[True, False],
+        weight=[7.0, 1.0], **meaning,
+    )  # fmt: skip
+    effects = graph.apply(batch, effects=True).effects
+    assert effects is not None
+    heavier = effects.reweighted
+    assert (heavier.src.tolist(), heavier.dst.tolist()) == ([name(9)], [name(1)])
+    assert effects.lost.ids.tolist() == [name(3)]
     told = difference(old, graph.csr_of_keys()).in_users_ids(graph.user_ids)
     assert (told.edges_added.src.tolist(), told.vertices_added.tolist()) == ([name(9)], [name(9)])
 

@@ -110,6 +110,7 @@ def fields_of(batch: UpdateBatch) -> dict[str, Any]:
         ({"put_indices": [3, 4, 1]}, "put list, row of vertex 2: src >= dst"),
         ({"delete_rows": [1], "delete_indices": [4]}, r"edge \(1, 4\) is to be put and to be del"),
         ({"put_vertices": [9, 8]}, "put_vertices does not increase strictly at vertex 8"),
+        ({"put_vertices": [8, 8]}, "put_vertices does not increase strictly at vertex 8"),
         ({"put_weight": np.array([1, np.nan, 1], np.float32)}, "not finite"),
         ({"overridden": 1}, "7 rows are accounted for but the batch has 6"),
         ({"rows": 5, "overridden": -1}, "rows are accounted for"),
@@ -141,6 +142,8 @@ def test_validate_names_the_rule_that_is_broken(change: dict[str, Any], message:
         ({"put_weight": np.ones(1, np.float32)}, "put_weight is given but simple records do not"),
         ({"records": "weighted"}, "put_weight must be a one-dimensional float32 array"),
         ({"put_vertex_rows": np.ones(2, np.bool_)}, "put_vertex_rows has 2 entries, expected 0"),
+        ({"put_values": {"age": np.ones(2)}}, "age has 2 values, expected 1"),
+        ({"put_vertex_values": {"age": np.ones(2)}}, "age has 2 values, expected 0"),
     ],
 )
 def test_a_batch_of_wrong_arrays_cannot_be_made(change: dict[str, Any], message: str) -> None:
