@@ -68,6 +68,21 @@ def test_a_hash_tells_values_apart() -> None:
     assert len({each.state_hash() for each in plain}) == 3
 
 
+def test_a_hash_tells_types_apart_and_not_the_order_of_properties() -> None:
+    hashes = []
+    for kinds in (
+        {"a": "int8", "b": "int8"},
+        {"b": "int8", "a": "int8"},
+        {"a": "int8", "b": "uint8"},
+    ):
+        graph = DynamicGraph(properties=kinds, vertex_properties=kinds)
+        graph.insert_edges([1], [2], a=3, b=4)
+        graph.insert_vertices([1], a=5, b=6)
+        hashes.append(graph.state_hash())
+    assert hashes[0] == hashes[1]
+    assert hashes[0] != hashes[2]
+
+
 def test_frames_have_them() -> None:
     """In and out; a column that is a property is one whatever else its name could mean."""
     frame = pd.DataFrame({"from": [1, 2], "to": [2, 3], "amount": [0.5, None], "time": [3, 4]})

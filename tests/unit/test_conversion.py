@@ -329,12 +329,13 @@ def with_garbage(ids: list[int], mask: int, kind: str) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(np.dtype(kind)), len(ids), buffers)
 
 
-@pytest.mark.parametrize("ids", ["any", "dense"])
+@pytest.mark.parametrize("ids", ["any", "dense", "uint64"])
 @pytest.mark.parametrize(("garbage", "kind"), [(2**64 - 1, "uint64"), (-1, "int64")])
 def test_a_garbage_id_under_a_null_is_not_looked_at(garbage: int, kind: str, ids: str) -> None:
     dst = with_garbage([5, garbage], 1, kind)
-    batch = convert({"src": [1, 2], "dst": dst}, ids=ids)
-    assert batch.put_vertices.tolist() == [2]
+    batch = convert({"src": pa.array([1, 2], kind), "dst": dst}, ids=ids)
+    low = -(2**63) if ids == "uint64" else 0
+    assert batch.put_vertices.tolist() == [low + 2]
 
 
 def test_a_garbage_id_under_a_null_makes_no_self_loop() -> None:
