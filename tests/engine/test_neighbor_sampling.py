@@ -247,13 +247,15 @@ def test_samples_are_tables_and_tensors(engine: str) -> None:
         ({"before": [1, 2], "disjoint": True}, SettingsError, "for each of the 1 vertices"),
         ({"before": "soon"}, BatchError, "'soon' is no time"),
         ({"weight": "weight"}, SettingsError, "a sample by weight needs weights >= 0, but an edge"),
+        ({"weight": "weight", "replace": True}, SettingsError, "needs weights >= 0, but an edge"),
+        ({"weight": "weight", "fanouts": [-1]}, SettingsError, "needs weights >= 0, but an edge"),
     ],
 )
 def test_wrong_samples_are_refused(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     graph = DynamicGraph(records="semantic", reverse=False, engine="host")
-    graph.insert_edges([1, 2], [2, 3], weight=[-1, 1], ts=[1, 2])
+    graph.insert_edges([1, 1, 2], [2, 3, 3], weight=[-1, 4, 1], ts=[1, 1, 2])
     given = {"vertices": [1], "fanouts": [2], "direction": "out"} | arguments
     with pytest.raises(error, match=message):
         graph.sample_neighbors(**given)
