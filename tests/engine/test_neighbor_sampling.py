@@ -263,6 +263,14 @@ def test_wrong_samples_are_refused(
         DynamicGraph(engine="host").sample_neighbors([], [1], before=5)
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_weights_that_add_up_to_no_number_are_not_drawn_by(engine: str, replace: bool) -> None:
+    graph = DynamicGraph(engine=engine, records="weighted64")
+    graph.insert_edges([1, 1], [2, 3], weight=[1e308, 1e308])
+    with pytest.raises(SettingsError, match="weights"):
+        graph.sample_neighbors([1], [1], direction="out", weight="weight", replace=replace)
+
+
 @pytest.mark.parametrize("ids", ["any", "dense"])
 def test_arrays_where_they_were_made_stay_what_the_sample_is(engine: str, ids: str) -> None:
     graph = DynamicGraph(engine=engine, ids=ids)
