@@ -55,9 +55,10 @@ def test_timestamps_of_any_unit_are_the_same_moment_in_one_graph(first: str, the
     graph.insert_edges([1], [2], ts=times(first))
     assert graph.time_unit == f"timestamp[{first}]"
     graph.insert_edges([3], [4], ts=times(then))
-    found = graph.edges().properties["last"]
-    assert found.dtype == f"M8[{first}]"
-    assert found[0] == found[1] == np.datetime64(NEW_YEAR)
+    for name in ("first", "last"):
+        found = graph.edges().properties[name]
+        assert found.dtype == f"M8[{first}]"
+        assert found[0] == found[1] == np.datetime64(NEW_YEAR)
 
 
 def test_the_record_of_one_edge_has_its_times_in_their_unit() -> None:

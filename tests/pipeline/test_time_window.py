@@ -233,3 +233,11 @@ def test_where_edges_cannot_leave_the_graph_is_not_trusted(monkeypatch: pytest.M
     monkeypatch.setattr(graph, "expire", no_room)
     with pytest.raises(EngineError, match="cannot be deleted: no room"):
         TimeWindow(10).slide(graph, report, TimeRange(0, 50))
+
+
+def test_a_batch_that_is_late_as_a_whole_does_not_turn_the_clock_back() -> None:
+    graph, window = DynamicGraph(records="semantic", engine="host"), TimeWindow(10)
+    for src, time, expired in ((1, 100, 0), (2, 85, 1), (3, 95, 0)):
+        report = graph.insert_edges([src], [9], ts=[time])
+        assert window.slide(graph, report, TimeRange(time, time)).expired == expired
+    assert graph.edges().src.tolist() == [1, 3]
