@@ -120,6 +120,14 @@ def test_the_lowest_free_slot_is_taken_and_none_where_there_is_none() -> None:
     assert RingSlots(None).take(0) is None
 
 
+def test_routes_are_those_of_the_batches_since_they_were_asked_for() -> None:
+    inbox_ = Inbox(None, 0)
+    for boundary in (1, 2):
+        inbox_.advance(boundary, batch_of(boundary))
+    assert inbox_.routes() == {"dask": 2}
+    assert inbox_.routes() == {}
+
+
 def test_a_ring_is_bounded_by_the_memory_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox, "memory_bytes", lambda: 9 * SIZE.slot_bytes)
     address = Inbox(SIZE, 0).address
