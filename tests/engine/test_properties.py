@@ -219,6 +219,25 @@ def test_deletes_need_no_properties(directed: bool) -> None:
     assert np.isnan(graph.vertex_values(7)["score"])
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_vertex_that_comes_back_with_an_edge_has_no_values(at_once: bool) -> None:
+    graph = small_graph()
+    assert graph.vertex_values(7)["channel"] != 0
+    if not at_once:
+        graph.delete_vertices([7])
+    values = {"amount": [0.0, 1.0], "channel": [0, 1]}
+    kinds: dict[str, Any] = OWN
+    graph.apply(
+        UpdateBatch.from_rows(
+            [-1, 1], [7, 7], [0, 1], dst_valid=[False, True],
+            values={**values, "score": [0.0, 0.0]}, **kinds,
+        )
+    )  # fmt: skip
+    found = graph.vertex_values(7)
+    assert np.isnan(found["score"])
+    assert found["channel"] == 0
+
+
 def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     """No memory for values, or a missing end point: as before. Cut off in between: refused."""
     graph = small_graph()
@@ -261,4 +280,11 @@ def test_verify_finds_an_edge_without_values() -> None:
     assert graph._values._edges is not None
     graph._values._edges.drop(*key)
     with pytest.raises(CorruptImageError, match="2 edges have some, the graph has 3 edges"):
+        graph.verify()
+    values = {"amount": np.zeros(1), "channel": np.zeros(1, np.int16)}
+    graph._values._edges.put(np.array([8]), np.array([9]), values)
+    with pytest.raises(CorruptImageError, match="3 edges have some, .* 1 of these have none"):
+        graph.verify()
+    graph._values._edges.put(*key, values)
+    with pytest.raises(CorruptImageError, match="4 edges have some, .* 0 of these have none"):
         graph.verify()
