@@ -273,6 +273,17 @@ def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatc
             ask()
 
 
+@pytest.mark.parametrize("piece", [1, 3, 4])
+def test_values_are_looked_up_in_pieces(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which begin and end within rows, and where a row does."""
+    monkeypatch.setattr(table, "_PIECE", piece)
+    graph = DynamicGraph(properties={"age": "int32"})
+    src, dst = [1, 1, 1, 1, 1, 2, 4, 4, 4], [2, 3, 4, 5, 6, 1, 1, 2, 3]
+    graph.insert_edges(src, dst, age=range(9))
+    assert graph.edges()["age"].tolist() == list(range(9))
+    assert graph.edge_values(src, dst)["age"].tolist() == list(range(9))
+
+
 def test_verify_finds_an_edge_without_values() -> None:
     graph = small_graph()
     key = np.array([1]), np.array([2])
@@ -283,8 +294,8 @@ def test_verify_finds_an_edge_without_values() -> None:
         graph.verify()
     values = {"amount": np.zeros(1), "channel": np.zeros(1, np.int16)}
     graph._values._edges.put(np.array([8]), np.array([9]), values)
-    with pytest.raises(CorruptImageError, match="3 edges have some, .* 1 of these have none"):
+    with pytest.raises(CorruptImageError, match=r"3 edges have some, .* 1 of these have none"):
         graph.verify()
     graph._values._edges.put(*key, values)
-    with pytest.raises(CorruptImageError, match="4 edges have some, .* 0 of these have none"):
+    with pytest.raises(CorruptImageError, match=r"4 edges have some, .* 0 of these have none"):
         graph.verify()
