@@ -196,10 +196,18 @@ def test_memory_is_used_again() -> None:
         graph.delete_edges(src + (offset - 1) * 10**6, dst)
         graph.insert_edges(src + offset * 10**6, dst, amount=2.0)
         assert graph.memory().properties_bytes == filled
-    graph.delete_vertices(graph.vertices()[:-3])
+    kept = src % 100 == 7
+    some = src[kept] + 3 * 10**6, dst[kept]
+    graph.insert_edges(*some, amount=src[kept])
+    graph.delete_vertices(src[~kept] + 3 * 10**6)
     graph.insert_edges([1], [2])
     graph.verify()
     assert graph.memory().properties_bytes < filled / 2
+    assert graph.edge_values(*some)["amount"].tolist() == src[kept].tolist()
+    # No two of those that come then get one record.
+    graph.insert_edges(src[:900], dst[:900], amount=np.arange(900))
+    assert graph.edge_values(src[:900], dst[:900])["amount"].tolist() == list(range(900))
+    graph.verify()
 
 
 @pytest.mark.parametrize("directed", [True, False])
