@@ -281,6 +281,20 @@ def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatc
             ask()
 
 
+def test_edges_of_one_hash_are_told_apart_by_both_ends() -> None:
+    """A slot has 32 bits of the hash: among many edges, some of one source agree in them."""
+    with np.errstate(over="ignore"):
+        hashes = table._hash.py_func(np.int64(1), np.arange(200_000))
+    order = np.argsort(hashes)
+    at = int(np.flatnonzero(np.diff(hashes[order]) == 0)[0])
+    one, other = order[at : at + 2].tolist()
+    graph = DynamicGraph(properties={"age": "int32"})
+    graph.insert_edges([1, 1], [one, other], age=[3, 4])
+    assert graph.edge_values([1, 1], [one, other])["age"].tolist() == [3, 4]
+    graph.delete_edges([1], [one])
+    assert graph.edge_values(1, other) == {"age": 4}
+
+
 @pytest.mark.parametrize("piece", [1, 3, 4])
 def test_values_are_looked_up_in_pieces(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which begin and end within rows, and where a row does."""

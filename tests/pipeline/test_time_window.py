@@ -101,7 +101,9 @@ def test_every_batch_is_exact_also_behind_a_restart(tmp_path: Path, kind: dict[s
         # From here on one graph is gone on with, and a checkpoint is nearer for others.
         earlier = batch_id, graph
         assert edges_of(PastGraphs(directory).after(batch_id)) == edges
-    assert verify_state(directory).is_whole
+    proof = verify_state(directory)
+    assert proof.is_whole
+    assert proof.layout != kind.get("layout", "runs"), "what a layout does wrong must not recur"
 
 
 def test_the_cut_of_a_log_decides_about_first_times_and_weights_alone(tmp_path: Path) -> None:
