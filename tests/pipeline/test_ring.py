@@ -86,16 +86,6 @@ def test_a_batch_that_is_larger_than_a_slot_is_not_written() -> None:
     assert same(ring.read(neighbor), batch_of(1, rows=20))
 
 
-def test_a_slot_must_have_room_for_what_lies_between_the_arrays_too() -> None:
-    """Else a batch that just fits would end beyond the slot, and be cut off there."""
-    ring = Ring(1, PAGE_BYTES, 0)
-    sizes = {rows: batch_of(0, rows).nbytes for rows in range(1, 500)}
-    rows = max(rows for rows, nbytes in sizes.items() if nbytes <= PAGE_BYTES)
-    assert sizes[rows] > PAGE_BYTES - 64
-    assert write(ring.address, 0, 0, batch_of(0, rows)) is None
-    assert write(ring.address, 0, 0, batch_of(0, rows // 2)) is not None
-
-
 def test_memory_is_taken_as_slots_are_written() -> None:
     ring = Ring(64, SLOT_BYTES, 0)
 
