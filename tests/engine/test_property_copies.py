@@ -21,6 +21,7 @@ from graphtide import (
     from_networkx,
 )
 from graphtide.gpu_core.copies.difference import difference
+from graphtide.gpu_core.copies.state_hash import checkpoint_hash
 from graphtide.io.interchange.difference_table import difference_table
 from graphtide.io.interchange.export import export_vertices
 from property_graphs import OF_VERTICES, OWN, PROPERTIES, same_values, small_graph
@@ -66,6 +67,15 @@ def test_a_hash_tells_values_apart() -> None:
     assert other.state_hash() != graph.state_hash()
     plain = [DynamicGraph(**{name: OWN[name]}) for name in OWN] + [DynamicGraph()]
     assert len({each.state_hash() for each in plain}) == 3
+
+
+def test_a_checkpoint_tells_the_hash_where_indices_do_not_grow_with_ids() -> None:
+    graph = DynamicGraph(**OWN)
+    for vertex in (5, 2, 9, 1):
+        graph.insert_vertices([vertex], score=vertex / 2, channel=vertex)
+    graph.insert_edges([5, 5, 1], [2, 1, 9], amount=[0.5, 0.25, 2.0], channel=[1, 2, 3])
+    arrays = graph.checkpoint_arrays()
+    assert checkpoint_hash(arrays, directed=True, records="simple") == graph.state_hash()
 
 
 def test_a_hash_tells_types_apart_and_not_the_order_of_properties() -> None:
