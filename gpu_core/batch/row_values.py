@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..kind import RowMeaning
-from ..printable import counted
 from ..properties.kinds import Column, Kinds, as_kind, has_missing, missing_column
 from .bad_rows import BadRowsError
+from .lengths import check_lengths
 
 Flags = npt.NDArray[np.bool_]
 Values = Mapping[str, Column]
@@ -25,7 +25,6 @@ def checked_values(
     given: Mapping[str, Any] | None,
     meaning: RowMeaning,
     *,
-    rows: int,
     puts_edge: Flags,
     is_vertex: Flags | None,
     inserts: Flags,
@@ -39,8 +38,6 @@ def checked_values(
         Property -> value of each row; None: none is given.
     meaning
         What properties there are.
-    rows
-        How many.
     puts_edge, is_vertex, inserts
         bool[rows]: rows that insert an edge, are about a vertex (None: none is), insert.
     row_name
@@ -54,15 +51,12 @@ def checked_values(
     """
     given = given or {}
     known = dict((*meaning.properties, *meaning.vertex_properties))
-    for name, column in given.items():
+    for name in given:
         if name not in known:
             there = ", ".join(known) or "none"
             msg = f"{name} is not a property of this graph, which has {there}; leave it out"
             raise BatchError(msg)
-        if len(column) != rows:
-            found = counted(len(column), "row")
-            msg = f"{name} has {found} but src has {rows:,}; give columns of one length"
-            raise BatchError(msg)
+    check_lengths(inserts, **given)
 
     def refuse(bad: Flags, reason: Callable[[int], str]) -> BatchError:
         return BadRowsError(bad, row_name, reason)

@@ -28,15 +28,12 @@ from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of, number_of_key
 from ..image.fields import MAX_VERTICES
 from ..kind import RowMeaning
-from ..printable import counted
 from ..properties.kinds import checked_kinds
 from ..records import ON_REPEAT, Record, record_named
 from ..times import INTEGERS, NAT, times_of
 from .bad_rows import BadRowsError
+from .lengths import check_lengths
 from .row_values import Values, checked_values
-
-#: Row positions must fit a key of the conversion.
-ROW_LIMIT = 1 << 31
 
 SELF_LOOPS = ("drop", "keep", "reject")
 
@@ -159,7 +156,7 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     """Check rows; `BatchError` names the first bad one."""
     record = meaning.record
     op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
-    _check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
+    check_lengths(src, op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
@@ -191,7 +188,7 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         checked = checked._replace(type=types, ts=_times(ts, checked, row_name))
     if values or meaning.has_values:
         of_edges, of_vertices = checked_values(
-            values, meaning, rows=len(src), puts_edge=puts_edge(checked), is_vertex=is_vertex,
+            values, meaning, puts_edge=puts_edge(checked), is_vertex=is_vertex,
             inserts=_inserts(checked), row_name=row_name,
         )  # fmt: skip
         checked = checked._replace(values=of_edges, vertex_values=of_vertices)
@@ -227,18 +224,6 @@ def puts_edge(rows: CheckedRows) -> npt.NDArray[np.bool_]:
 
 def _inserts(rows: CheckedRows) -> npt.NDArray[np.bool_]:
     return rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
-
-
-def _check_lengths(rows: int, **columns: Any) -> None:
-    """Refuse too many rows, and columns of another length; None is no column."""
-    if rows >= ROW_LIMIT:
-        msg = f"a batch of {rows} rows is too long; cut it below {ROW_LIMIT} rows"
-        raise BatchError(msg)
-    for name, column in columns.items():
-        if column is not None and len(column) != rows:
-            found = counted(len(column), "row")
-            msg = f"{name} has {found} but src has {rows:,}; give columns of one length"
-            raise BatchError(msg)
 
 
 def _refuse_no_indices(

@@ -201,7 +201,7 @@ def test_people_read_lines_of_80_columns(folder: Path) -> None:
         ("size 5", 2, ["no vertices"]),
         ('path 5 "Ann B.', 2, ["a quote without its other one", 'in quotes: "Ann B."']),
         ("degree five", 2, ["'five' is no vertex"]),
-        ("degree 99999999999999999999", 2, ["64 bits"]),
+        ("degree 9223372036854775808", 2, ["64 bits"]),
         ("top pagerank 0", 2, ["'0' is no number of rows", "1 or more"]),
         ("top", 2, ["does not name one result"]),
         ("top bfs", 1, ["no result 'bfs' of batch 9", "run the log with analytics bfs"]),

@@ -56,10 +56,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for batch, distances in ((0, [0, 4, np.inf, 2]), (1, [0, 5, 3, np.inf]), (2, [np.inf] * 4)):
         reached = {"vertex": np.arange(4), "distance": np.array(distances)}
         write_result(state, batch, "near", reached, ResultFacts("sssp", {}))
+    corners = {
+        "vertex": ids,
+        "degree": np.array([2, 5, 2]),
+        "triangles": np.array([1, 9, 2]),
+        "clustering": np.array([0.5, 0, 1]),
+    }
+    write_result(state, 1, "slow", corners, ResultFacts("clustering", {}))
     write_result(state, 3, "tree", columns_of(3), ResultFacts("pagerank", {}))
     write_result(state, 2, "slow", columns_of(2), facts)
     write_result(state, 3, "slow", columns_of(3), ResultFacts("pagerank", {"alpha": 0.5}))
-    names = {"vertex": np.array(["b", "c", "a"], object), "distance": np.array([0.0, 4, np.inf])}
+    names = {
+        "vertex": np.array(["b", "c", "a", "d"], object),
+        "distance": np.array([0.0, 4, np.inf, np.inf]),
+    }
     write_result(state, 2, "far", names, ResultFacts("sssp", {}))
     found = {batch: {"pagerank_iterations": 7 + batch} for batch in (1, 3)}
     reports = read_reports(state)
@@ -94,6 +104,13 @@ def test_a_result_is_ranked_by_values_and_not_by_vertices(folder: Path) -> None:
         assert [row["distance"] for row in json.loads(done.stdout)["rows"]] == [2, 1, 0]
 
 
+def test_a_result_of_several_values_is_ranked_by_what_it_is_about(folder: Path) -> None:
+    for by, expected in (([], [6, 4, 5]), (["--by", "triangles"], [5, 6, 4])):
+        done = graphtide_here("top", "state", "slow", "--at", 1, "--json", *by, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert [row["vertex"] for row in json.loads(done.stdout)["rows"]] == expected
+
+
 def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path) -> None:
     diff = ["diff", "state", "pagerank", "--from", 2, "--to", 3]
     done = graphtide_here(*diff, "--output", "moved.parquet", cwd=folder)
@@ -110,6 +127,8 @@ def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path
     assert table["place_after"].to_pylist() == [3, 1, 2, 4, 0]
     done = graphtide_here(*diff, "-n", 1, cwd=folder)
     assert [len(rows_after(done.stdout, each)) for each in ("rose", "came")] == [1, 1]
+    done = graphtide_here("diff", "state", "pagerank", "--from", 3, "--to", 2, cwd=folder)
+    assert rows_after(done.stdout, "went")[0] == ["5", "0.3", "2"]
 
 
 def test_a_diff_says_where_parameters_differ(folder: Path) -> None:
@@ -154,7 +173,9 @@ def test_a_diff_is_of_vertices_with_two_finite_values(folder: Path) -> None:
     assert table["place_before"].to_pylist() == [3, 1]
     assert table["place_after"].to_pylist() == [3, 1]
     done = graphtide_here("diff", "state", "far", "--from", 1, "--to", 2, cwd=folder)
-    assert "left out 1 vertex without" in " ".join(done.stdout.split())
+    assert "left out 2 vertices without" in " ".join(done.stdout.split())
+    done = graphtide_here("diff", "state", "far", "--from", 2, "--to", 1, cwd=folder)
+    assert "0 came, 1 went left out 2 vertices without" in " ".join(done.stdout.split())
 
 
 def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:

@@ -123,6 +123,15 @@ def test_what_cancels_out_is_no_effect(reverse: bool) -> None:
     apply_and_check(graph, model, nothing)
 
 
+def test_an_undirected_edge_is_lost_once_with_either_end_or_both() -> None:
+    graph = DynamicGraph(records="weighted", directed=False)
+    model = ModelGraph(records="weighted", directed=False)
+    path = [(1, 5), (5, 9), (9, 2), (2, 1)]
+    apply_and_check(graph, model, [Row(1, *edge, weight=float(sum(edge))) for edge in path])
+    # One comes back with an edge that it had, named from its other end.
+    apply_and_check(graph, model, [Row(-1, 5, None), Row(-1, 9, None), Row(1, 9, 5, 2.0)])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("records", ["weighted64", "semantic64"])
 def test_float64_weights_are_told_to_the_bit(records: str, layout: str) -> None:

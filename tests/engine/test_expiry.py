@@ -161,6 +161,22 @@ def test_more_edges_expire_than_are_expected() -> None:
     assert graph.expire(2).expired == 6000
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("left", [0, 3])
+def test_rows_give_back_as_much_memory_as_after_deletes(layout: str, left: int) -> None:
+    src, dst = np.divmod(np.arange(20 * 200), 200)
+    ts = np.where(dst < 200 - left, 1, 2)
+    # So large that no image is made anew meanwhile, which would give back what rows do not.
+    kind: dict[str, Any] = {"ids": "dense", "layout": layout, "arena_bytes": 1 << 24}
+    graph, other = (DynamicGraph(records="semantic", **kind) for _ in range(2))
+    for each in (graph, other):
+        each.insert_edges(src, dst + 20, ts=ts)
+    expired = graph.expire(2)
+    deleted = other.delete_edges(src[ts < 2], dst[ts < 2] + 20)
+    assert expired.expired == deleted.deleted == 20 * (200 - left)
+    assert expired.pages_used == deleted.pages_used
+
+
 def test_few_rows_are_read_again_and_all_that_must(engine: str) -> None:
     """The host engine knows which rows cannot have expired; what it knows is told as memory."""
     graph = DynamicGraph(records="semantic", ids="dense")

@@ -116,6 +116,10 @@ def test_a_vertex_that_is_made_anew_is_neither_created_nor_removed() -> None:
     # (1, 2) went with its vertex and came back: net, (2, 1) went and (3, 4) came.
     assert (report.edges_added, report.edges_removed) == (1, 1)
     assert edges_of(graph) == [(1, 2), (3, 4)]
+    # By a row of its own: that inserts a vertex, as it was gone.
+    again = graph.apply(UpdateBatch.from_rows([-1, 1], [3, 3], [0, 0], dst_valid=[False, False]))
+    assert (again.inserted, again.updated, again.overridden) == (1, 0, 1)
+    assert (again.vertices_created, again.vertices_removed) == (0, 0)
 
 
 def test_nothing_is_done_for_no_rows() -> None:
@@ -224,9 +228,9 @@ def test_properties_keep_their_defaults_values_and_first_time() -> None:
         ),
         (
             {"create_vertices": False},
-            lambda g: g.insert_edges([7, 7], [8, 9]),
+            lambda g: g.insert_edges([7, 8], [8, 9]),
             BatchError,
-            r"edge \(7, 9\) names vertex 9",
+            r"edge \(8, 9\) names vertex 9",
         ),
         (
             {"ids": "dense"},

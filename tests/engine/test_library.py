@@ -176,8 +176,9 @@ def test_questions_that_cannot_be_answered():
 def test_edges_of_a_time():
     graph = DynamicGraph(records="semantic")
     days = np.array(["2024-01-01", "2024-02-01", "2024-03-01"], "M8[s]")
-    graph.insert_edges([1, 2, 3], [2, 3, 4], ts=days)
-    assert graph.edges(since="2024-02-01").src.tolist() == [2, 3]
+    graph.insert_edges([1, 2, 3], [2, 3, 4], weight=[5, 6, 7], ts=days)
+    later = graph.edges(since="2024-02-01")
+    assert (later.src.tolist(), later["weight"].tolist()) == ([2, 3], [6, 7])
     assert graph.edges(until=datetime(2024, 2, 1)).src.tolist() == [1]
     assert graph.edges(since=np.datetime64("2024-01-31T23:59:59.5"), until=days[2]).src.size == 1
     # Half a second after the edge's time is after it.

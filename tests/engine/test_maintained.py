@@ -275,16 +275,26 @@ def test_a_stale_result_is_not_kept(tmp_path: Path) -> None:
     assert COPIES["save"](graph, tmp_path).maintained == ()
 
 
-def test_what_breaks_off_on_the_way_is_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["count", "other", "apply"])
+def test_what_breaks_off_on_the_way_is_counted_anew(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another result breaks off, or the batch: then what it removes is still there."""
     graph, src, dst = rmat_graph(7)
     graph.maintain("clustering")
-    twin = engine_of(graph).algorithms.maintained_triangles
+    graph.maintain("weakly_connected_components")
+    engine = engine_of(graph)
+    place, name = {
+        "count": (engine.algorithms.maintained_triangles, "count_pairs"),
+        "other": (engine.maintained["weakly_connected_components"], "follow"),
+        "apply": (engine, "apply"),
+    }[where]
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(twin, "count_pairs", interrupted)
+        patch.setattr(place, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
             graph.delete_edges(src[:4], dst[:4])
     assert is_stale(graph)

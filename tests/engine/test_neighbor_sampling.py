@@ -247,18 +247,28 @@ def test_samples_are_tables_and_tensors(engine: str) -> None:
         ({"before": [1, 2], "disjoint": True}, SettingsError, "for each of the 1 vertices"),
         ({"before": "soon"}, BatchError, "'soon' is no time"),
         ({"weight": "weight"}, SettingsError, "a sample by weight needs weights >= 0, but an edge"),
+        ({"weight": "weight", "replace": True}, SettingsError, "needs weights >= 0, but an edge"),
+        ({"weight": "weight", "fanouts": [-1]}, SettingsError, "needs weights >= 0, but an edge"),
     ],
 )
 def test_wrong_samples_are_refused(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     graph = DynamicGraph(records="semantic", reverse=False, engine="host")
-    graph.insert_edges([1, 2], [2, 3], weight=[-1, 1], ts=[1, 2])
+    graph.insert_edges([1, 1, 2], [2, 3, 3], weight=[-1, 4, 1], ts=[1, 1, 2])
     given = {"vertices": [1], "fanouts": [2], "direction": "out"} | arguments
     with pytest.raises(error, match=message):
         graph.sample_neighbors(**given)
     with pytest.raises(SettingsError, match="time='first' needs times; make the graph with"):
         DynamicGraph(engine="host").sample_neighbors([], [1], before=5)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_weights_that_add_up_to_no_number_are_not_drawn_by(engine: str, replace: bool) -> None:
+    graph = DynamicGraph(engine=engine, records="weighted64")
+    graph.insert_edges([1, 1], [2, 3], weight=[1e308, 1e308])
+    with pytest.raises(SettingsError, match="weights"):
+        graph.sample_neighbors([1], [1], direction="out", weight="weight", replace=replace)
 
 
 @pytest.mark.parametrize("ids", ["any", "dense"])

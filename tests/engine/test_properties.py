@@ -196,10 +196,18 @@ def test_memory_is_used_again() -> None:
         graph.delete_edges(src + (offset - 1) * 10**6, dst)
         graph.insert_edges(src + offset * 10**6, dst, amount=2.0)
         assert graph.memory().properties_bytes == filled
-    graph.delete_vertices(graph.vertices()[:-3])
+    kept = src % 100 == 7
+    some = src[kept] + 3 * 10**6, dst[kept]
+    graph.insert_edges(*some, amount=src[kept])
+    graph.delete_vertices(src[~kept] + 3 * 10**6)
     graph.insert_edges([1], [2])
     graph.verify()
     assert graph.memory().properties_bytes < filled / 2
+    assert graph.edge_values(*some)["amount"].tolist() == src[kept].tolist()
+    # No two of those that come then get one record.
+    graph.insert_edges(src[:900], dst[:900], amount=np.arange(900))
+    assert graph.edge_values(src[:900], dst[:900])["amount"].tolist() == list(range(900))
+    graph.verify()
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -217,6 +225,25 @@ def test_deletes_need_no_properties(directed: bool) -> None:
     assert (len(edges), edges["channel"].tolist()) == (1, [30])
     graph.insert_vertices([7], channel=1)
     assert np.isnan(graph.vertex_values(7)["score"])
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_vertex_that_comes_back_with_an_edge_has_no_values(at_once: bool) -> None:
+    graph = small_graph()
+    assert graph.vertex_values(7)["channel"] != 0
+    if not at_once:
+        graph.delete_vertices([7])
+    values = {"amount": [0.0, 1.0], "channel": [0, 1]}
+    kinds: dict[str, Any] = OWN
+    graph.apply(
+        UpdateBatch.from_rows(
+            [-1, 1], [7, 7], [0, 1], dst_valid=[False, True],
+            values={**values, "score": [0.0, 0.0]}, **kinds,
+        )
+    )  # fmt: skip
+    found = graph.vertex_values(7)
+    assert np.isnan(found["score"])
+    assert found["channel"] == 0
 
 
 def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,6 +281,31 @@ def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatc
             ask()
 
 
+def test_edges_of_one_hash_are_told_apart_by_both_ends() -> None:
+    """A slot has 32 bits of the hash: among many edges, some of one source agree in them."""
+    with np.errstate(over="ignore"):
+        hashes = table._hash.py_func(np.int64(1), np.arange(200_000))
+    order = np.argsort(hashes)
+    at = int(np.flatnonzero(np.diff(hashes[order]) == 0)[0])
+    one, other = order[at : at + 2].tolist()
+    graph = DynamicGraph(properties={"age": "int32"})
+    graph.insert_edges([1, 1], [one, other], age=[3, 4])
+    assert graph.edge_values([1, 1], [one, other])["age"].tolist() == [3, 4]
+    graph.delete_edges([1], [one])
+    assert graph.edge_values(1, other) == {"age": 4}
+
+
+@pytest.mark.parametrize("piece", [1, 3, 4])
+def test_values_are_looked_up_in_pieces(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which begin and end within rows, and where a row does."""
+    monkeypatch.setattr(table, "_PIECE", piece)
+    graph = DynamicGraph(properties={"age": "int32"})
+    src, dst = [1, 1, 1, 1, 1, 2, 4, 4, 4], [2, 3, 4, 5, 6, 1, 1, 2, 3]
+    graph.insert_edges(src, dst, age=range(9))
+    assert graph.edges()["age"].tolist() == list(range(9))
+    assert graph.edge_values(src, dst)["age"].tolist() == list(range(9))
+
+
 def test_verify_finds_an_edge_without_values() -> None:
     graph = small_graph()
     key = np.array([1]), np.array([2])
@@ -261,4 +313,11 @@ def test_verify_finds_an_edge_without_values() -> None:
     assert graph._values._edges is not None
     graph._values._edges.drop(*key)
     with pytest.raises(CorruptImageError, match="2 edges have some, the graph has 3 edges"):
+        graph.verify()
+    values = {"amount": np.zeros(1), "channel": np.zeros(1, np.int16)}
+    graph._values._edges.put(np.array([8]), np.array([9]), values)
+    with pytest.raises(CorruptImageError, match=r"3 edges have some, .* 1 of these have none"):
+        graph.verify()
+    graph._values._edges.put(*key, values)
+    with pytest.raises(CorruptImageError, match=r"4 edges have some, .* 0 of these have none"):
         graph.verify()

@@ -21,6 +21,7 @@ from graphtide import (
     from_networkx,
 )
 from graphtide.gpu_core.copies.difference import difference
+from graphtide.gpu_core.copies.state_hash import checkpoint_hash
 from graphtide.io.interchange.difference_table import difference_table
 from graphtide.io.interchange.export import export_vertices
 from property_graphs import OF_VERTICES, OWN, PROPERTIES, same_values, small_graph
@@ -66,6 +67,30 @@ def test_a_hash_tells_values_apart() -> None:
     assert other.state_hash() != graph.state_hash()
     plain = [DynamicGraph(**{name: OWN[name]}) for name in OWN] + [DynamicGraph()]
     assert len({each.state_hash() for each in plain}) == 3
+
+
+def test_a_checkpoint_tells_the_hash_where_indices_do_not_grow_with_ids() -> None:
+    graph = DynamicGraph(**OWN)
+    for vertex in (5, 2, 9, 1):
+        graph.insert_vertices([vertex], score=vertex / 2, channel=vertex)
+    graph.insert_edges([5, 5, 1], [2, 1, 9], amount=[0.5, 0.25, 2.0], channel=[1, 2, 3])
+    arrays = graph.checkpoint_arrays()
+    assert checkpoint_hash(arrays, directed=True, records="simple") == graph.state_hash()
+
+
+def test_a_hash_tells_types_apart_and_not_the_order_of_properties() -> None:
+    hashes = []
+    for kinds in (
+        {"a": "int8", "b": "int8"},
+        {"b": "int8", "a": "int8"},
+        {"a": "int8", "b": "uint8"},
+    ):
+        graph = DynamicGraph(properties=kinds, vertex_properties=kinds)
+        graph.insert_edges([1], [2], a=3, b=4)
+        graph.insert_vertices([1], a=5, b=6)
+        hashes.append(graph.state_hash())
+    assert hashes[0] == hashes[1]
+    assert hashes[0] != hashes[2]
 
 
 def test_frames_have_them() -> None:
@@ -179,6 +204,25 @@ def test_a_difference_has_them() -> None:
     assert (edge["channel_before"], edge["channel"], edge["amount"]) == (10, 11, 0.1)
     assert (vertex["change"], vertex["src"], vertex["dst"]) == ("changed", 7, None)
     assert (vertex["vertex_score_before"], vertex["vertex_score"]) == (0.25, 0.5)
+
+
+def test_what_differs_in_any_property_has_changed() -> None:
+    snapshots = []
+    for off in (0, 1):
+        graph = DynamicGraph(
+            records="semantic",
+            properties={"a": "int8", "b": "int8"},
+            vertex_properties={"c": "int8", "d": "int8"},
+        )
+        columns = {name: [1] * 6 for name in ("weight", "type", "ts", "a", "b")}
+        for edge, column in enumerate(columns.values()):
+            column[edge] += off
+        graph.insert_edges([1] * 6, range(2, 8), **columns)
+        graph.insert_vertices([2, 3, 4], c=[0, off, 0], d=[0, 0, off])
+        snapshots.append(graph.csr_of_keys())
+    found = difference(*snapshots)
+    assert found.edges_changed.dst.tolist() == [2, 3, 4, 5, 6]
+    assert found.vertices_changed.vertices.tolist() == [3, 4]
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,19 @@ def test_values_that_cannot_be(values: dict[str, Any], message: str) -> None:
     assert graph.state_hash() == before
 
 
+@pytest.mark.parametrize("about", ["edge", "vertex"])
+def test_values_of_deletes_are_not_looked_at(about: str) -> None:
+    kinds = {"properties": {"age": "int8"}, "vertex_properties": {"age": "int8"}}
+    graph = DynamicGraph(**kinds)
+    is_edge = [about == "edge"] * 2
+    batch = UpdateBatch.from_rows(
+        [-1, 1], [1, 3], [2, 4], dst_valid=is_edge, values={"age": [1000, 5]}, **kinds
+    )
+    graph.apply(batch)
+    found = graph.edge_values(3, 4) if about == "edge" else graph.vertex_values(3)
+    assert found == {"age": 5}
+
+
 def test_what_is_not_there() -> None:
     graph = small_graph()
     with pytest.raises(EdgeNotFoundError, match=r"edge \(2, 1\) is not in the graph"):

@@ -180,6 +180,9 @@ def test_batches_that_are_refused() -> None:
     batch = UpdateBatch.from_rows(None, [1, 1], [2, 2], records="weighted", on_repeat="sum")
     with pytest.raises(BatchError, match="repeat_puts are no numbers of puts"):
         replace(batch, repeat_puts=np.array([1], np.uint32)).validate()
+    two = UpdateBatch.from_rows(None, [1, 1] * 2, [2, 3] * 2, records="weighted", on_repeat="sum")
+    with pytest.raises(BatchError, match="repeat_puts are no numbers of puts"):
+        replace(two, repeat_puts=np.array([1, 0], np.uint32)).validate()
     with pytest.raises(BatchError, match="repeat_weight holds a value that is not finite"):
         replace(batch, repeat_weight=np.array([np.inf], np.float32)).validate()
     with pytest.raises(BatchError, match="repeat_weight has 0 entries, expected 1"):

@@ -106,7 +106,10 @@ def test_rows_are_the_csr_of_the_graph(layout: str, records: str, kind: dict[str
 def test_live_rows_are_made_once_between_two_batches() -> None:
     graph = changed_graph("runs", "weighted", KINDS[0])
     reader = engine_of(graph)
+    without = entries_of(reader.rows("out"))
     rows = reader.rows("out", weighted=True)
+    assert rows.weights is not None
+    assert [neighbors for neighbors, _ in entries_of(rows)] == [each for each, _ in without]
     assert reader.rows("out") is rows
     before = host(rows.degree).copy()
     pinned = reader.pinned_rows("out")

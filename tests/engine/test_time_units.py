@@ -55,9 +55,10 @@ def test_timestamps_of_any_unit_are_the_same_moment_in_one_graph(first: str, the
     graph.insert_edges([1], [2], ts=times(first))
     assert graph.time_unit == f"timestamp[{first}]"
     graph.insert_edges([3], [4], ts=times(then))
-    found = graph.edges().properties["last"]
-    assert found.dtype == f"M8[{first}]"
-    assert found[0] == found[1] == np.datetime64(NEW_YEAR)
+    for name in ("first", "last"):
+        found = graph.edges().properties[name]
+        assert found.dtype == f"M8[{first}]"
+        assert found[0] == found[1] == np.datetime64(NEW_YEAR)
 
 
 def test_the_record_of_one_edge_has_its_times_in_their_unit() -> None:
@@ -81,10 +82,10 @@ def test_a_time_that_the_unit_cannot_hold_is_refused_and_changes_nothing() -> No
     graph = semantic()
     graph.insert_edges([1], [2], ts=times("s"))
     before = graph.state_hash()
-    text = r"2024-01-01T00:00:00.500 of edge \(3, 5\) is no timestamp\[s\].*; round it"
+    text = r"2024-01-01T00:00:00.500 of edge \(4, 5\) is no timestamp\[s\].*; round it"
     with pytest.raises(BatchError, match=text):
         graph.insert_edges(
-            [3, 3], [4, 5], ts=times("ms", "2024-01-01T00:00:01.000", "2024-01-01T00:00:00.500")
+            [3, 4], [4, 5], ts=times("ms", "2024-01-01T00:00:01.000", "2024-01-01T00:00:00.500")
         )
     far = semantic(time_unit="ns")
     with pytest.raises(BatchError, match=r"2500.* of edge"):

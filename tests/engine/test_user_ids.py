@@ -224,19 +224,51 @@ def test_an_epoch_keeps_its_names_while_others_come(kind: str) -> None:
         assert all(np.array_equal(kept[name], arrays[name]) for name in arrays)
 
 
+@pytest.mark.usefixtures("engine")
+def test_names_whose_keys_collide_come_to_what_numbers_do() -> None:
+    """Lists are put in order again under other keys, with all that belongs to their items."""
+    meaning: dict[str, Any] = {"records": "semantic"}
+    numbers, names = DynamicGraph(**meaning), DynamicGraph(**meaning, ids="string:4")
+    draw = np.random.default_rng(6)
+    counts = ("inserted", "updated", "deleted", "missing", "overridden", "vertices_created")
+    for _ in range(5):
+        op, ends = draw.choice([1, 1, 1, -1], 200), draw.integers(0, 30, (2, 200))
+        columns = {"dst_valid": draw.random(200) < 0.85, "ts": draw.integers(0, 900, 200)}
+        found = []
+        for graph, (src, dst) in ((numbers, ends), (names, [each.astype(str) for each in ends])):
+            batch = UpdateBatch.from_rows(op, src, dst, **columns, **meaning, ids=graph.ids)
+            report = graph.apply(batch)
+            times = zip(*(graph.edges()[name].tolist() for name in ("first", "last")), strict=True)
+            ends_of = zip(*(map(int, graph.edges()[end]) for end in ("src", "dst")), strict=True)
+            found.append(
+                ([getattr(report, name) for name in counts], dict(zip(ends_of, times, strict=True)))
+            )
+        assert found[0] == found[1]
+
+
 @kinds
 @pytest.mark.usefixtures("engine")
 def test_what_a_batch_changed_is_told_in_the_ids_of_the_users(kind: str) -> None:
     name = KINDS[kind]
-    graph = DynamicGraph(ids=kind)
+    graph = DynamicGraph(ids=kind, records="weighted")
+    meaning: dict[str, Any] = {"ids": kind, "records": "weighted"}
     first = [name(n) for n in (1, 2, 3)]
     graph.insert_edges(first, first[1:] + first[:1])
     old = graph.csr_of_keys()
-    batch = UpdateBatch.from_rows([1, -1], [name(9), name(1)], [name(1), name(2)], ids=kind)
+    batch = UpdateBatch.from_rows([1, -1], [name(9), name(1)], [name(1), name(2)], **meaning)
     effects = graph.apply(batch, effects=True).effects
     assert effects is not None
     assert (effects.added.src.tolist(), effects.added.dst.tolist()) == ([name(9)], [name(1)])
     assert (effects.removed.src.tolist(), effects.created.ids.tolist()) == ([name(1)], [name(9)])
+    batch = UpdateBatch.from_rows(
+        [1, -1], [name(9), name(3)], [name(1), name(3)], dst_valid=[True, False],
+        weight=[7.0, 1.0], **meaning,
+    )  # fmt: skip
+    effects = graph.apply(batch, effects=True).effects
+    assert effects is not None
+    heavier = effects.reweighted
+    assert (heavier.src.tolist(), heavier.dst.tolist()) == ([name(9)], [name(1)])
+    assert effects.lost.ids.tolist() == [name(3)]
     told = difference(old, graph.csr_of_keys()).in_users_ids(graph.user_ids)
     assert (told.edges_added.src.tolist(), told.vertices_added.tolist()) == ([name(9)], [name(9)])
 

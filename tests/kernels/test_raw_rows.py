@@ -122,6 +122,14 @@ def test_ids_of_32_bits_that_are_no_vertex_indices_do_not_travel(
         np.testing.assert_array_equal(rows.arrays[end], columns[end])
 
 
+def test_weights_of_edges_that_repeat_are_not_left_to_the_gpu() -> None:
+    columns = {"src": np.array([1, 1]), "dst": np.array([2, 2]), "weight": np.array([1.0, 2.0])}
+    made = raw(columns, dense=False, records="weighted", on_repeat="sum")
+    assert isinstance(made, UpdateBatch)
+    assert made.repeat_weight is not None
+    assert made.repeat_weight.tolist() == [2.0]
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
 @pytest.mark.parametrize("dense", [True, False])
 def test_bounds_that_are_known_are_not_looked_for(dtype: type, dense: bool) -> None:

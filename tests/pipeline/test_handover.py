@@ -72,7 +72,7 @@ def batch_of(batch_id: int, vertices: int = 50) -> UpdateBatch:
 @pytest.mark.parametrize("records", list(RECORDS))
 @pytest.mark.parametrize("kind", ["edges", "deletes", "undone", "vertices"])
 def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
-    rows = 3_000
+    rows = 30_000
     number = np.arange(rows)
     op, src, dst = np.ones(rows, np.int8), number, number + rows
     is_edge = np.ones(rows, np.bool_)
@@ -91,6 +91,19 @@ def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
         assert slots.address.slot_bytes < 1.2 * batch.nbytes, "slots are larger than any batch"
 
 
+@pytest.mark.parametrize("about", ["properties", "vertex_properties"])
+def test_any_values_fit_into_a_slot(about: str) -> None:
+    rows, kinds = 3_000, dict.fromkeys("abcdef", "float64")
+    number = np.arange(rows)
+    batch = UpdateBatch.from_rows(
+        None, number, number + rows, dst_valid=np.full(rows, about == "properties"),
+        values=dict.fromkeys(kinds, number / 2), **{about: kinds},
+    )  # fmt: skip
+    slots = Inbox(ring_size(1, 1, rows, row_meaning(**{about: kinds}), id_bytes=8, raw=False), 0)
+    assert isinstance(slots.address, RingAddress)
+    assert isinstance(hand_over(batch, 0, RingSlots(slots.address).take(0)), Ticket)
+
+
 def test_the_lowest_free_slot_is_taken_and_none_where_there_is_none() -> None:
     ring = Ring(2, 1, 0)
     slots = RingSlots(ring.address)
@@ -105,6 +118,14 @@ def test_the_lowest_free_slot_is_taken_and_none_where_there_is_none() -> None:
     slots.give_back(14)
     assert [slot(15), slot(16), slot(17)] == [0, 1, None]
     assert RingSlots(None).take(0) is None
+
+
+def test_routes_are_those_of_the_batches_since_they_were_asked_for() -> None:
+    inbox_ = Inbox(None, 0)
+    for boundary in (1, 2):
+        inbox_.advance(boundary, batch_of(boundary))
+    assert inbox_.routes() == {"dask": 2}
+    assert inbox_.routes() == {}
 
 
 def test_a_ring_is_bounded_by_the_memory_there(monkeypatch: pytest.MonkeyPatch) -> None:

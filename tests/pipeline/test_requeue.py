@@ -1,5 +1,6 @@
 """Rows and files that were left out, corrected by a user: they come back once, and last."""
 
+import shutil
 import uuid
 from functools import partial
 from pathlib import Path
@@ -200,6 +201,33 @@ def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> Non
     write_edges(log, "00.parquet", 60)
     apply_log(log, state, 1, **KIND)
     assert 60 not in PastGraphs(StateDirectory(state)).after_newest()
+
+
+def test_rows_beyond_the_newest_checkpoint_are_left_to_the_next_run(
+    places: tuple[Path, Path],
+) -> None:
+    """As after a run that was killed: it applies them again, and finds the bad ones again."""
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", keep_checkpoints="all", **KIND)
+    directory = StateDirectory(state)
+    assert [each.what for each in requeue(directory)] == ["batch 0", "batch 1"]
+    for batch_id in (1, 2):
+        shutil.rmtree(directory.checkpoint(batch_id))
+    assert [each.what for each in requeue(directory)] == ["batch 0"]
+
+
+def test_rows_in_the_order_of_a_column_do_not_come_back_late(places: tuple[Path, Path]) -> None:
+    log, state = places
+    log.mkdir()
+    columns = {"src": [1, 2], "dst": [2, 3], "weight": [1.0, np.nan], "ts": [4, 5]}
+    write_log_file(str(log / "0.parquet"), pa.table(columns))
+    apply_log(log, state, 1, bad_rows="quarantine", order_by="ts", **KIND)
+    mended(state, 0, lambda rows: rows.assign(weight=1.0))
+    before = files_below(log)
+    with pytest.raises(StateError, match="has rows in the order of ts, and corrected rows would"):
+        requeue(StateDirectory(state))
+    assert files_below(log) == before
 
 
 def test_a_requeue_tells_what_is_taken_in_and_how_to_go_on(tmp_path: Path) -> None:

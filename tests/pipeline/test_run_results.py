@@ -17,13 +17,17 @@ from graphtide import FailedResultWarning, StateError
 from graphtide.config.settings import load_settings
 from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.report import BatchSource
 from graphtide.io.checked_tables import read_table
 from graphtide.io.state import batch_summary, results
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import FailedResult, read_reports, write_reports
+from graphtide.pipeline.analyses import analyses_of
+from graphtide.pipeline.graph_worker.batch_results import BatchResults
 from graphtide.pipeline.ingest import run as run_pipeline
 from graphtide.pipeline.log_watch import Follow
 from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.run_results import RunResults
 from small_log import results_below, write_file
 from worker_jobs import hold_analytics, let_analytics_go
 from workers import worker_pids
@@ -80,6 +84,37 @@ def changes(run) -> Path:
 def columns(state: Path, name: str, batch: int) -> dict[str, bytes]:
     found = graphtide.read_results(state, name, at=batch)
     return {column: values.tobytes() for column, values in found.columns.items()}
+
+
+def test_what_is_due_after_a_batch_and_in_which_form_follows_from_its_number(tmp_path) -> None:
+    settings = load_settings({"analytics": ["pagerank:2"], "columns_every": 3, "changes_beyond": 0})
+    results = RunResults(StateDirectory(tmp_path / "state"), analyses_of(settings), settings)
+    assert [results.missing(batch, is_end=False)[0] for batch in range(4)] == [
+        [], ["pagerank"], [], ["pagerank"],
+    ]  # fmt: skip
+    assert results.missing(2, is_end=True)[0] == ["pagerank"]
+    requests = [results.requests(["pagerank"], end, is_end=False) for end in range(2, 14, 2)]
+    assert [each["pagerank"].written for each in requests] == [
+        "changes", "whole", "whole", "changes", "whole", "whole",
+    ]  # fmt: skip
+
+
+def test_results_of_batches_beyond_a_checkpoint_wait_for_the_next_one(tmp_path) -> None:
+    """A checkpoint is written while batches go on: some may have results already."""
+    state, settings = StateDirectory(tmp_path / "state"), load_settings({})
+    graph = graphtide.DynamicGraph(engine="host")
+    with state.lock():
+        state.create_or_open({"directed": True}, "/log", {}, None)
+        results = RunResults(state, {}, settings)
+        reports = []
+        for batch in range(3):
+            reports.append(graph.insert_edges([batch], [9])._replace(batch_id=batch))
+            found, source = BatchResults({}, None, 0.5 + batch), BatchSource("a", batch, 1)
+            results.write(batch, found, source, is_kept=False)
+        results.write_reports(reports[:1])
+        results.write_reports(reports[1:])
+    summary = batch_summary.read_summary(state)
+    assert summary[batch_summary.ANALYTICS_SECONDS].tolist() == [0.5, 1.5, 2.5]
 
 
 def test_every_batch_is_read_from_changes_with_its_bits(whole, changes) -> None:

@@ -101,7 +101,9 @@ def test_every_batch_is_exact_also_behind_a_restart(tmp_path: Path, kind: dict[s
         # From here on one graph is gone on with, and a checkpoint is nearer for others.
         earlier = batch_id, graph
         assert edges_of(PastGraphs(directory).after(batch_id)) == edges
-    assert verify_state(directory).is_whole
+    proof = verify_state(directory)
+    assert proof.is_whole
+    assert proof.layout != kind.get("layout", "runs"), "what a layout does wrong must not recur"
 
 
 def test_the_cut_of_a_log_decides_about_first_times_and_weights_alone(tmp_path: Path) -> None:
@@ -233,3 +235,11 @@ def test_where_edges_cannot_leave_the_graph_is_not_trusted(monkeypatch: pytest.M
     monkeypatch.setattr(graph, "expire", no_room)
     with pytest.raises(EngineError, match="cannot be deleted: no room"):
         TimeWindow(10).slide(graph, report, TimeRange(0, 50))
+
+
+def test_a_batch_that_is_late_as_a_whole_does_not_turn_the_clock_back() -> None:
+    graph, window = DynamicGraph(records="semantic", engine="host"), TimeWindow(10)
+    for src, time, expired in ((1, 100, 0), (2, 85, 1), (3, 95, 0)):
+        report = graph.insert_edges([src], [9], ts=[time])
+        assert window.slide(graph, report, TimeRange(time, time)).expired == expired
+    assert graph.edges().src.tolist() == [1, 3]

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from graphtide import BatchError, UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
 from graphtide.gpu_core.batch.net_effect import last_rows
+from graphtide.gpu_core.batch.numbered_batch import NumberedBatch
+from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.kind import RowMeaning
 from graphtide.gpu_core.records import record_named
 from oracles import FATES, ModelGraph, Row, apply_batch, batch_arguments, listed_edges
@@ -304,8 +306,10 @@ def test_columns_of_the_other_byte_order_are_read() -> None:
     assert batch.put_last.tolist() == [5]
 
 
-def test_times_that_stand_on_deletes_are_not_looked_at() -> None:
-    ts = np.array([1, 2**64 - 1], dtype=np.uint64)
+@pytest.mark.parametrize(
+    "ts", [np.array([1, 2**64 - 1], np.uint64), np.array([1, "NaT"], "datetime64[s]")]
+)
+def test_times_that_stand_on_deletes_are_not_looked_at(ts: Any) -> None:
     batch = UpdateBatch.from_rows([1, -1], [1, 2], [2, 1], ts=ts, records="semantic")
     assert batch.put_last is not None
     assert batch.put_last.tolist() == [1]
@@ -328,6 +332,21 @@ def test_a_batch_travels_as_out_of_band_buffers() -> None:
         assert listed_edges(arrived, "put") == listed_edges(batch, "put")
         assert not arrived.put_indices.flags.writeable
         assert repr(arrived) == repr(batch)
+
+
+@pytest.mark.parametrize("kind", [UpdateBatch, NumberedBatch])
+def test_the_size_of_a_batch_is_that_of_all_that_travels(kind: type[UpdateBatch]) -> None:
+    meaning = row_meaning(
+        ids="string", properties={"a": "int8"}, vertex_properties={"b": "float64"}
+    )
+    names = [str(n) for n in range(100)]
+    batch = kind.of_rows(
+        None, names, names[::-1], meaning, dst_valid=[True, False] * 50,
+        values={"a": np.zeros(100, np.int8), "b": np.zeros(100)},
+    )  # fmt: skip
+    buffers: list[pickle.PickleBuffer] = []
+    pickle.dumps(batch, protocol=5, buffer_callback=buffers.append)
+    assert sum(buffer.raw().nbytes for buffer in buffers) == batch.nbytes
 
 
 def test_a_copy_is_read_only_too() -> None:
@@ -359,12 +378,20 @@ def test_values_of_rows_that_insert_no_edge_are_not_looked_at() -> None:
         [5, 0, 6],
         dst_valid=[True, False, True],
         weight=[np.nan, np.inf, 2],
-        records="weighted",
+        type=[2**31, -(2**31) - 1, 7],
+        ts=[1, 2, 3],
+        records="semantic",
     )
     assert batch.put_weight is not None
     assert batch.put_weight.tolist() == [2]
+    assert batch.put_type is not None
+    assert batch.put_type.tolist() == [7]
 
 
-def test_a_vertex_row_is_no_self_loop() -> None:
-    batch = UpdateBatch.from_rows(None, [4], [4], dst_valid=[False], self_loops="reject")
-    assert batch.put_vertices.tolist() == [4]
+@pytest.mark.parametrize(("ids", "vertex"), [("any", 4), ("uint64", 4), ("string", "4")])
+def test_a_vertex_row_is_no_self_loop(ids: str, vertex: Any) -> None:
+    batch = UpdateBatch.from_rows(
+        None, [vertex], [vertex], dst_valid=[False], ids=ids, self_loops="reject"
+    )
+    assert batch.put_vertices.size == 1
+    assert batch.put_vertex_rows.tolist() == [True]

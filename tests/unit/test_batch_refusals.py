@@ -19,6 +19,10 @@ REFUSED_ROWS = [
     ({"dst": [1, 2, 3]}, "dst has 3 rows but src has 2"),
     ({"dst_valid": [True]}, "dst_valid has 1 row but src has 2"),
     ({"weight": [1.0]}, "weight has 1 row"),
+    ({"weight": 1.0}, "weight is one float; give one value per row"),
+    ({"src": 1, "dst": 2}, "src is one int; give one value per row"),
+    ({"properties": {"a": "int8"}, "values": {"a": [1]}}, "a has 1 row but src has 2"),
+    ({"properties": {"a": "int8"}, "values": {"a": 1}}, "a is one int; give one value per row"),
     ({"type": [1]}, "type has 1 row"),
     ({"ts": [1]}, "ts has 1 row"),
     ({"ts": None}, "semantic records need the column ts"),
@@ -51,6 +55,28 @@ def test_bad_rows_are_refused_by_name(change: dict[str, Any], message: str) -> N
     }
     with pytest.raises(BatchError, match=message):
         UpdateBatch.from_rows(**(arguments | change))
+
+
+@pytest.mark.parametrize("ids", ["any", "dense", "uint64", "string"])
+@pytest.mark.parametrize("self_loops", ["drop", "reject"])
+@pytest.mark.parametrize(
+    ("dst", "valid", "message"),
+    [
+        (["3"], None, "dst has 1 row but src has 2"),
+        (["3", "4", "5"], [True, True], "dst has 3 rows but src has 2"),
+        (["3", "4"], [True, True, False], "dst_valid has 3 rows but src has 2"),
+    ],
+)
+def test_ends_of_other_lengths_are_refused_whatever_ids_are(
+    ids: str, self_loops: str, dst: list[str], valid: list[bool] | None, message: str
+) -> None:
+    def of_kind(texts: list[str]) -> Any:
+        return texts if ids == "string" else list(map(int, texts))
+
+    with pytest.raises(BatchError, match=message):
+        UpdateBatch.from_rows(
+            None, of_kind(["3", "3"]), of_kind(dst), dst_valid=valid, ids=ids, self_loops=self_loops
+        )
 
 
 def test_a_batch_too_long_is_refused_before_it_is_looked_at() -> None:
@@ -88,6 +114,7 @@ def fields_of(batch: UpdateBatch) -> dict[str, Any]:
         ({"put_indices": [3, 4, 1]}, "put list, row of vertex 2: src >= dst"),
         ({"delete_rows": [1], "delete_indices": [4]}, r"edge \(1, 4\) is to be put and to be del"),
         ({"put_vertices": [9, 8]}, "put_vertices does not increase strictly at vertex 8"),
+        ({"put_vertices": [8, 8]}, "put_vertices does not increase strictly at vertex 8"),
         ({"put_weight": np.array([1, np.nan, 1], np.float32)}, "not finite"),
         ({"overridden": 1}, "7 rows are accounted for but the batch has 6"),
         ({"rows": 5, "overridden": -1}, "rows are accounted for"),
@@ -119,6 +146,8 @@ def test_validate_names_the_rule_that_is_broken(change: dict[str, Any], message:
         ({"put_weight": np.ones(1, np.float32)}, "put_weight is given but simple records do not"),
         ({"records": "weighted"}, "put_weight must be a one-dimensional float32 array"),
         ({"put_vertex_rows": np.ones(2, np.bool_)}, "put_vertex_rows has 2 entries, expected 0"),
+        ({"put_values": {"age": np.ones(2)}}, "age has 2 values, expected 1"),
+        ({"put_vertex_values": {"age": np.ones(2)}}, "age has 2 values, expected 0"),
     ],
 )
 def test_a_batch_of_wrong_arrays_cannot_be_made(change: dict[str, Any], message: str) -> None:

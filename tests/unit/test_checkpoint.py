@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide import StateError, __version__
+from graphtide import ArenaFullError, DynamicGraph, StateError, __version__
+from graphtide.gpu_core.copies.checkpoint_pieces import LEAST_PIECE, apply_pieces
 from graphtide.gpu_core.records import RECORDS
 from graphtide.io.hashed_json import read_json, write_json
 from graphtide.io.log.log_listing import LogFile
@@ -237,3 +238,27 @@ def test_a_checkpoint_of_another_plan(state):
     older.check_plan(plan)
     with pytest.raises(StateError, match=r"batch=000000000003 was made by"):
         older.check_plan(BatchPlan().extended([LogFile("a", 1, "f", 6, (6,))], 2))
+
+
+@pytest.mark.parametrize("room", [LEAST_PIECE, 10 * LEAST_PIECE, LEAST_PIECE - 1])
+def test_pieces_get_smaller_until_there_is_scratch_for_them(room):
+    arrays, kind = arrays_of("simple"), DynamicGraph(engine="host").kind
+    applied, firsts = [], []
+
+    def apply(batch, is_first):
+        if batch.rows > room:
+            raise ArenaFullError
+        sources = np.repeat(batch.put_rows, np.diff(batch.put_indptr))
+        applied.append(np.stack([sources, batch.put_indices]))
+        firsts.append(is_first)
+
+    if room < LEAST_PIECE:
+        with pytest.raises(ArenaFullError):
+            apply_pieces(arrays, kind, apply)
+        assert not applied
+        return
+    apply_pieces(arrays, kind, apply)
+    sources = np.repeat(np.arange(100), arrays["out_degree"])
+    expected = np.stack([sources, arrays["dst_index"]])
+    assert np.concatenate(applied, axis=1).tolist() == expected.tolist()
+    assert firsts == [True] + [False] * (len(firsts) - 1)

@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "records": "simple",
     "self_loops": "drop",
     "create_vertices": True,
+    "ids": "any",
 }
 
 
@@ -322,19 +323,31 @@ def test_an_op_that_is_no_utf_8_is_refused_with_its_row(form: str) -> None:
     assert isinstance(caught.value.__cause__, BadRowsError)
 
 
-def test_a_garbage_id_under_a_null_is_not_looked_at() -> None:
-    dst = pa.Array.from_buffers(
-        pa.uint64(),
-        2,
-        [pa.py_buffer(b"\x01"), pa.py_buffer(np.array([5, 2**64 - 1], dtype=np.uint64))],
-    )
-    batch = convert({"src": [1, 2], "dst": dst})
-    assert batch.put_vertices.tolist() == [2]
+def with_garbage(ids: list[int], mask: int, kind: str) -> pa.Array:
+    """A column whose items are null where ``mask`` has no bit, with an id under each null."""
+    buffers = [pa.py_buffer(bytes([mask])), pa.py_buffer(np.array(ids, kind))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(np.dtype(kind)), len(ids), buffers)
+
+
+@pytest.mark.parametrize("ids", ["any", "dense", "uint64"])
+@pytest.mark.parametrize(("garbage", "kind"), [(2**64 - 1, "uint64"), (-1, "int64")])
+def test_a_garbage_id_under_a_null_is_not_looked_at(garbage: int, kind: str, ids: str) -> None:
+    dst = with_garbage([5, garbage], 1, kind)
+    batch = convert({"src": pa.array([1, 2], kind), "dst": dst}, ids=ids)
+    low = -(2**63) if ids == "uint64" else 0
+    assert batch.put_vertices.tolist() == [low + 2]
+
+
+def test_a_garbage_id_under_a_null_makes_no_self_loop() -> None:
+    """A row about a vertex that cannot be is refused, also where loops would be dropped."""
+    dst = with_garbage([5, -1], 1, "int64")
+    with pytest.raises(UpdateLogError, match="row 1001: id -1 cannot be a vertex index"):
+        convert({"src": [1, -1], "dst": dst}, ids="dense")
 
 
 @pytest.mark.parametrize("form", ["packed", "raw", "lists"])
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("wrong", [-1, 2**32 - 1, 2**40])
+@pytest.mark.parametrize("wrong", [-1, 2**31, 2**32 - 1, 2**40])
 def test_a_dense_id_that_is_no_vertex_index_is_told_with_its_row(
     form: str, known: bool, wrong: int
 ) -> None:

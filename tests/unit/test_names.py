@@ -147,6 +147,14 @@ def test_a_name_keeps_its_key_in_a_copy_without_the_one_that_it_collided_with() 
         assert found[kept].tolist() == keys[kept].tolist(), "a name was given another key"
         assert len(set(found.tolist())) == len(names)
         assert {moved.get(key, key) for key in batch.keys.tolist()} == set(found.tolist())
+        # Also in a batch without the other one, whose key is free by now.
+        part = Names.of(
+            {"name_keys": keys[kept], "name_starts": strings.starts, "name_bytes": strings.data}, 1
+        )
+        given = [names[at] for at in kept]
+        part.take(number_names(column(given), column(given), 1).names)
+        assert part.keys(Strings.of(given)).tolist() == keys[kept].tolist()
+        assert len(part) == len(kept)
 
 
 def test_a_name_takes_the_memory_that_is_told() -> None:

@@ -19,6 +19,7 @@ from ...id_kinds import hash_bits
 from ...names.distinct import BatchNames, number_names
 from ...names.user_ids import id_column, text_of_name
 from ..bad_rows import BadRowsError
+from ..lengths import check_lengths
 from ..rows import check_loops, name_of_row
 
 Int64s = npt.NDArray[np.int64]
@@ -33,6 +34,7 @@ def unsigned_rows(src: Any, dst: Any, columns: dict[str, Any]) -> tuple[Int64s, 
     """Keys of unsigned ids; adds to ``columns`` what is known of them: nothing."""
     valid = columns.get("dst_valid")
     if valid is not None:
+        check_lengths(src, dst=dst, dst_valid=valid)
         # What stands under a null may be anything.
         dst = np.where(np.asarray(valid, np.bool_), dst, np.zeros_like(dst))
     columns["bounds"] = None
@@ -67,6 +69,7 @@ def number_rows(
     """
     src, dst = id_column(ids, "src", src), id_column(ids, "dst", dst)
     valid = columns.get("dst_valid")
+    check_lengths(src, dst=dst, dst_valid=valid)
     if valid is not None:
         valid = np.asarray(valid, np.bool_)
         dst = replace(dst, valid=valid if dst.valid is None else dst.valid & valid)

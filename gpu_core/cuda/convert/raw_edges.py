@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ...batch.dense_ids import check_range
+from ...batch.lengths import ROW_LIMIT
 from ...batch.raw_rows import RawRows
-from ...batch.rows import ROW_LIMIT, hold_ids, row_meaning
+from ...batch.rows import hold_ids, row_meaning
 from ...batch.update_batch import UpdateBatch
 from ...errors import BatchError
 from ...printable import batch_shown

@@ -201,10 +201,13 @@ def test_the_first_batch_decides_on_the_size_of_pages(layout: str, meaning: dict
     for rows in later:
         for each in (graph, restarted, told):
             each.apply(batch_of(rows, meaning))
-    for each in (graph, restarted, graph.copy(engine="host")):
+    # The mean of what the graph has by now is another one.
+    again = DynamicGraph.from_checkpoint_arrays(graph.checkpoint_arrays(), **settings)
+    for each in (graph, restarted, again, graph.copy(engine="host")):
         each.verify("full")
         check_accounts(each)
         assert each.memory().page_bytes == page_bytes
+        assert each.kind.mean_degree == graph.kind.mean_degree
         assert each.state_hash() == told.state_hash()
 
 
