@@ -217,19 +217,6 @@ def test_rows_beyond_the_newest_checkpoint_are_left_to_the_next_run(
     assert [each.what for each in requeue(directory)] == ["batch 0"]
 
 
-def test_rows_in_the_order_of_a_column_do_not_come_back_late(places: tuple[Path, Path]) -> None:
-    log, state = places
-    log.mkdir()
-    columns = {"src": [1, 2], "dst": [2, 3], "weight": [1.0, np.nan], "ts": [4, 5]}
-    write_log_file(str(log / "0.parquet"), pa.table(columns))
-    apply_log(log, state, 1, bad_rows="quarantine", order_by="ts", **KIND)
-    mended(state, 0, lambda rows: rows.assign(weight=1.0))
-    before = files_below(log)
-    with pytest.raises(StateError, match="has rows in the order of ts, and corrected rows would"):
-        requeue(StateDirectory(state))
-    assert files_below(log) == before
-
-
 def test_a_requeue_tells_what_is_taken_in_and_how_to_go_on(tmp_path: Path) -> None:
     """As commands that can be copied, whatever folders are called."""
     log, state = tmp_path / "my log", tmp_path / "my state"
