@@ -152,6 +152,14 @@ def test_questions() -> None:
         assert array.dtype == np.int64
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_in_an_undirected_graph_neighbors_are_predecessors(reverse: bool) -> None:
+    graph = DynamicGraph(directed=False, reverse=reverse)
+    graph.insert_edges([7, 7, 3], [3, 9, 9])
+    assert graph.predecessors(9).tolist() == graph.neighbors(9).tolist() == [3, 7]
+    assert graph.in_degrees().tolist() == graph.degrees().tolist() == [2, 2, 2]
+
+
 def test_a_graph_without_vertices_can_be_asked() -> None:
     graph = DynamicGraph()
     assert graph.vertices().size == graph.degrees().size == len(graph.edges()) == 0
