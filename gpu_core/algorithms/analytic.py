@@ -87,7 +87,7 @@ class Parameter:
             The value is of none of the parameter's types.
         """
         kinds = self._scalar_types
-        if not kinds or value.__class__ in self._plain_classes:
+        if not kinds:
             return value
         try:
             for is_such, plain in map(_SCALARS.__getitem__, kinds):
@@ -112,11 +112,6 @@ class Parameter:
         kinds = self.allowed.get("type", ())
         kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
         return kinds if _SCALARS.keys() >= set(kinds) else ()
-
-    @cached_property
-    def _plain_classes(self) -> tuple[type, ...]:
-        """Classes of which every value is plain already, as nearly all are: every call asks."""
-        return tuple(_PLAIN_CLASSES[kind] for kind in self._scalar_types if kind in _PLAIN_CLASSES)
 
     @property
     def is_by_vertex(self) -> bool:
@@ -143,10 +138,6 @@ _SCALARS: Mapping[str, tuple[Callable[[object], bool], Callable[[Any], Any]]] = 
     "integer": (lambda value: _is_number(value) and isinstance(value, numbers.Integral), _number),
     "number": (_is_number, _number),
 }
-
-
-#: And the class of Python's own of which all values are such; a whole number may be too large.
-_PLAIN_CLASSES: Mapping[str, type] = {"null": type(None), "boolean": bool, "number": float}
 
 
 def parameters_text(parameters: Parameters) -> str:

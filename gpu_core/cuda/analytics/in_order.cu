@@ -8,9 +8,11 @@ __device__ __forceinline__ void take(const u32* order, i64 position, const void*
     static_cast<Value*>(taken)[position] = static_cast<const Value*>(values)[order[position]];
 }
 
+// The values of the vertices of an order.
+//
 // Launch      one thread a vertex
 // Reads       order   u32[count], vertex indices
-//             values  of `bytes` each, 1, 2, 4 or 8, by vertex index
+//             values  of `bytes` each, 1, 4 or 8, by vertex index
 // Writes      taken   likewise [count]
 extern "C" __global__ void take_values(const u32* __restrict__ order, const i64 count, const i64 bytes,
                                        const void* __restrict__ values, void* __restrict__ taken) {
@@ -18,12 +20,13 @@ extern "C" __global__ void take_values(const u32* __restrict__ order, const i64 
     if (position >= count) return;
     switch (bytes) {
         case 1: return take<u8>(order, position, values, taken);
-        case 2: return take<unsigned short>(order, position, values, taken);
         case 4: return take<u32>(order, position, values, taken);
         default: return take<u64>(order, position, values, taken);
     }
 }
 
+// Values in an order of vertices, put where the index of each says.
+//
 // Launch      one thread a vertex
 // Reads       order   u32[count], vertex indices, each once
 //             values  f64[count]

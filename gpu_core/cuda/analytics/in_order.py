@@ -1,4 +1,4 @@
-"""Values by vertex index in the order of ids, in device memory until they are read, and back.
+"""Values by vertex index put in the order of ids, on the device until they are read; and back.
 
 A column is as long as the graph has vertices, and the next result comes with the next batch: so a
 call brings nothing to host memory, and each column comes, once, when it is looked at.
