@@ -112,8 +112,9 @@ class Task(NamedTuple):
 class Start(NamedTuple):
     """Values that a run begins with; made to arrays by vertex index where the engine works."""
 
-    #: Value of all vertices, or [vertex_count]: of each, by vertex index.
-    values: npt.NDArray[Any]
+    #: Value of all vertices, 0-d in host memory; or [vertex_count]: of each, by vertex index, an
+    #: array of the engine's that becomes the run's.
+    values: Any
     #: uint32[k], each once: vertices that have another value.
     indices: npt.NDArray[np.uint32]
     #: [k]: these values.
@@ -249,9 +250,8 @@ def _start(reader: Reader, program: Program, values: Any, default: float | None)
         if default is not None:
             msg = "default is of vertices that values leave out; give a mapping, or (ids, values)"
             raise SettingsError(msg)
-        return Start(
-            values_by_index(reader, "values", given), _NO_INDICES, given.reshape(-1)[:0], None
-        )
+        by_index = values_by_index(reader, "values", given) if given.ndim else given
+        return Start(by_index, _NO_INDICES, given.reshape(-1)[:0], None)
     if len(values) != 2:
         msg = f"values is a tuple of {len(values)}; give (ids, values)"
         raise SettingsError(msg)
@@ -290,6 +290,8 @@ def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:
     if array.dtype.kind not in "biuf" or array.ndim > 1:
         msg = f"{name} has dtype {array.dtype} and {array.ndim} dimensions; give numbers"
         raise SettingsError(msg)
+    if array.dtype == program.value:
+        return array
     with np.errstate(invalid="ignore", over="ignore"):
         found = array.astype(program.value)
     if program.value.kind == "f":

@@ -111,14 +111,10 @@ class VertexState:
         self.kinds = {name: _KINDS[given.dtype.kind] for name, given in checked.items()}
         self._inboxes: dict[Any, Inbox] = {}
         with origin.reading() as reader:
-            count = reader.vertex_count
             self.arrays = {
-                name: reader.algorithms.operators.vertex_array(
-                    reader.workspace, count, values_by_index(reader, name, given),
-                    DTYPES[self.kinds[name]],
-                )
+                name: _vertex_array(reader, name, given.astype(DTYPES[self.kinds[name]]))
                 for name, given in checked.items()
-            }  # fmt: skip
+            }
 
     @property
     def vertices(self) -> Column:
@@ -187,14 +183,18 @@ def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
     return values
 
 
-def values_by_index(reader: Reader, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """One value for all, or values by vertex index."""
-    if not values.ndim:
-        return values
+def _vertex_array(reader: Reader, name: str, values: npt.NDArray[Any]) -> Any:
+    """[vertex_count] in the engine's memory: a value for all, or one each."""
+    if values.ndim:
+        return values_by_index(reader, name, values)
+    return reader.algorithms.operators.filled(reader.workspace, reader.vertex_count, values)
+
+
+def values_by_index(reader: Reader, name: str, values: npt.NDArray[Any]) -> Any:
+    """Values of all vertices, in the order of ids, by vertex index: a new array of the engine's."""
     if values.shape != (reader.num_vertices,):
         msg = f"{name} has shape {values.shape} but there are {reader.num_vertices} vertices; give "
         msg += "one for all, or one for each in the order of vertices()"
         raise SettingsError(msg)
-    found = np.zeros(reader.vertex_count, values.dtype)
-    found[reader.sorted_order()] = values
-    return found
+    twins = reader.algorithms.in_order
+    return twins.values_by_index(reader.workspace, values, reader.order(), reader.vertex_count)

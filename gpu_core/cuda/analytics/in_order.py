@@ -88,29 +88,41 @@ def _taken(device: Device, values: Array, order: Array) -> Array:
 
 def values_by_index(
     workspace: Workspace,
-    values: npt.NDArray[np.float64],
+    values: npt.NDArray[Any],
     vertices: Array | npt.NDArray[np.uint32] | None,
     count: int,
 ) -> Array:
-    """float64[count] on the device, as of the host twin; waits for nothing.
+    """[count], a new array on the device, as of the host twin; waits for nothing.
 
     Parameters
     ----------
     values
-        float64[n], in host memory.
+        [n], in host memory; of 1, 4 or 8 bytes each.
     vertices
         uint32[n], indices, on the device or not; None: 0, 1, 2 …
     """
     device = workspace.device
-    given = device.to_device(values)
     if vertices is None:
-        return given
+        return device.to_device(values)
+    by_index = device.empty(count, values.dtype)
+    device.fill_bytes(address(by_index), by_index.nbytes, 0)
+    put_values(device, values, vertices, by_index)
+    return by_index
+
+
+def put_values(
+    device: Device,
+    values: npt.NDArray[Any],
+    vertices: Array | npt.NDArray[np.uint32],
+    by_index: Array,
+) -> None:
+    """Put values, in host memory, where the indices of their vertices say; waits for nothing."""
+    given = device.to_device(values)
     if isinstance(vertices, np.ndarray):
         vertices = device.to_device(vertices)
-    by_index = device.empty(count, np.float64)
-    device.fill_bytes(address(by_index), by_index.nbytes, 0)
     device.launch_packed(
         _SOURCE, "put_values", blocks_for(vertices.size), THREADS,
-        pack(address(vertices), vertices.size, address(given), address(by_index)),
+        pack(
+            address(vertices), vertices.size, given.itemsize, address(given), address(by_index)
+        ),
     )  # fmt: skip
-    return by_index

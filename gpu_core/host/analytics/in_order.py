@@ -26,9 +26,9 @@ def values_in_order(
 
 
 def values_by_index(
-    workspace: None, values: npt.NDArray[np.float64], vertices: npt.NDArray[Any], count: int
-) -> npt.NDArray[np.float64]:
-    """float64[count]: values of the vertices of these indices, each named once; 0 of others."""
-    by_index = np.zeros(count)
+    workspace: None, values: npt.NDArray[Any], vertices: npt.NDArray[Any], count: int
+) -> npt.NDArray[Any]:
+    """[count], a new array: values of the vertices of these indices, each named once; else 0."""
+    by_index = np.zeros(count, values.dtype)
     by_index[vertices] = values
     return by_index

@@ -22,6 +22,7 @@ from ...grid import THREADS, blocks_for
 #: Entries of an item of a queue, and threads of a block of a launch for small levels.
 PIECE_ENTRIES: Final = constant("frontier.cuh", "PIECE_ENTRIES")
 SMALL_THREADS: Final = constant("frontier.cuh", "SMALL_THREADS")
+_QUEUED_TOGETHER: Final = constant("frontier.cu", "QUEUED_TOGETHER")
 #: Entries that each block of a launch for small levels takes of one.
 SMALL_ENTRIES = 8192
 #: Blocks a multiprocessor of a launch that walks a queue of entries.
@@ -65,8 +66,8 @@ def queue_frontier(
     """
     count = rows.count if vertices is None else int(vertices.size)
     device.launch(
-        "frontier.cu", "queue_frontier", blocks_for(count), THREADS, vertices, np.uint64(count),
-        rows.degree, tail, queue,
+        "frontier.cu", "queue_frontier", blocks_for(count, THREADS * _QUEUED_TOGETHER), THREADS,
+        vertices, np.uint64(count), rows.degree, tail, queue,
     )  # fmt: skip
 
 

@@ -27,14 +27,10 @@ from .operator_text import arguments_dtype, source_of
 _INBOX = structure("for_edges.cuh", "Inbox")
 
 
-def vertex_array(
-    workspace: Workspace, count: int, values: npt.NDArray[Any], dtype: npt.DTypeLike
-) -> Array:
-    """[count] on the device: a value for all, or one each; not that memory itself."""
-    if values.ndim:
-        return workspace.device.to_device(values.astype(dtype))
-    made = workspace.device.empty(count, dtype)
-    made.fill(values[()])
+def filled(workspace: Workspace, count: int, value: npt.NDArray[Any]) -> Array:
+    """[count] on the device: a value, 0-d, for all."""
+    made = workspace.device.empty(count, value.dtype)
+    made.fill(value[()])
     return made
 
 

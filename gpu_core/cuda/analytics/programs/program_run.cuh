@@ -119,13 +119,53 @@ __device__ __forceinline__ void end_superstep(const Run& run) {
     }
 }
 
-// Add up vertices that have become active, one a lane. All lanes of the warp call.
-__device__ __forceinline__ void count_active(bool is_active, i64 degree, State* state) {
-    const u32 size = __popc(__ballot_sync(FULL_WARP, is_active));
-    const u64 entries = warp_sum<u64>(is_active ? static_cast<u64>(degree) : 0);
-    if (lane_of_thread() == 0 && size) {
-        atomicAdd(&state->next_size, u64(size));
-        atomicAdd(&state->next_entries, entries);
+// Vertices that this thread has found to become active, and the edges that they send along.
+struct Activated {
+    u32 size = 0;
+    u64 entries = 0;
+
+    __device__ __forceinline__ void count(bool is_active, i64 degree) {
+        if (!is_active) return;
+        size += 1;
+        entries += static_cast<u64>(degree);
+    }
+
+    // Add those of the warp to the state: once, for all warps write to the same words. All lanes call.
+    __device__ __forceinline__ void add_to(State* state) const {
+        if (!__any_sync(FULL_WARP, size > 0)) return;
+        const u32 whole_size = warp_sum(size);
+        const u64 whole_entries = warp_sum(entries);
+        if (lane_of_thread() > 0) return;
+        atomicAdd(&state->next_size, u64(whole_size));
+        atomicAdd(&state->next_entries, whole_entries);
+    }
+};
+
+// Vertices that a thread looks at together. Where it has none left, `has` is false and the vertex one of
+// others, which may be read in vain: a read that waits for no condition is on its way sooner.
+constexpr int VERTICES_AT_ONCE = 4;
+struct Vertices {
+    u64 at[VERTICES_AT_ONCE];
+    bool has[VERTICES_AT_ONCE];
+};
+
+// Block of a sum that this warp has.
+__device__ __forceinline__ u64 sum_block_of_warp() { return static_cast<u64>(thread_of_grid()) / WARP; }
+
+// Call visit(vertices) for all vertices of that block. A lane has each WARP-th, in their order.
+template <class Visit>
+__device__ __forceinline__ void for_sum_block(u64 count, Visit visit) {
+    const u64 block = sum_block_of_warp();
+    const u64 end = min(count, (block + 1) * SUM_BLOCK);
+    for (u64 first = block * SUM_BLOCK; first < end; first += VERTICES_AT_ONCE * WARP) {
+        Vertices vertices;
+#pragma unroll
+        for (int i = 0; i < VERTICES_AT_ONCE; ++i) {
+            const u64 at = first + i * WARP + lane_of_thread();
+            vertices.has[i] = at < end;
+            vertices.at[i] = min(at, end - 1);
+        }
+        visit(vertices);
     }
 }
 

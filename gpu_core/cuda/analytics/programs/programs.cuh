@@ -22,12 +22,18 @@
 
 // Begin: count those that send first, and choose how.
 //
-// Launch      THREADS threads, a thread a vertex
+// Launch      THREADS threads, a warp for SUM_BLOCK vertices
 // Writes      state    0 before
 extern "C" __global__ void __launch_bounds__(THREADS) begin_run(const Run run) {
-    const u64 vertex = thread_of_grid();
-    const bool is_active = vertex < run.count && run.active[vertex];
-    count_active(is_active, is_active ? run.degrees[vertex] : 0, run.state);
+    Activated activated;
+    for_sum_block(run.count, [&](const Vertices& vertices) {
+#pragma unroll
+        for (int i = 0; i < VERTICES_AT_ONCE; ++i) {
+            const bool is_active = run.active[vertices.at[i]];
+            activated.count(vertices.has[i] && is_active, run.degrees[vertices.at[i]]);
+        }
+    });
+    activated.add_to(run.state);
     if (!ends_round(&run.state->ticket)) return;
     run.state->superstep = -1;
     end_superstep(run);
@@ -35,14 +41,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) begin_run(const Run run) {
 
 // Queue the vertices that are active, for pushes that come after pulls.
 //
-// Launch      THREADS threads, a thread a vertex
+// Launch      THREADS threads, one for VERTICES_AT_ONCE vertices
 // Writes      state    tails[direction], 0 before
 extern "C" __global__ void __launch_bounds__(THREADS) queue_active(
         const Run run, const u32* __restrict__ row_degree, const u64 direction) {
-    const u64 vertex = thread_of_grid();
-    const bool is_active = vertex < run.count && run.active[vertex];
-    queue_vertices(is_active, static_cast<u32>(vertex), is_active ? row_degree[vertex] : 0,
-                   &run.state->tails[direction], run.queue(run.state->side, direction));
+    const u64 first = static_cast<u64>(blockIdx.x) * THREADS * VERTICES_AT_ONCE + threadIdx.x;
+    u32 active[VERTICES_AT_ONCE], degrees[VERTICES_AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < VERTICES_AT_ONCE; ++i) {
+        const u64 vertex = first + i * THREADS;
+        active[i] = static_cast<u32>(vertex);
+        degrees[i] = vertex < run.count && run.active[vertex] ? row_degree[vertex] : 0;
+    }
+    queue_vertices(active, degrees, &run.state->tails[direction], run.queue(run.state->side, direction));
 }
 
 // Mark the vertices of a queue as active, for pulls that come after pushes.
@@ -100,6 +111,7 @@ __device__ __forceinline__ void take_received(
         const Run& run, const WeightedRows& along, const WeightedRows& second) {
     const Context context(run);
     const u64 side = __ldcg(&run.state->side) ^ 1;
+    Activated activated;
     for_vertices<SIZE>(__ldcg(&run.state->received), [&](bool has_vertex, u64 at) {
         bool is_active = false;
         u32 target = 0;
@@ -113,7 +125,7 @@ __device__ __forceinline__ void take_received(
             run.combined[target] = neutral();
             run.has[target] = 0;
         }
-        count_active(is_active, degree, run.state);
+        activated.count(is_active, degree);
         queue_vertices(is_active, target, is_active ? along.rows.degree[target] : 0,
                        &run.state->next_tails[0], run.queue(side, 0));
         if (run.directions > 1) {
@@ -121,6 +133,7 @@ __device__ __forceinline__ void take_received(
                            &run.state->next_tails[1], run.queue(side, 1));
         }
     });
+    activated.add_to(run.state);
 }
 
 // First half of a superstep that is pushed: messages.
@@ -221,35 +234,47 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) pull_messages(
 extern "C" __global__ void __launch_bounds__(THREADS) take_all(const Run run) {
     if (run.mode() != PULLED) return;
     const Context context(run);
-    const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
+    const u64 block = sum_block_of_warp();
     f64 change = 0.0, total = 0.0;
-    for (u64 at = block * SUM_BLOCK; at < min(run.count, (block + 1) * SUM_BLOCK); at += WARP) {
-        const u64 vertex = at + lane_of_thread();
-        bool is_active = false;
-        i64 degree = 0;
-        if (vertex < run.count) {
-            const bool is_sent = run.has[vertex] != 0;
-            const bool is_there = run.present[vertex] != 0;
-            const Value old = run.values[vertex];
-            Value made = old;
-            degree = run.degrees[vertex];
+    Activated activated;
+    for_sum_block(run.count, [&](const Vertices& vertices) {
+        bool is_sent[VERTICES_AT_ONCE], is_there[VERTICES_AT_ONCE];
+        Value old[VERTICES_AT_ONCE];
+        Message combined[VERTICES_AT_ONCE];
+        i64 degrees[VERTICES_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < VERTICES_AT_ONCE; ++i) {
+            const u64 vertex = vertices.at[i];
+            is_sent[i] = run.has[vertex] != 0;
+            is_there[i] = run.present[vertex] != 0;
+            old[i] = run.values[vertex];
+            combined[i] = run.combined[vertex];
+            degrees[i] = run.degrees[vertex];
+        }
+#pragma unroll
+        for (int i = 0; i < VERTICES_AT_ONCE; ++i) {
+            if (!vertices.has[i]) continue;
+            const u64 vertex = vertices.at[i];
+            bool is_active = false;
+            Value made = old[i];
             // Who was sent anything wants messages; of the others, those that do take `identity()`.
-            if ((is_sent || (OF_ALL && wants_value(old))) && is_there) {
-                const Message message = is_sent ? run.combined[vertex] : identity();
-                is_active = take(run, vertex, old, message, degree, context, made);
-                change += change_of(old, made);
+            if ((is_sent[i] || (OF_ALL && wants_value(old[i]))) && is_there[i]) {
+                const Message message = is_sent[i] ? combined[i] : identity();
+                is_active = take(run, vertex, old[i], message, degrees[i], context, made);
+                change += change_of(old[i], made);
             }
-            if (run.totals && is_there) {
-                total += total_of(made, degree, context.superstep + 1, context.num_vertices, 0.0);
+            if (run.totals && is_there[i]) {
+                total += total_of(made, degrees[i], context.superstep + 1, context.num_vertices, 0.0);
             }
-            if (is_sent) {
+            if (is_sent[i]) {
                 run.combined[vertex] = neutral();
                 run.has[vertex] = 0;
             }
             run.active[vertex] = is_active;
+            activated.count(is_active, degrees[i]);
         }
-        count_active(is_active, degree, run.state);
-    }
+    });
+    activated.add_to(run.state);
     change = warp_sum(change);
     total = warp_sum(total);
     if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) {
@@ -272,15 +297,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) take_all(const Run run) {
 // Writes      totals   f64 a block
 extern "C" __global__ void __launch_bounds__(THREADS) add_up_totals(const Run run) {
     const Context context(run);
-    const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
+    const u64 block = sum_block_of_warp();
     f64 sum = 0.0;
-    for (u64 vertex = block * SUM_BLOCK + lane_of_thread();
-         vertex < min(run.count, (block + 1) * SUM_BLOCK); vertex += WARP) {
-        if (run.present[vertex]) {
-            sum += total_of(run.values[vertex], run.degrees[vertex], context.superstep,
-                            context.num_vertices, 0.0);
+    for_sum_block(run.count, [&](const Vertices& vertices) {
+#pragma unroll
+        for (int i = 0; i < VERTICES_AT_ONCE; ++i) {
+            const u64 vertex = vertices.at[i];
+            const f64 total = total_of(run.values[vertex], run.degrees[vertex], context.superstep,
+                                       context.num_vertices, 0.0);
+            if (vertices.has[i] && run.present[vertex]) sum += total;
         }
-    }
+    });
     sum = warp_sum(sum);
     if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) run.totals[block] = sum;
     if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket))) return;

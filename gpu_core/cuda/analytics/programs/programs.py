@@ -25,6 +25,7 @@ from ...device.packed_arguments import address
 from ...grid import THREADS, WARP, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
+from ..in_order import put_values
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
 from ..parts.row_arguments import with_weights
@@ -39,14 +40,16 @@ _HEADER: Final = "program_run.cuh"
 _ENDED: Final = constant(_HEADER, "ENDED")
 _PUSHED: Final = constant(_HEADER, "PUSHED")
 _PULLED: Final = constant(_HEADER, "PULLED")
+_VERTICES_AT_ONCE: Final = constant(_HEADER, "VERTICES_AT_ONCE")
 _STATE: Final = structure(_HEADER, "State")
 _RUN: Final = structure(_HEADER, "Run")
 
 #: Launches of large supersteps after each of the others.
-_LARGE_SUPERSTEPS: Final = 4
-#: Groups of launches that are started at first, and at most, before the host looks.
-_FIRST_GROUPS: Final = 2
-_MOST_GROUPS: Final = 16
+_LARGE_SUPERSTEPS: Final = 2
+#: Groups of launches that are started at first, and at most, before the host looks: of pushes, and
+#: of pulls, whose launches take longer to end at once.
+_PUSHED_GROUPS: Final = 1, 16
+_PULLED_GROUPS: Final = 2, 8
 #: Small supersteps before the host looks, some tenths of a second: only then it sees Ctrl-C, and a
 #: program may be one that never ends.
 SMALL_SUPERSTEPS = 1 << 16
@@ -106,7 +109,7 @@ class _Run:
         row_pairs, out = task.row_pairs(adjacencies), adjacencies.out
         pushed = [rows for rows, _ in row_pairs]
         self._count = out.count
-        self._values = _first_values(device, start, out.count, task.program.value)
+        self._values = _first_values(device, start, out.count)
         self._active = _first_active(device, scratch, start, out)
         self._degrees = [rows.degree for rows in pushed]
         self._degree = scratch.take(out.count, np.int64)
@@ -152,7 +155,7 @@ class _Run:
 
     def all(self) -> Ran:
         """Make supersteps until there are enough."""
-        self._launch("begin_run", self._count)
+        self._launch("begin_run", self._warps)
         if self._totals is not None:
             self._launch("add_up_totals", self._warps)
         before, groups = _PULLED, 0
@@ -168,7 +171,8 @@ class _Run:
                     self._queue_active()
                 else:
                     self._mark_active(*map(int, state["tails"]))
-            groups = min(2 * groups, _MOST_GROUPS) or _FIRST_GROUPS
+            first, most = _PUSHED_GROUPS if mode == _PUSHED else _PULLED_GROUPS
+            groups = min(2 * groups, most) or first
             if mode == _PUSHED:
                 self._push(groups, np.int64(state["superstep"]) + SMALL_SUPERSTEPS)
             else:
@@ -177,10 +181,12 @@ class _Run:
 
     def _queue_active(self) -> None:
         for direction, degree in enumerate(self._degrees):
-            self._launch("queue_active", self._count, degree, np.uint64(direction))
+            items = blocks_for(self._count, _VERTICES_AT_ONCE)
+            self._launch("queue_active", items, degree, np.uint64(direction))
 
     def _mark_active(self, *tails: int) -> None:
-        self._active.fill(0)
+        active = self._active
+        self._device.fill_bytes(address(active), active.nbytes, 0)
         for direction, items in enumerate(tails):
             self._launch("mark_active", items, np.uint64(direction), np.uint64(items))
 
@@ -223,17 +229,17 @@ def _first_active(device: Device, scratch: DeviceScratch, start: Start, out: Row
     if start.active is None:
         active[:] = out.present
     else:
-        active.fill(0)
-        active[device.to_device(start.active)] = 1
+        device.fill_bytes(address(active), active.nbytes, 0)
+        put_values(device, np.ones(start.active.size, np.uint8), start.active, active)
     return active
 
 
-def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]) -> Array:
+def _first_values(device: Device, start: Start, count: int) -> Array:
+    """[vertex_count], of the program's values."""
     if start.values.ndim:
-        values = device.to_device(start.values)
+        values = start.values
     else:
-        values = device.empty(count, dtype)
+        values = device.empty(count, start.values.dtype)
         values.fill(start.values[()])
-    if start.indices.size:
-        values[device.to_device(start.indices)] = device.to_device(start.others)
+    put_values(device, start.others, start.indices, values)
     return values

@@ -21,13 +21,9 @@ from .operator_module import kernels_of
 UInt32s = npt.NDArray[np.uint32]
 
 
-def vertex_array(
-    workspace: None, count: int, values: npt.NDArray[Any], dtype: npt.DTypeLike
-) -> npt.NDArray[Any]:
-    """[count]: a value for all, or one each; not that memory itself."""
-    made = np.empty(count, dtype)
-    made[:] = values
-    return made
+def filled(workspace: None, count: int, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """[count]: a value, 0-d, for all."""
+    return np.full(count, value)
 
 
 def listed(workspace: None, indices: UInt32s) -> UInt32s:

@@ -74,8 +74,8 @@ class _Run:
             ]
         self._out = adjacencies.out
         count = adjacencies.out.count
-        values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
-        values[:] = start.values
+        values = start.values if start.values.ndim else np.full(count, start.values)
+        active = np.zeros(count, np.bool_)
         values[start.indices] = start.others
         active[adjacencies.out.present if start.active is None else start.active] = True
         degrees = self._row_pairs[0][0].degree.astype(np.int64)
