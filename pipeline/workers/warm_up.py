@@ -25,13 +25,12 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.batch.packed_batch import pack
 from ...gpu_core.batch.raw_rows import raw_rows
-from ...gpu_core.batch.rows import row_meaning
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.engines import compile_ahead
 from ...gpu_core.errors import ArenaFullError, ConvergenceError, SettingsError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import are_names, form_of
-from ...gpu_core.kind import RowMeaning
+from ...gpu_core.kind import RowMeaning, row_meaning
 from ...gpu_core.names.distinct import BatchNames
 from ...gpu_core.names.strings import Strings
 from ...gpu_core.properties.kinds import column_kinds

@@ -11,11 +11,11 @@ import pytest
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.batch.net_effect.repeats import REPEATS
 from graphtide.gpu_core.batch.raw_rows import raw_rows
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ArenaFullError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline.workers import warm_up
 from graphtide.pipeline.workers.forking.fork_server import start_fork_server
