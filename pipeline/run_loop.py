@@ -67,7 +67,7 @@ class RunLoop:
         files: RunFiles,
         settings: RunSettings,
         on_progress: Callable[[Progress], None],
-        follow: Follow | None,
+        follow: Follow,
     ) -> None:
         self._cluster = cluster
         self._machine = machine
@@ -75,9 +75,10 @@ class RunLoop:
         self._settings = settings
         self._on_progress = on_progress
         self._follow = follow
-        log = replace(files.log.update_log, time_unit=files.log.listing.time_unit)
+        #: Whether the lifecycle knows that the run was asked to end.
+        self._is_stopping = False
         self._watch = LogWatch(
-            log,
+            files.log.update_log,
             files.log.names(),
             self._found,
             self._log_failed,
@@ -105,7 +106,7 @@ class RunLoop:
 
     def run(self) -> None:
         """Perform until Finish; raise what ended the run before its end."""
-        if self._follow is not None and self._follow.waits:
+        if self._follow.waits:
             self._watch.start()
         try:
             finish = self._handle(events.RunStarted())
@@ -146,8 +147,8 @@ class RunLoop:
             return events.LogFailed(error)
 
     def _next_event(self) -> Event:
-        if self._follow is not None and self._follow.is_stopped:
-            self._follow = None
+        if self._follow.is_stopped and not self._is_stopping:
+            self._is_stopping = True
             return events.StopRequested()
         is_idle, start = self._machine.is_waiting, time.monotonic()
         try:
