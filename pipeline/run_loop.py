@@ -236,8 +236,7 @@ class RunLoop:
         self._progress("start" if number == 0 else "recover")
         if self._settings.scheduler is None:
             self._files.leftovers.note()
-        rules = self._machine.rules
-        spec = newest_spec(self._files, self._settings, rules.window, rules.max_loads)
+        spec = newest_spec(self._files, self._settings, self._machine.rules)
         try:
             generation = start_generation(
                 self._cluster,
