@@ -14,7 +14,7 @@ import numpy as np
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import PathNotFoundError, SettingsError, VertexNotFoundError
 from ...gpu_core.printable import counted
-from ...gpu_core.records import TIME_PROPERTIES, record_named
+from ...gpu_core.records import TIME_PROPERTIES
 from ...gpu_core.times import shown, time_unit_named
 from ...io.state.results import Result, ResultFacts
 from ..open_state import OpenState, open_state
@@ -54,7 +54,7 @@ def _size(opened: OpenState, _question: Question) -> Answer:
         "num_vertices": graph.num_vertices,
         "num_edges": graph.num_edges,
         "directed": graph.directed,
-        "records": record_named(graph.records, graph.weights or "float32").name,
+        "records": graph.records,
         "on_repeat": graph.on_repeat,
     }
 
