@@ -21,7 +21,7 @@ from itertools import groupby
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..io.log.log_listing import LogListing
-from .graph_client.client import GraphClient, Outcome
+from .graph_client.client import EventMaker, GraphClient
 from .graph_client.generation import Generation, GraphLostError, start_generation
 from .graph_client.generation_spec import newest_spec
 from .graph_client.in_flight import TasksInFlight, span_of_run
@@ -85,8 +85,8 @@ class RunLoop:
             planned=files.log.listing.files,
             quarantines=files.log.quarantines,
         )
-        #: What has ended. Filled by many threads.
-        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        #: Makers of the events of what has ended. Filled by many threads.
+        self._ended: queue.SimpleQueue[EventMaker] = queue.SimpleQueue()
         #: The current generation; None: there is no graph.
         self._current: GraphClient | None = None
         self._limits = LimitWatch(files, settings)
@@ -130,12 +130,12 @@ class RunLoop:
             raise finish.error
 
     def _report(self, event: Event) -> None:
-        self._outcomes.put(lambda: event)
+        self._ended.put(lambda: event)
 
     # -- a log that is followed; the first two are called by its thread
 
     def _found(self, listing: LogListing) -> None:
-        self._outcomes.put(partial(self._plan_more, listing))
+        self._ended.put(partial(self._plan_more, listing))
 
     def _log_failed(self, error: UpdateLogError) -> None:
         self._report(events.LogFailed(error))
@@ -152,15 +152,15 @@ class RunLoop:
             return events.StopRequested()
         is_idle, start = self._machine.is_waiting, time.monotonic()
         try:
-            outcome = self._outcomes.get(timeout=_TICK_SECONDS)
+            make_event = self._ended.get(timeout=_TICK_SECONDS)
         except queue.Empty:
-            outcome = None
+            make_event = None
         if is_idle:
             self._idle_seconds += time.monotonic() - start
-        if outcome is None:
+        if make_event is None:
             self._progress("waiting" if is_idle else self._stage)
             return events.ClockTicked()
-        event = outcome()
+        event = make_event()
         self._last_event_seconds = time.monotonic()
         return event or events.ClockTicked()
 
@@ -254,7 +254,7 @@ class RunLoop:
             TasksInFlight(client, self._run_id, generation, self._annotation),
             self._files,
             self._settings,
-            self._outcomes.put,
+            self._ended.put,
             self._monitor,
             self._exit_reasons,
             partial(self._progress, "apply"),
