@@ -10,7 +10,7 @@ Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,8 +19,8 @@ import dask.config
 import yaml
 
 from ..gpu_core.errors import SettingsError
-from ..gpu_core.kind import GraphKind, RowMeaning
-from ..gpu_core.properties.kinds import checked_kinds, column_kinds
+from ..gpu_core.kind import GraphKind, RowMeaning, row_meaning
+from ..gpu_core.properties.kinds import column_kinds
 from ..gpu_core.records import record_named
 from .analytics import (
     cadences_of,
@@ -88,11 +88,11 @@ class GraphSettings:
 
     def row_meaning(self) -> RowMeaning:
         """Meaning of the rows of the log."""
-        return RowMeaning(
-            record_named(self.records, self.weights), self.directed, self.self_loops,
-            self.create_vertices, self.ids, self.on_repeat,
-            checked_kinds("properties", self.properties),
-            checked_kinds("vertex_properties", self.vertex_properties),
+        return row_meaning(
+            directed=self.directed, records=self.records, weights=self.weights,
+            self_loops=self.self_loops, create_vertices=self.create_vertices, ids=self.ids,
+            on_repeat=self.on_repeat, properties=self.properties,
+            vertex_properties=self.vertex_properties,
         )  # fmt: skip
 
     def own_columns(self) -> dict[str, str]:
@@ -108,11 +108,9 @@ class GraphSettings:
 
     def kind(self) -> GraphKind:
         """Kind of the graph."""
-        meaning = self.row_meaning()
         return GraphKind(
-            **{each.name: getattr(meaning, each.name) for each in fields(meaning)},
-            reverse=self.reverse, layout=self.layout, storage=self.storage,
-            page_bytes=self.page_bytes, mean_degree=self.mean_degree,
+            **vars(self.row_meaning()), reverse=self.reverse, layout=self.layout,
+            storage=self.storage, page_bytes=self.page_bytes, mean_degree=self.mean_degree,
         )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:

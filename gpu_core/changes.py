@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .batch.protocols import ListedBatch
-from .rows import Array
+from .rows import Array, entries_naming
 
 
 class Changing(ABC):
@@ -95,7 +95,7 @@ class Changing(ABC):
         if kind.has_reverse:
             into = self._entries_of(gone, "in")[::-1]
         else:
-            into = self._entries_naming(gone)
+            into = entries_naming(self._graph.pinned_rows("out"), gone, self._xp)
         ends = zip(self._entries_of(gone, "out"), into, strict=True)
         sources, targets = (self._xp.concatenate(each) for each in ends)
         return sources, targets
@@ -107,12 +107,3 @@ class Changing(ABC):
     @abstractmethod
     def _entries_of(self, indices: Array, direction: str) -> tuple[Array, Array]:
         """uint32: vertex and neighbor of each entry of the rows of these vertices."""
-
-    def _entries_naming(self, indices: Array) -> tuple[Array, Array]:
-        """Row and column of the entries that name one of these vertices, of all rows."""
-        xp, rows = self._xp, self._graph.pinned_rows("out")
-        named = xp.zeros(rows.count, np.bool_)
-        named[indices] = True
-        entries = xp.flatnonzero(named[rows.columns])
-        sources = xp.searchsorted(rows.indptr, entries, side="right") - 1
-        return sources.astype(np.uint32), rows.columns[entries]

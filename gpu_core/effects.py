@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .image.fields import NONE
+from .rows import entries_naming
 
 # Not imported: who shows what became of a batch need not wait for Numba.
 if TYPE_CHECKING:
@@ -204,19 +205,9 @@ def incident_edges(reader: Reader, gone: Int64s) -> tuple[Int64s, Int64s]:
         indptr, columns = reader.neighbors(index, "in")
         into = columns, np.repeat(index, np.diff(indptr))
     else:
-        into = _entries_naming(reader, index)
+        xp = reader.arena.xp
+        found = entries_naming(reader.pinned_rows("out"), xp.asarray(index), xp)
+        into = found if xp is np else tuple(map(xp.asnumpy, found))
     return tuple(  # type: ignore[return-value]
         reader.ids_of(np.concatenate(ends)) for ends in zip(out, into, strict=True)
     )
-
-
-def _entries_naming(reader: Reader, index: UInt32s) -> tuple[UInt32s, UInt32s]:
-    """Row and column of the entries that name a vertex of these, of all rows."""
-    xp = reader.arena.xp
-    rows = reader.pinned_rows("out")
-    named = xp.zeros(rows.count, np.bool_)
-    named[xp.asarray(index)] = True
-    entries = xp.flatnonzero(named[rows.columns])
-    sources = xp.searchsorted(rows.indptr, entries, side="right") - 1
-    found = sources.astype(np.uint32), rows.columns[entries]
-    return found if xp is np else (xp.asnumpy(found[0]), xp.asnumpy(found[1]))

@@ -349,9 +349,6 @@ class Engine(Reader, Protocol):
             The graph does not fit within the limit; the engine is of no use.
         """
 
-    def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be handed out without growth, largest free run."""
-
     def memory(self) -> MemoryReport:
         """Bytes by region."""
 

@@ -2,14 +2,19 @@
 
 `GraphKind` is decided when a graph is made and never changes, but that ``mean_degree`` may become a
 number with the first batch. `RowMeaning` is the part of it that conversion needs: what a row of a
-log comes to. `ArenaSizes` is about memory alone and changes nothing that a graph means.
+log comes to; `row_meaning` checks it. `ArenaSizes` is about memory alone and changes nothing that a
+graph means.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-from .id_kinds import are_names
-from .properties.kinds import Kinds
-from .records import Record
+from .errors import SettingsError
+from .id_kinds import are_names, form_of
+from .properties.kinds import Kinds, checked_kinds
+from .records import ON_REPEAT, Record, record_named
+
+SELF_LOOPS = ("drop", "keep", "reject")
 
 #: Value of ``mean_degree``: that of the first batch, which also decides the size of a page.
 FIRST_BATCH = "first_batch"
@@ -56,6 +61,55 @@ class RowMeaning:
     def combines_weights(self) -> bool:
         """Whether inserting an edge that exists makes its weight of old and new."""
         return self.on_repeat != "last"
+
+
+def row_meaning(
+    *,
+    directed: bool = True,
+    records: str = "simple",
+    weights: str | None = None,
+    self_loops: str = "drop",
+    create_vertices: bool = True,
+    ids: str = "any",
+    on_repeat: str = "last",
+    properties: Any = None,
+    vertex_properties: Any = None,
+) -> RowMeaning:
+    """`RowMeaning` of arguments as users give them to `DynamicGraph`, checked.
+
+    Raises
+    ------
+    SettingsError
+        A value is none of those allowed, or contradicts another one: undirected graphs cannot keep
+        self loops, nor simple records weights.
+    """
+    record = record_named(records, weights)
+    form_of(ids)
+    if self_loops not in SELF_LOOPS:
+        msg = f"self_loops={self_loops!r} is unknown; use one of {', '.join(SELF_LOOPS)}"
+        raise SettingsError(msg)
+    if self_loops == "keep" and not directed:
+        msg = "self_loops='keep' needs a directed graph; use 'drop' or 'reject', or directed=True"
+        raise SettingsError(msg)
+    check_on_repeat(on_repeat, record)
+    return RowMeaning(
+        record, directed, self_loops, create_vertices, ids, on_repeat,
+        checked_kinds("properties", properties),
+        checked_kinds("vertex_properties", vertex_properties),
+    )  # fmt: skip
+
+
+def check_on_repeat(on_repeat: str, record: Record) -> None:
+    """Refuse a rule for repeated edges that is unknown, or that has no weight to work on."""
+    if on_repeat not in ON_REPEAT:
+        msg = f"on_repeat={on_repeat!r} is unknown; use one of {', '.join(ON_REPEAT)}"
+        raise SettingsError(msg)
+    if on_repeat != "last" and not record.has_weight:
+        msg = (
+            f"on_repeat={on_repeat!r}, but {record.name} records keep no weights; "
+            f"use records='weighted'"
+        )
+        raise SettingsError(msg)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ Which of the two an algorithm gets makes no difference to it. Rows come from
 """
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,30 @@ class Rows:
     def walked(self) -> tuple[Array, Array, Array, np.int64]:
         """Arguments of a kernel that reads rows: ``begin``, ``degree``, ``columns``, ``step``."""
         return self.begin, self.degree, self.columns, np.int64(self.step)
+
+
+def entries_naming(rows: Rows, vertices: Array, xp: ModuleType) -> tuple[Array, Array]:
+    """Find the entries of pinned rows that name one of some vertices.
+
+    Parameters
+    ----------
+    rows
+        Rows of all vertices.
+    vertices
+        Their indices, where the rows are.
+    xp
+        Array module of the rows.
+
+    Returns
+    -------
+    rows, columns : uint32[k] each
+        Vertex and neighbor of each such entry, row by row.
+    """
+    named = xp.zeros(rows.count, np.bool_)
+    named[vertices] = True
+    entries = xp.flatnonzero(named[rows.columns])
+    sources = xp.searchsorted(rows.indptr, entries, side="right") - 1
+    return sources.astype(np.uint32), rows.columns[entries]
 
 
 class EntryTimes(NamedTuple):

@@ -59,7 +59,8 @@ def run(
     GraphtideError
         What ended the run before its end; the state is whole up to its newest checkpoint.
     """
-    if follow is not None and follow.waits and settings.order_by is not None:
+    follow = follow or Follow(waits=False)
+    if follow.waits and settings.order_by is not None:
         msg = "order_by is for a log that is whole; leave it out to follow one that grows"
         raise SettingsError(msg)
     with _opened(log, state, settings, on_progress, follow) as files:
@@ -87,23 +88,22 @@ def _opened(
     state: str,
     settings: RunSettings,
     on_progress: Callable[[Progress], None] | None,
-    follow: Follow | None,
+    follow: Follow,
 ) -> Iterator[RunFiles]:
     """Open the files; a run that follows waits until there is a first one, and it is whole."""
-    follows = follow is not None and follow.waits
     with ExitStack() as stack:
         first_seconds = time.monotonic()
         while True:
             try:
                 files = stack.enter_context(
-                    open_files(log, state, settings, batch_rows(settings), follows=follows)
+                    open_files(log, state, settings, batch_rows(settings), follows=follow.waits)
                 )
                 break
             except (EmptyLogError, UnusableFileError) as error:
                 if isinstance(error, EmptyLogError):
                     first_seconds = time.monotonic()
                 is_late = time.monotonic() - first_seconds > PATIENCE_SECONDS
-                if follow is None or not follows or is_late:
+                if not follow.waits or is_late:
                     raise
             if on_progress is not None:
                 on_progress(WAITING_FOR_A_LOG)
@@ -118,10 +118,9 @@ def _run(
     files: RunFiles,
     settings: RunSettings,
     on_progress: Callable[[Progress], None],
-    follow: Follow | None,
+    follow: Follow,
 ) -> RunSummary:
     first = files.checkpointed
-    files.log.follows = follow is not None and follow.waits
     results_missing = files.results_missing()
     if first == files.log.batches and not results_missing and not files.log.follows:
         return files.summary(first, nothing_to_do=True)

@@ -51,7 +51,8 @@ def open_files(
 ) -> Iterator[RunFiles]:
     """Lock the state and plan what is new in the log; a log that cannot be used changes nothing.
 
-    ``follows``: new files are left for later from the first one on that is being written.
+    ``follows``: the run waits for more files; new ones are left for later from the first one on
+    that is being written.
     """
     directory = StateDirectory(state)
     analytics = analyses_of(settings)
@@ -92,8 +93,9 @@ def open_files(
         )
         _write_plan(kept, listing, plan, boundary)
         planned = PlannedLog(
-            update_log, listing, plan, order, quarantines=quarantines, batch_rows=batch_rows
-        )
+            update_log, listing, plan, order,
+            quarantines=quarantines, batch_rows=batch_rows, follows=follows,
+        )  # fmt: skip
         files = RunFiles(directory, planned, settings, newest, analytics, read)
         files.notes += notes
         files.notes += files.results.computed_otherwise()

@@ -7,7 +7,7 @@ written (``io/``), and when (``lifecycle.py``).
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,11 @@ class RunFiles:
         """Boundary of the newest checkpoint."""
         return 0 if self._checkpoint is None else self._checkpoint.boundary
 
+    @property
+    def _manifest(self) -> Mapping[str, Any]:
+        """Manifest of the newest checkpoint; empty where there is none."""
+        return {} if self._checkpoint is None else self._checkpoint.manifest
+
     def checkpoint_bytes(self) -> int:
         """Bytes of all checkpoints."""
         folders = (self._state.checkpoint(each) for each in self._state.checkpoint_ids())
@@ -111,9 +116,8 @@ class RunFiles:
 
     def newest_window(self) -> TimeWindow:
         """The window of the run, as it is at the newest checkpoint."""
-        manifest = self._checkpoint.manifest if self._checkpoint else None
         return TimeWindow.of(
-            self._settings.graph.time_window, self.log.update_log.time_unit, manifest
+            self._settings.graph.time_window, self.log.update_log.time_unit, self._manifest
         )
 
     def newest_hash(self) -> str | None:
@@ -122,7 +126,7 @@ class RunFiles:
 
     def newest_size(self) -> tuple[int, int]:
         """Vertices and edges of the newest checkpoint."""
-        manifest = self._checkpoint.manifest if self._checkpoint else {}
+        manifest = self._manifest
         return int(manifest.get("num_vertices", 0)), int(manifest.get("num_edges", 0))
 
     def results_missing(self) -> bool:
@@ -186,7 +190,7 @@ class RunFiles:
             "num_vertices": copy.num_vertices,
             "num_edges": copy.num_edges,
             # Of all applied batches; the copy counts those since the checkpoint before.
-            "handover": dict(Counter(self._handover()) + Counter(copy.routes)),
+            "handover": dict(Counter(self._manifest.get("handover", {})) + Counter(copy.routes)),
             "plan": self.log.plan.cut_hash(batch_id + 1),
         }
         if copy.window is not None:
@@ -198,12 +202,6 @@ class RunFiles:
         self.totals += totals(reports)
         # Each name comes as a text of its own with each batch, of which there may be millions.
         self.readers += (sys.intern(batch.reader) for batch in copy.batches)
-
-    def _handover(self) -> dict[str, int]:
-        if self._checkpoint is None:
-            return {}
-        kept: dict[str, int] = self._checkpoint.manifest.get("handover", {})
-        return kept
 
     def summary(
         self,

@@ -41,6 +41,8 @@ class PlannedLog:
     quarantines: bool = False
     #: Rows of a batch at most, of files that are not planned yet.
     batch_rows: int = 0
+    #: Whether there will be more batches than are planned now.
+    follows: bool = False
 
 
 class RunLog:
@@ -62,12 +64,12 @@ class RunLog:
         self.listing = planned.listing
         #: All batches of the log, from its beginning.
         self.plan = planned.plan
-        #: Whether there will be more batches than are planned now.
-        self.follows = False
         self._state = state
         self._order = planned.order
         #: Whether bad rows are left out; else they end the run.
         self.quarantines = planned.quarantines
+        #: Whether there will be more batches than are planned now.
+        self.follows = planned.follows
         self._batch_rows = planned.batch_rows
         self._fingerprints = {file.name: file.fingerprint for file in self.plan.files}
         self._rows = [0, *accumulate(batch.rows for batch in self.plan.batches)]
@@ -168,19 +170,14 @@ class RunLog:
             return None
         return self._order.batch(batch.file, batch.first_row, batch.rows)
 
+    def _runs(self, batch_id: int) -> list[tuple[str, int, int]]:
+        """Rows of a batch: ``(file, first row, rows)``, a run of each file."""
+        ordered, batch = self._ordered(batch_id), self.plan.batches[batch_id]
+        return [(batch.file, batch.first_row, batch.rows)] if ordered is None else ordered.runs()
+
     def read_from(self, batch_id: int) -> list[str]:
         """Names of the files that have rows of a batch."""
-        ordered = self._ordered(batch_id)
-        if ordered is None:
-            return [self.plan.batches[batch_id].file]
-        return [name for name, _, _ in ordered.runs()]
-
-    def _log_of(self, batch_id: int) -> UpdateLog:
-        """The log, with what is needed of it to read a batch."""
-        ordered, batch = self._ordered(batch_id), self.plan.batches[batch_id]
-        if ordered is None:
-            return self.update_log.for_rows([(batch.file, batch.first_row, batch.rows)])
-        return self.update_log.for_rows(ordered.runs())
+        return [name for name, _, _ in self._runs(batch_id)]
 
     def _known(self, batch_id: int) -> dict[int, int]:
         """Row group -> checksum that it must have, of those that a batch is read from."""
@@ -191,7 +188,7 @@ class RunLog:
     def rows_of(self, batch_id: int) -> RowsToRead:
         """Plan for reading the rows of a batch."""
         return RowsToRead(
-            self._log_of(batch_id),
+            self.update_log.for_rows(self._runs(batch_id)),
             *self.planned(batch_id),
             known=self._known(batch_id),
             ordered=self._ordered(batch_id),

@@ -21,7 +21,7 @@ from itertools import groupby
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..io.log.log_listing import LogListing
-from .graph_client.client import GraphClient, Outcome
+from .graph_client.client import EventMaker, GraphClient
 from .graph_client.generation import Generation, GraphLostError, start_generation
 from .graph_client.generation_spec import newest_spec
 from .graph_client.in_flight import TasksInFlight, span_of_run
@@ -67,7 +67,7 @@ class RunLoop:
         files: RunFiles,
         settings: RunSettings,
         on_progress: Callable[[Progress], None],
-        follow: Follow | None,
+        follow: Follow,
     ) -> None:
         self._cluster = cluster
         self._machine = machine
@@ -75,17 +75,18 @@ class RunLoop:
         self._settings = settings
         self._on_progress = on_progress
         self._follow = follow
-        log = replace(files.log.update_log, time_unit=files.log.listing.time_unit)
+        #: Whether the lifecycle knows that the run was asked to end.
+        self._is_stopping = False
         self._watch = LogWatch(
-            log,
+            files.log.update_log,
             files.log.names(),
             self._found,
             self._log_failed,
             planned=files.log.listing.files,
             quarantines=files.log.quarantines,
         )
-        #: What has ended. Filled by many threads.
-        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        #: Makers of the events of what has ended. Filled by many threads.
+        self._ended: queue.SimpleQueue[EventMaker] = queue.SimpleQueue()
         #: The current generation; None: there is no graph.
         self._current: GraphClient | None = None
         self._limits = LimitWatch(files, settings)
@@ -105,7 +106,7 @@ class RunLoop:
 
     def run(self) -> None:
         """Perform until Finish; raise what ended the run before its end."""
-        if self._follow is not None and self._follow.waits:
+        if self._follow.waits:
             self._watch.start()
         try:
             finish = self._handle(events.RunStarted())
@@ -129,12 +130,12 @@ class RunLoop:
             raise finish.error
 
     def _report(self, event: Event) -> None:
-        self._outcomes.put(lambda: event)
+        self._ended.put(lambda: event)
 
     # -- a log that is followed; the first two are called by its thread
 
     def _found(self, listing: LogListing) -> None:
-        self._outcomes.put(partial(self._plan_more, listing))
+        self._ended.put(partial(self._plan_more, listing))
 
     def _log_failed(self, error: UpdateLogError) -> None:
         self._report(events.LogFailed(error))
@@ -146,20 +147,20 @@ class RunLoop:
             return events.LogFailed(error)
 
     def _next_event(self) -> Event:
-        if self._follow is not None and self._follow.is_stopped:
-            self._follow = None
+        if self._follow.is_stopped and not self._is_stopping:
+            self._is_stopping = True
             return events.StopRequested()
         is_idle, start = self._machine.is_waiting, time.monotonic()
         try:
-            outcome = self._outcomes.get(timeout=_TICK_SECONDS)
+            make_event = self._ended.get(timeout=_TICK_SECONDS)
         except queue.Empty:
-            outcome = None
+            make_event = None
         if is_idle:
             self._idle_seconds += time.monotonic() - start
-        if outcome is None:
+        if make_event is None:
             self._progress("waiting" if is_idle else self._stage)
             return events.ClockTicked()
-        event = outcome()
+        event = make_event()
         self._last_event_seconds = time.monotonic()
         return event or events.ClockTicked()
 
@@ -235,8 +236,7 @@ class RunLoop:
         self._progress("start" if number == 0 else "recover")
         if self._settings.scheduler is None:
             self._files.leftovers.note()
-        rules = self._machine.rules
-        spec = newest_spec(self._files, self._settings, rules.window, rules.max_loads)
+        spec = newest_spec(self._files, self._settings, self._machine.rules)
         try:
             generation = start_generation(
                 self._cluster,
@@ -254,7 +254,7 @@ class RunLoop:
             TasksInFlight(client, self._run_id, generation, self._annotation),
             self._files,
             self._settings,
-            self._outcomes.put,
+            self._ended.put,
             self._monitor,
             self._exit_reasons,
             partial(self._progress, "apply"),

@@ -19,9 +19,9 @@ import numpy as np
 
 from ...gpu_core.batch.packed_batch import PackedBatch, pack
 from ...gpu_core.batch.raw_rows import RawRows
-from ...gpu_core.batch.rows import row_meaning
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.kind import row_meaning
 from .measuring import draws
 from .measuring.arm import PLAIN, Arm, Bench, Row
 from .measuring.clock import Lap

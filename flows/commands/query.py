@@ -14,7 +14,7 @@ import numpy as np
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import PathNotFoundError, SettingsError, VertexNotFoundError
 from ...gpu_core.printable import counted
-from ...gpu_core.records import TIME_PROPERTIES, record_named
+from ...gpu_core.records import TIME_PROPERTIES
 from ...gpu_core.times import shown, time_unit_named
 from ...io.state.results import Result, ResultFacts
 from ..open_state import OpenState, open_state
@@ -22,7 +22,7 @@ from ..printing.activity import Activity
 from ..printing.summary import graph_text
 from ..printing.text import TIED, json_text, line, table_lines, value_text
 from .query_syntax import Question, read_question
-from .ranking import finite_rows, left_out_text, ranked_column
+from .ranking import left_out_text, top_rows
 
 #: Vertices of a list that people are shown.
 _SHOWN = 200
@@ -54,7 +54,7 @@ def _size(opened: OpenState, _question: Question) -> Answer:
         "num_vertices": graph.num_vertices,
         "num_edges": graph.num_edges,
         "directed": graph.directed,
-        "records": record_named(graph.records, graph.weights or "float32").name,
+        "records": graph.records,
         "on_repeat": graph.on_repeat,
     }
 
@@ -97,13 +97,11 @@ def _neighbors(opened: OpenState, question: Question) -> Answer:
             "edges in were not kept (--no-reverse); run the log with --reverse into another --state"
         )
         raise SettingsError(msg)
-    answer: Answer = {"vertex": vertex}
-    if graph.weights is not None:
-        ids, weights = graph.weighted_neighbors(vertex, direction)
-        answer["weights"] = weights.tolist()
-    else:
+    if graph.weights is None:
         ids = graph.neighbors(vertex) if direction == "out" else graph.predecessors(vertex)
-    return {"vertex": vertex, question.word: ids.tolist(), **answer}
+        return {"vertex": vertex, question.word: ids.tolist()}
+    ids, weights = graph.weighted_neighbors(vertex, direction)
+    return {"vertex": vertex, question.word: ids.tolist(), "weights": weights.tolist()}
 
 
 def _edge(opened: OpenState, question: Question) -> Answer:
@@ -146,15 +144,12 @@ def _path(opened: OpenState, question: Question) -> Answer:
 
 def _top(opened: OpenState, question: Question) -> Answer:
     result, is_computed = _result(opened, question.result)
-    column = ranked_column(result, None)
-    finite, left_out = finite_rows(result, column)
-    rows = finite.top(question.count, column)
-    ranked = {name: column.tolist() for name, column in rows.columns.items()}
+    rows, left_out = top_rows(result, question.count, None)
     return {
         "result": question.result,
         "is_computed": is_computed,
         "left_out": left_out,
-        "rows": [dict(zip(ranked, row, strict=True)) for row in zip(*ranked.values(), strict=True)],
+        "rows": rows,
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
-from ...gpu_core.table import Table, TableRows, largest
+from ...gpu_core.table import largest
 from ...io.file_systems import new_file_at
 from ...io.interchange.difference_table import check_ending
 from ...io.interchange.edge_table import table_of
@@ -42,9 +42,7 @@ def show_top(
     """Print the vertices with the largest values of a result, after a batch or the newest."""
     with Activity("reading the result …"):
         batch_id, result = result_after(StateDirectory(state), name, at)
-        column = ranked_column(result, by)
-        found, left_out = finite_rows(result, column)
-        rows = _rows(found.top(count, column).columns)
+        rows, left_out = top_rows(result, count, by)
     if as_json:
         values = {"result": name, "batch": batch_id, "left_out": left_out, "rows": rows}
         click.echo(json_text(values))
@@ -56,17 +54,14 @@ def show_top(
         click.echo(text)
 
 
-def finite_rows(table: Table, column: str) -> tuple[Table, int]:
-    """The rows whose value in a column is a finite number, and how many others there are.
+def top_rows(result: Result, count: int, by: str | None) -> tuple[list[Row], int]:
+    """The rows of the vertices with the largest values, and how many have no finite value.
 
     A vertex that no path leads to is at an infinite distance: it has no place among the others.
     """
-    is_finite = np.isfinite(table[column])
-    left_out = int(is_finite.size - np.count_nonzero(is_finite))
-    if not left_out:
-        return table, 0
-    columns = {name: values[is_finite] for name, values in table.columns.items()}
-    return TableRows(columns, column), left_out
+    column = _ranked_column(result, by)
+    finite = int(np.count_nonzero(np.isfinite(result[column])))
+    return _rows(result.top(min(count, finite), column).columns), len(result) - finite
 
 
 def left_out_text(count: int) -> str:
@@ -93,7 +88,7 @@ def show_rise_and_fall(
             kinds = computed.format(f"of {was.kind}", f"of {now.kind}")
             msg = f"{name} is {kinds}; take two batches that have it of one analytic"
             raise SettingsError(msg)
-        column = ranked_column(after, by)
+        column = _ranked_column(after, by)
         table, left_out = rise_and_fall(before, after, column)
     rose, fell = (int(np.count_nonzero(sign * table["change"] > 0)) for sign in (1, -1))
     came, went = (int(np.isnan(table[each]).sum()) for each in ("before", "after"))
@@ -172,7 +167,7 @@ def rise_and_fall(before: Result, after: Result, column: str) -> tuple[dict[str,
     return shown, left_out
 
 
-def ranked_column(result: Result, by: str | None) -> str:
+def _ranked_column(result: Result, by: str | None) -> str:
     """The column that a result is ranked by: the one asked for, or the one that it is about."""
     names = [name for name in result.columns if name != "vertex"]
     measures = result.measures

@@ -28,9 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..printable import counted
-from ..table import VertexTable
 from .shared.adjacencies import adjacencies_of
-from .shared.by_vertex import HostValues, Values, in_order, order_of
+from .shared.by_vertex import ValuesResult, in_order, order_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -38,16 +37,8 @@ if TYPE_CHECKING:
 Vector = npt.NDArray[np.float64]
 
 
-class SpmvResult(VertexTable):
+class SpmvResult(ValuesResult):
     """A value of every vertex."""
-
-    def __init__(self, columns: Values) -> None:
-        self._columns = columns
-
-    @property
-    def keys(self) -> npt.NDArray[np.int64]:
-        """int64[n]: what the engine calls the vertices, increasing."""
-        return self._columns.vertices
 
     @property
     def value(self) -> Vector:
@@ -61,9 +52,6 @@ class SpmvResult(VertexTable):
 
     def __repr__(self) -> str:
         return f"<SpmvResult {counted(len(self), 'vertex')}>"
-
-    def _made_of(self) -> tuple[Any, ...]:
-        return (HostValues(self.keys, self.value),)
 
 
 def spmv(

@@ -25,12 +25,12 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..jit.arrays import readonly
+from ..kind import check_on_repeat
 from ..names.distinct import BatchNames
 from ..records import record_named
 from . import list_checks
 from .net_effect.repeats import REPEATS
 from .row_values import Values
-from .rows import check_on_repeat
 
 _EDGE_LISTS = ("put", "delete")
 

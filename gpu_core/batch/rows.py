@@ -24,18 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BatchError, SettingsError
+from ..errors import BatchError
 from ..id_kinds import form_of, number_of_key
 from ..image.fields import MAX_VERTICES
 from ..kind import RowMeaning
-from ..properties.kinds import checked_kinds
-from ..records import ON_REPEAT, Record, record_named
 from ..times import INTEGERS, NAT, times_of
 from .bad_rows import BadRowsError
 from .lengths import check_lengths
 from .row_values import Values, checked_values
-
-SELF_LOOPS = ("drop", "keep", "reject")
 
 #: int64, int32 or uint32.
 Ids = npt.NDArray[Any]
@@ -83,58 +79,6 @@ class CheckedRows(NamedTuple):
 def name_of_row(offset: int) -> str:
     """Name of a row of a batch made by hand, in messages."""
     return f"row {offset} of the batch"
-
-
-def check_self_loops(self_loops: str, *, directed: bool) -> None:
-    """Refuse a rule for self loops that is unknown, or that has no meaning without directions."""
-    if self_loops not in SELF_LOOPS:
-        msg = f"self_loops={self_loops!r} is unknown; use one of {', '.join(SELF_LOOPS)}"
-        raise SettingsError(msg)
-    if self_loops == "keep" and not directed:
-        msg = "self_loops='keep' needs a directed graph; use 'drop' or 'reject', or directed=True"
-        raise SettingsError(msg)
-
-
-def check_on_repeat(on_repeat: str, record: Record) -> None:
-    """Refuse a rule for repeated edges that is unknown, or that has no weight to work on."""
-    if on_repeat not in ON_REPEAT:
-        msg = f"on_repeat={on_repeat!r} is unknown; use one of {', '.join(ON_REPEAT)}"
-        raise SettingsError(msg)
-    if on_repeat != "last" and not record.has_weight:
-        msg = (
-            f"on_repeat={on_repeat!r}, but {record.name} records keep no weights; "
-            f"use records='weighted'"
-        )
-        raise SettingsError(msg)
-
-
-def row_meaning(
-    *,
-    directed: bool = True,
-    records: str = "simple",
-    self_loops: str = "drop",
-    create_vertices: bool = True,
-    ids: str = "any",
-    on_repeat: str = "last",
-    properties: Any = None,
-    vertex_properties: Any = None,
-) -> RowMeaning:
-    """`RowMeaning` for the arguments of ``UpdateBatch.from_rows``.
-
-    Raises
-    ------
-    SettingsError
-        ``records``, ``self_loops`` or ``on_repeat`` is unknown or contradicts another one.
-    """
-    record = record_named(records)
-    check_self_loops(self_loops, directed=directed)
-    check_on_repeat(on_repeat, record)
-    form_of(ids)
-    return RowMeaning(
-        record, directed, self_loops, create_vertices, ids, on_repeat,
-        checked_kinds("properties", properties),
-        checked_kinds("vertex_properties", vertex_properties),
-    )  # fmt: skip
 
 
 class GivenRows(NamedTuple):

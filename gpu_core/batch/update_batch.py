@@ -27,12 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
-from ..kind import RowMeaning
+from ..kind import RowMeaning, row_meaning
 from ..names.user_ids import text_of_key
 from ..times import check_together, convert, shown, time_unit_named
 from .batch_lists import BatchLists
 from .net_effect.row_effect import effect_of_rows
-from .rows import Bounds, name_of_row, row_meaning
+from .rows import Bounds, name_of_row
 
 
 def _made_for(meaning: RowMeaning) -> dict[str, Any]:

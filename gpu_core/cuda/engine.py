@@ -115,11 +115,6 @@ class CudaEngine(UpdatableGraph):
             self.kind, self.device, self.arena, self._host_engine, self.pins, spare_bytes
         )
 
-    def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be allocated without growth, largest free run."""
-        with self.lock:
-            return self.arena.free_pages()
-
     def memory(self) -> MemoryReport:
         """Bytes by region, of page-locked memory that batches go through, and of epochs."""
         with self.lock:

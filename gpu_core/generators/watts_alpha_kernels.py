@@ -3,24 +3,10 @@
 import numpy as np
 
 from ..jit.compile import compiled, inlined
+from ..jit.random_words import below, numbered_word, unit_float
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
-_UNIT = 2.0**-53
 #: Class of a vertex that cannot be chosen.
 _NONE = np.uint32(0xFFFFFFFF)
-
-
-@inlined
-def word(start, number):
-    """`counter_random.random_words` of one number."""
-    mixed = (np.uint64(number) + np.uint64(1)) * _GOLDEN + start
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= _MULTIPLY_1
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= _MULTIPLY_2
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 @inlined
@@ -31,7 +17,7 @@ def drawn_class(start, choice, sizes, propensity):
         total += sizes[common] * propensity[common]
     if total == 0.0:
         return -1
-    draw = (word(start, 2 * choice) >> np.uint64(11)) * _UNIT * total
+    draw = unit_float(numbered_word(start, 2 * choice)) * total
     upto, last = 0.0, -1
     for common in range(sizes.size):
         if sizes[common] > 0:
@@ -45,8 +31,7 @@ def drawn_class(start, choice, sizes, propensity):
 @inlined
 def drawn_rank(start, choice, size):
     """Draw uniformly from 0 to ``size - 1``."""
-    half = word(start, 2 * choice + 1) >> np.uint64(32)
-    return np.int64((half * np.uint64(size)) >> np.uint64(32))
+    return below(numbered_word(start, 2 * choice + 1), size)
 
 
 @inlined

@@ -268,20 +268,12 @@ class BaseArena(GrowingTables):
         memory for a second image.
         """
         try:
-            loose, tight = (sum(self._count_all(tight=tight)) for tight in (False, True))
+            loose, tight = (self._count_all(tight=tight) for tight in (False, True))
         except (ArenaFullError, MemoryError):
             return False
-        if np.array_equal(loose, tight):
+        if np.array_equal(sum(loose), sum(tight)):
             return False
-        return self._make_tight(
-            arena_size.rebuilt_size(
-                self.header,
-                Demand(self[Field.VERTEX_COUNT], self._live_tables() + tight),
-                self._limit_words(),
-                growth=self._growth,
-                scratch_held=self._scratch_top,
-            )
-        )
+        return self._make_tight(self._rebuilt_size(self[Field.VERTEX_COUNT], tight))
 
     def _make_tight(self, size: ImageSize) -> bool:
         """Replace the image by one of this size with tight runs; whether there was the memory."""
@@ -299,15 +291,18 @@ class BaseArena(GrowingTables):
 
     def _rebuild(self, demand: Demand) -> None:
         counts = self._count_all(tight=False)
-        live = self._live_tables() + sum(counts)
-        size = arena_size.rebuilt_size(
+        size = self._rebuilt_size(demand.vertex_count, [*counts, demand.runs])
+        self._move_all(counts, demand, size)
+
+    def _rebuilt_size(self, vertex_count: int, runs: list[Int64s]) -> ImageSize:
+        """Size of an image for so many vertices and all these runs, besides those of the tables."""
+        return arena_size.rebuilt_size(
             self.header,
-            Demand(demand.vertex_count, live + demand.runs),
+            Demand(vertex_count, self._live_tables() + sum(runs)),
             self._limit_words(),
             growth=self._growth,
             scratch_held=self._scratch_top,
         )
-        self._move_all(counts, demand, size)
 
     def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
         """Replace the image by one of this size; ``counts`` are the runs of each direction."""

@@ -192,3 +192,9 @@ class Shape(NamedTuple):
     def entry_step(self) -> int:
         """Words from one entry of a run to the next."""
         return 1 if self.soa else self.entry_words
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether rows on runs may be read two entries at a time, as `Rows.in_pairs` says."""
+        # Words of an image are in pairs; a run of an odd number of them would not be.
+        return self.soa == 1 and self.page_end % 2 == 0 and self.page_words % 2 == 0

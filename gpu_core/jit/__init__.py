@@ -1,1 +1,1 @@
-"""What every Numba kernel shares: compilation, its cache and its folder, threads, prefetches."""
+"""What Numba kernels share: compilation, its cache and folder, threads, prefetches, draws."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -100,15 +99,15 @@ class ValueTable:
     def values(self, first: Int64s, second: Int64s) -> dict[str, Column]:
         """Columns of values of some pairs; missing ones where a pair has no record."""
         out = {name: np.empty(first.size, kind) for name, kind in self.kinds}
-        for low, high in pairwise([*range(0, first.size, _PIECE), first.size]):
-            records = self.records(first[low:high], second[low:high])
+        for piece in pieces(first.size):
+            records = self.records(first[piece], second[piece])
             lacking = records < 0
             some_lack = lacking.any()
             for name, column in out.items():
                 # -1 is the last item there, which is overwritten.
-                column[low:high] = self._columns[name][records]
+                column[piece] = self._columns[name][records]
                 if some_lack:
-                    column[low:high][lacking] = missing_of(str(column.dtype))
+                    column[piece][lacking] = missing_of(str(column.dtype))
         return out
 
     # -- writing -----------------------------------------------------------------------------

@@ -312,7 +312,7 @@ def single_source_dijkstra_path_length(
 ) -> dict[Any, float]:
     """`networkx.single_source_dijkstra_path_length`, of weights that are an attribute of edges."""
     number = G.number_of(source)
-    if G.weight(weight) is not None and G.has_negative_weights:
+    if G.weight(weight) is not None and G.given.has_negatives:
         # Other negative weights are refused below.
         G.check_loops()
     with _errors_of_networkx():
@@ -326,10 +326,10 @@ def single_source_dijkstra_path_length(
         is_reached[number] = True
     is_unweighted = G.weight(weight) is None
     # networkx adds integers up as Python's, on each path up to the first float.
-    if (is_unweighted or G.has_whole_weights) and found[is_reached].max() >= _LARGE_WHOLE:
+    if (is_unweighted or G.given.has_wholes) and found[is_reached].max() >= _LARGE_WHOLE:
         msg = "graphtide's distances are float64, which does not have all so large integers"
         raise NotImplementedError(msg)
-    if is_unweighted or G.are_weights_whole:
+    if is_unweighted or G.given.are_whole:
         found = np.where(is_reached, found, 0).astype(np.int64)
     # The source's distance is no sum of weights: networkx has the integer 0.
     return {**_reached(G, found, is_reached), source: 0}

@@ -25,7 +25,7 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import networkx as nx
@@ -41,6 +41,16 @@ _MOST_CHANGED = 0.25
 _Weight = tuple[Any, Any] | None
 
 
+class GivenWeights(NamedTuple):
+    """What is known of the weights of a graph of networkx."""
+
+    #: Whether one of them is an integer, and whether all are; as of integers where there are none.
+    has_wholes: bool = True
+    are_whole: bool = True
+    #: Whether one of them is negative.
+    has_negatives: bool = False
+
+
 class NodesGraph:
     """A `DynamicGraph` of the numbers ``0 … n - 1``, which stand for the nodes of a networkx graph.
 
@@ -54,12 +64,8 @@ class NodesGraph:
         Whether it keeps weights; else all edges weigh 1.
     has_loops
         Whether nodes have edges to themselves, which an undirected `DynamicGraph` does not keep.
-    has_whole_weights
-        Whether networkx has a weight as an integer.
-    are_weights_whole
-        Whether it has all of them so.
-    has_negative_weights
-        Whether networkx has a negative weight, be it of an edge that this graph does not keep.
+    given
+        Its weights in networkx, be they of edges that this graph does not keep.
     """
 
     __networkx_backend__ = "graphtide"
@@ -71,18 +77,14 @@ class NodesGraph:
         *,
         weighted: bool,
         has_loops: bool,
-        has_whole_weights: bool,
-        are_weights_whole: bool,
-        has_negative_weights: bool,
+        given: GivenWeights,
     ) -> None:
         self.graph = graph
         self.nodes = nodes
         self.numbers = {node: number for number, node in enumerate(nodes)}
         self.weighted = weighted
         self.has_loops = has_loops
-        self.has_whole_weights = has_whole_weights
-        self.are_weights_whole = are_weights_whole
-        self.has_negative_weights = has_negative_weights
+        self.given = given
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
@@ -136,11 +138,7 @@ class _Read:
     rows: list[list[Any]]
     #: The weight of each of them, float64; None: edges have none.
     weights: list[array[float]] | None
-    #: Whether one of them is an integer, and whether all are.
-    has_wholes: bool = True
-    are_whole: bool = True
-    #: Whether one of them is negative.
-    has_negatives: bool = False
+    given: GivenWeights
 
     @classmethod
     def of(cls, graph: nx.Graph, weight: _Weight) -> _Read:
@@ -152,7 +150,7 @@ class _Read:
             A weight is no number, not a finite one, or none that float64 has.
         """
         rows = [row for _, row in graph.adjacency()]
-        weights, has_wholes, are_whole, has_negatives = None, True, True, False
+        weights, facts = None, GivenWeights()
         if weight is not None:
             name, default = weight
             given = [[data.get(name, default) for data in row.values()] for row in rows]
@@ -163,11 +161,11 @@ class _Read:
                 raise NotImplementedError(msg) from error
             in_one = _in_one(weights)
             _check_exact(in_one, given)
-            has_negatives = bool((in_one < 0).any())
             types = set(map(type, chain.from_iterable(given)))
-            has_wholes, are_whole = not types.isdisjoint(_WHOLES), types <= _WHOLES
-        nodes, neighbors = list(graph), [list(row) for row in rows]
-        return cls(nodes, neighbors, weights, has_wholes, are_whole, has_negatives)
+            facts = GivenWeights(
+                not types.isdisjoint(_WHOLES), types <= _WHOLES, bool((in_one < 0).any())
+            )
+        return cls(list(graph), [list(row) for row in rows], weights, facts)
 
     def row(self, number: int) -> dict[Any, float]:
         """Neighbors of a node, with their weights; 1 where there are none."""
@@ -266,9 +264,7 @@ class _Conversion:
             read.nodes,
             weighted=weights is not None,
             has_loops=bool(self._loops),
-            has_whole_weights=read.has_wholes,
-            are_weights_whole=read.are_whole,
-            has_negative_weights=read.has_negatives,
+            given=read.given,
         )
 
     def follows(self, now: _Read) -> bool:
@@ -292,9 +288,8 @@ class _Conversion:
         if not graph.weighted and any(weight != 1 for _, _, weight in put):
             return False
         graph.numbers.update((now.nodes[number], number) for number in new_numbers)
-        graph.nodes, graph.has_loops, self._read = now.nodes, bool(self._loops), now
-        graph.has_whole_weights, graph.are_weights_whole = now.has_wholes, now.are_whole
-        graph.has_negative_weights = now.has_negatives
+        graph.nodes, graph.given, self._read = now.nodes, now.given, now
+        graph.has_loops = bool(self._loops)
         if new_numbers:
             graph.graph.insert_vertices(np.array(new_numbers))
         if gone:

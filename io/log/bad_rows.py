@@ -184,7 +184,7 @@ class RowsToRead:
     def _with_texts(self, name: str, column: Any, wrong: Sequence[WrongLine]) -> Any:
         """A column of rows with what stands there in lines that are none: of its type, or text."""
         log = self.log
-        texts = [each.fields.get(log.columns.get(name, name)) for each in wrong]
+        texts = [each.fields.get(log.name_in_files(name)) for each in wrong]
         # Else a whole number would be rounded where it is kept.
         floats = log.own.get(name, "") if pa.types.is_floating(column.type) else ""
         try:

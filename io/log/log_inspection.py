@@ -69,7 +69,7 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
     UpdateLogError
         There is no log, or it holds no file, something that is none of a log, or a damaged one.
     """
-    op, ts = (log.columns.get(name, name) for name in ("op", "ts"))
+    op, ts = log.names_in_files(("op", "ts"))
     for path in log.paths():
         with log.opened(path) as file:
             yield _facts(path, file, op, ts, log.operations)

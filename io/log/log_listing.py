@@ -161,7 +161,7 @@ def check_properties(log: UpdateLog, listing: LogListing) -> None:
     """
     lacking = [name for name in log.own if name not in listing.found]
     if lacking and any(file.rows for file in listing.files):
-        name = log.columns.get(lacking[0], lacking[0])
+        name = log.name_in_files(lacking[0])
         msg = (
             f"no file of the log has a column {name}, which is to be a property; if it is "
             f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"

@@ -110,9 +110,13 @@ class UpdateLog:
             return list_log(self.addresses, self.planned)
         return list_in_order(self.addresses, self.planned, known)
 
+    def name_in_files(self, column: str) -> str:
+        """Name that a column has in the files, by its canonical one."""
+        return self.columns.get(column, column)
+
     def names_in_files(self, columns: Iterable[str]) -> list[str]:
-        """Names that columns have in the files, by their canonical ones."""
-        return [self.columns.get(column, column) for column in columns]
+        """The same of several columns."""
+        return list(map(self.name_in_files, columns))
 
     def schema_of(self, schema: pa.Schema, shown: str, *, is_planned: bool = False) -> LogSchema:
         """What is read of a file with these columns, which messages call ``shown``.
@@ -152,7 +156,7 @@ class UpdateLog:
         UpdateLogError
             There are such.
         """
-        column = self.columns.get("op", "op")
+        column = self.name_in_files("op")
         refuse_operations_apart(names, column, self.operations.words, self.addresses)
 
     @contextmanager

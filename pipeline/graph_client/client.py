@@ -36,10 +36,10 @@ from .pending_loads import PendingLoads
 #: Seconds between two applies whose answer is fetched, for the status in it.
 _STATUS_SECONDS = 0.1
 
-#: What an answer amounts to; called by the loop of the run.
-Outcome = Callable[[], Event | None]
+#: Makes the event that an answer amounts to, if any; called by the loop of the run.
+EventMaker = Callable[[], Event | None]
 
-#: Makes an event, or none, of the number of a task and its result.
+#: The same, of the number of a task and its result.
 OnAnswer = Callable[[int, Any], Event | None]
 
 
@@ -69,7 +69,7 @@ class GraphClient:
         tasks_in_flight: TasksInFlight,
         files: RunFiles,
         settings: RunSettings,
-        post: Callable[[Outcome], None],
+        post: Callable[[EventMaker], None],
         monitor: RunMonitor,
         exit_reasons: ExitReasons,
         on_applied: Callable[[], None],

@@ -9,6 +9,7 @@ from ..graph_worker.actor_arguments import ActorArguments
 from ..graph_worker.handover import RingSize, ring_size
 from ..graph_worker.pinned import Arrays
 from ..run_files import RunFiles
+from ..state_machine.run_rules import RunRules
 from ..workers.local_cluster import uses_gpu
 
 
@@ -31,10 +32,8 @@ class GenerationSpec:
     id_types: frozenset[tuple[str, str]] = frozenset()
 
 
-def newest_spec(
-    files: RunFiles, settings: RunSettings, window: int, max_loads: int | None
-) -> GenerationSpec:
-    """Specification of a generation that starts now; window and loads as of `RunRules`."""
+def newest_spec(files: RunFiles, settings: RunSettings, rules: RunRules) -> GenerationSpec:
+    """Specification of a generation that starts now."""
     graph = settings.graph
     boundary, arrays = files.newest_graph()
     arguments = ActorArguments(
@@ -44,7 +43,7 @@ def newest_spec(
             "time_unit": files.log.update_log.time_unit,
         },
         boundary,
-        ring=_ring_size(files, settings, boundary, window, max_loads),
+        ring=_ring_size(files, settings, boundary, rules),
         raw=is_raw(settings),
         analytics=tuple({each.kind: None for each in files.results.analyses.values()}),
         maintain={name: settings.parameters.get(name, {}) for name in settings.maintain},
@@ -64,16 +63,15 @@ def newest_spec(
 
 
 def _ring_size(
-    files: RunFiles, settings: RunSettings, boundary: int, window: int, max_loads: int | None
+    files: RunFiles, settings: RunSettings, boundary: int, rules: RunRules
 ) -> RingSize | None:
     rows = files.log.largest_batch(boundary)
     if settings.handover == "dask" or rows == 0:
         return None
+    window = rules.window
     if not files.log.follows:
         window = min(window, files.log.batches - boundary)
     graph, raw = settings.graph, is_raw(settings)
     is_narrow = graph.ids == "dense" or (raw and files.log.listing.has_narrow_ids)
     id_bytes = 4 if is_narrow else 8
-    return ring_size(
-        window, max_loads or window, rows, graph.row_meaning(), id_bytes=id_bytes, raw=raw
-    )
+    return ring_size(window, rules.max_loads, rows, graph.row_meaning(), id_bytes=id_bytes, raw=raw)

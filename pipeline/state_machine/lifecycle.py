@@ -426,9 +426,8 @@ class Lifecycle:
 
     def _loads(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        most = self.rules.window if self.rules.max_loads is None else self.rules.max_loads
         last = min(self.end, self.applied + self.rules.window)
-        while self.load_next < last and len(self.loading) < most:
+        while self.load_next < last and len(self.loading) < self.rules.max_loads:
             instructions.append(Load(self.generation, self.load_next))
             self.loading.add(self.load_next)
             self.load_next += 1

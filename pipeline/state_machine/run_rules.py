@@ -10,8 +10,8 @@ class RunRules:
 
     #: Batches that may be requested beyond those applied, ``>= 1``.
     window: int
-    #: Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
-    max_loads: int | None = None
+    #: Batches that may be loaded at once, ``>= 1``.
+    max_loads: int
     #: Name of each result -> batches between two of it; None: at the end only.
     analytics: Mapping[str, int | None] = field(default_factory=dict)
     #: Graphs that may be pinned at once, ``>= 1``.

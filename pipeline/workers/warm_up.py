@@ -25,7 +25,6 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.batch.packed_batch import pack
 from ...gpu_core.batch.raw_rows import raw_rows
-from ...gpu_core.batch.rows import row_meaning
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.engines import compile_ahead
 from ...gpu_core.errors import ArenaFullError, ConvergenceError, SettingsError
@@ -35,7 +34,6 @@ from ...gpu_core.kind import RowMeaning
 from ...gpu_core.names.distinct import BatchNames
 from ...gpu_core.names.strings import Strings
 from ...gpu_core.properties.kinds import column_kinds
-from ...gpu_core.records import record_named
 from ...io.log.batch_times import InsertTimes
 from ...io.log.conversion import table_to_batch
 from ...io.log.row_origin import RowOrigin
@@ -202,43 +200,41 @@ def warm_graph(
 
 
 def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
-    feed = graph.feed()
-    kind = _kind_of(graph)
+    feed, kind = graph.feed(), graph.kind
     count = _HOST_ROWS if feed is None else _GPU_ROWS
     rows = _rows(count, count // _HUB_SHARE)
     # A few first: an arena that grows before there is a row has none to move.
     few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
-    graph.apply(_net_effect(few, **kind))
-    graph.apply(_net_effect(rows, **kind))
+    graph.apply(_net_effect(few, kind))
+    graph.apply(_net_effect(rows, kind))
     if graph.maintained:
-        _follow(graph, few, kind)
+        _follow(graph, few)
     if are_names(graph.ids):
         graph.apply(_with_names(rows, graph))
         graph.vertices()
     with graph.pin() as epoch:
         epoch.checkpoint_arrays()
-    graph.apply(_net_effect({**rows, "op": -rows["op"]}, **kind))
+    graph.apply(_net_effect({**rows, "op": -rows["op"]}, kind))
     if expires:
         graph.expire(count // 2)
         # Of what is known of rows by then, a batch takes note.
-        graph.apply(_net_effect(few, **kind))
+        graph.apply(_net_effect(few, kind))
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
         columns: dict[str, Any] = {
             name: np.concatenate([column, column]) for name, column in rows.items()
         }
         columns["op"] = np.repeat(np.array([1, -1], np.int8), count)
-        meaning = row_meaning(directed=graph.directed, records=graph.records)
-        doubled = raw_rows(**columns, meaning=meaning, dense=graph.ids == "dense", batch_id=-1)
+        doubled = raw_rows(**columns, meaning=kind, dense=kind.dense_ids, batch_id=-1)
         graph.apply(feed.send(doubled))
 
 
-def _follow(graph: DynamicGraph, few: dict[str, np.ndarray], kind: Mapping[str, Any]) -> None:
+def _follow(graph: DynamicGraph, few: dict[str, np.ndarray]) -> None:
     """Have what is maintained follow two edges that go and come: of many, it is recomputed."""
     two = {name: column[:2] for name, column in few.items()}
     for op in (1, -1, 1):
         _compute_maintained(graph)
-        graph.apply(_net_effect({**two, "op": np.full(2, op, np.int8)}, **kind))
+        graph.apply(_net_effect({**two, "op": np.full(2, op, np.int8)}, graph.kind))
     _compute_maintained(graph)
 
 
@@ -260,30 +256,14 @@ def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch
     data = np.full(keys.size * size, ord("0"), np.uint8)
     strings = Strings(np.arange(keys.size + 1) * size, data)
     names = BatchNames(keys, strings, keys[:0])
-    return replace(_net_effect(rows, **_kind_of(graph)), names=names)
+    return replace(_net_effect(rows, graph.kind), names=names)
 
 
-def _kind_of(graph: DynamicGraph) -> dict[str, Any]:
-    """Form of its batches."""
-    return {
-        "directed": graph.directed, "records": graph.records, "on_repeat": graph.on_repeat,
-        "ids": "any" if graph.ids == "dense" else graph.ids,
-        "properties": graph.properties, "vertex_properties": graph.vertex_properties,
-    }  # fmt: skip
-
-
-def _net_effect(
-    rows: dict[str, np.ndarray],
-    directed: bool,
-    records: str,
-    ids: str = "any",
-    on_repeat: str = "last",
-    properties: Mapping[str, str] = MappingProxyType({}),
-    vertex_properties: Mapping[str, str] = MappingProxyType({}),
-) -> UpdateBatch:
+def _net_effect(rows: dict[str, np.ndarray], meaning: RowMeaning) -> UpdateBatch:
     """`UpdateBatch.from_rows` of such rows, without its kernels: the graph worker converts none."""
+    record, on_repeat = meaning.record, meaning.on_repeat
     src, dst = rows["src"], rows["dst"]
-    if not directed:
+    if not meaning.directed:
         src, dst = np.minimum(src, dst), np.maximum(src, dst)
     # Rows by edge, in order: the last row of each edge decides. One sort of numbers, in which the
     # row is the lower part, takes a tenth of the time of NumPy's functions for distinct values.
@@ -299,7 +279,6 @@ def _net_effect(
         fields[f"{name}_rows"], fields[f"{name}_indices"] = sources[begins], dst[kept]
         fields[f"{name}_indptr"] = np.append(begins, kept.size)
         if name == "put":
-            record = record_named(records)
             columns = {"first": "ts", "last": "ts"}
             for column in record.properties:
                 fields[f"put_{column}"] = rows[columns.get(column, column)][kept].astype(
@@ -319,10 +298,11 @@ def _net_effect(
     fields |= {"put_vertices": alone, "put_vertex_rows": np.zeros(alone.size, np.bool_)}
     fields |= {"delete_vertices": alone[:0], "delete_vertex_rows": np.empty(0, np.bool_)}
     batch = UpdateBatch(
-        batch_id=-1, directed=directed, records=records, rows=src.size, dropped=0,
-        overridden=src.size - last.size, ids=ids, on_repeat=on_repeat, **fields,
-        put_values=_zeros(properties, fields["put_indices"].size),
-        put_vertex_values=_zeros(vertex_properties, alone.size),
+        batch_id=-1, directed=meaning.directed, records=record.name, rows=src.size, dropped=0,
+        overridden=src.size - last.size, ids="any" if meaning.ids == "dense" else meaning.ids,
+        on_repeat=on_repeat, **fields,
+        put_values=_zeros(dict(meaning.properties), fields["put_indices"].size),
+        put_vertex_values=_zeros(dict(meaning.vertex_properties), alone.size),
     )  # fmt: skip
     # As batches come from CPU workers: what checks others is not compiled here.
     return batch.taken_for_valid()

@@ -8,8 +8,8 @@ import pytest
 
 from graphtide import BatchError, DynamicGraph
 from graphtide.gpu_core.batch.numbered_batch import NumberedBatch
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.gpu_core.kind import row_meaning
 
 #: Batches of a graph, and their rows.
 STEPS, ROWS = 12, 300

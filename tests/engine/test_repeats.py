@@ -11,7 +11,7 @@ import pytest
 
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch
 from graphtide.gpu_core.batch.packed_batch import packed_rows
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.records import ON_REPEAT
 from model_checks import check_same, expected_report, model_of
 from oracles import Row, batch_arguments, batch_of

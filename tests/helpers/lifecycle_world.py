@@ -164,9 +164,7 @@ class World:
         ahead = len([batch for batch in self.asked_for if batch >= len(self.graph)])
         if machine.state in ("applying", "holding"):
             assert ahead <= machine.rules.window, "the window is wider than the credits"
-            assert len(self.loading) <= (machine.rules.max_loads or machine.rules.window), (
-                "too many loads"
-            )
+            assert len(self.loading) <= machine.rules.max_loads, "too many loads"
         assert machine.checkpointed <= machine.applied <= machine.apply_next <= machine.load_next
         assert machine.writing == len(self.writes) or self.finish is not None
 
@@ -311,5 +309,6 @@ def world(batches: int, **arguments: object) -> World:
         arguments.setdefault("analytics", {"ranks": every})
     own = ("checkpointed", "results_missing", "follows")
     begun = {name: arguments.pop(name) for name in own if name in arguments}
-    rules = RunRules(**{"window": 4, **arguments})  # type: ignore[arg-type]
+    window = arguments.setdefault("window", 4)
+    rules = RunRules(**{"max_loads": window, **arguments})  # type: ignore[arg-type]
     return World(Lifecycle(rules, batches=batches, **begun), bad)  # type: ignore[arg-type]

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphtide.gpu_core.batch.raw_rows import raw_rows
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.cuda.convert import edge_buckets
 from graphtide.gpu_core.cuda.convert.edge_order import Bounds, EdgeRows, folded
@@ -19,6 +18,7 @@ from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.structs import BUCKET_KEYS
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch, upload
 from graphtide.gpu_core.errors import EngineError, GraphtideError
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.records import RECORDS
 from same_batch import assert_same_batch
 from strategies import ANY_IDS, DENSE_IDS

@@ -9,7 +9,6 @@ import pytest
 from actor_copies import copied
 from graphtide.gpu_core.batch.packed_batch import PackedBatch, pack, packed_rows
 from graphtide.gpu_core.batch.raw_rows import RawRows, raw_rows
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.cuda.convert.feed import Feed
 from graphtide.gpu_core.cuda.device.staging import Staging
@@ -17,7 +16,7 @@ from graphtide.gpu_core.cuda.device.transfer import send
 from graphtide.gpu_core.cuda.update.batch import device_batch, upload
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.gpu_core.kind import FIRST_BATCH
+from graphtide.gpu_core.kind import FIRST_BATCH, row_meaning
 from graphtide.gpu_core.records import RECORDS
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.actor_arguments import ActorArguments

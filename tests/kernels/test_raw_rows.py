@@ -10,12 +10,12 @@ import pytest
 from actor_copies import copied
 from graphtide.gpu_core.batch.packed_batch import PackedBatch
 from graphtide.gpu_core.batch.raw_rows import RawRows, raw_bytes, raw_rows
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.cuda.convert.feed import Feed
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.update.batch import upload
 from graphtide.gpu_core.errors import BatchError, GraphtideError
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.records import RECORDS
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.batch_times import InsertTimes

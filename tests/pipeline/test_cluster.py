@@ -21,8 +21,8 @@ import pytest
 from distributed import Client, LocalCluster, Nanny
 
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import ClusterError
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.pipeline.graph_client import generation
 from graphtide.pipeline.graph_client.generation import start_generation
 from graphtide.pipeline.graph_client.generation_spec import GenerationSpec

@@ -163,7 +163,7 @@ assert len(os.listdir("/proc/self/task")) == 1, "to fork it would not be safe"
 there = set(sys.modules)
 
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.plan import PlannedBatch
 from graphtide.io.log.update_log import UpdateLog

@@ -17,10 +17,10 @@ from distributed import LocalCluster
 
 from actor_copies import copied, hash_of
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.records import RECORDS
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.log.log_writer import write_log_file

@@ -23,9 +23,9 @@ from commands import FIRST, replayed, write_log
 from graphs import edges_of
 from graphtide import ClusterError, DynamicGraph, EngineError
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.face.graph_reader import GraphReader
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline import batch_window

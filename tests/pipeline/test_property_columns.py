@@ -17,8 +17,8 @@ from actor_copies import copied
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import UpdateLogError
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.log.batch_times import InsertTimes
 from graphtide.io.log.row_origin import RowOrigin
 from graphtide.io.state.directory import StateDirectory

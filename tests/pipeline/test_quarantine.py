@@ -10,7 +10,7 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.log_writer import write_log_file

@@ -11,11 +11,11 @@ import pytest
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.batch.net_effect.repeats import REPEATS
 from graphtide.gpu_core.batch.raw_rows import raw_rows
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ArenaFullError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline.workers import warm_up
 from graphtide.pipeline.workers.forking.fork_server import start_fork_server
@@ -158,7 +158,7 @@ def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.Mon
 
 
 def test_rows_for_a_gpu_are_more_than_cupy_scans_without_sums_of_sums() -> None:
-    batch = warm_up._net_effect(rows := warm_up._rows(warm_up._GPU_ROWS), True, "simple")
+    batch = warm_up._net_effect(rows := warm_up._rows(warm_up._GPU_ROWS), row_meaning())
     assert min(batch.put_indices.size, rows["dst"].max() + 1) > 512 * 512
 
 
@@ -177,7 +177,7 @@ def test_batches_of_a_warm_graph_are_what_their_rows_come_to(
 ) -> None:
     rows = warm_up._rows(1 << 10, 32)
     kind: dict[str, Any] = {"directed": directed, "records": records, "on_repeat": on_repeat}
-    made = warm_up._net_effect(rows, **kind)
+    made = warm_up._net_effect(rows, row_meaning(**kind))
     expected = UpdateBatch.from_rows(**rows, **kind)
     assert (made.rows, made.overridden) == (expected.rows, expected.overridden)
     arrays = expected._arrays()

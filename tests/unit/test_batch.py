@@ -13,8 +13,7 @@ from graphtide import BatchError, UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
 from graphtide.gpu_core.batch.net_effect import last_rows
 from graphtide.gpu_core.batch.numbered_batch import NumberedBatch
-from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.gpu_core.kind import RowMeaning
+from graphtide.gpu_core.kind import RowMeaning, row_meaning
 from graphtide.gpu_core.records import record_named
 from oracles import FATES, ModelGraph, Row, apply_batch, batch_arguments, listed_edges
 

@@ -14,7 +14,7 @@ from graphtide import UpdateBatch, UpdateLogError
 from graphtide.gpu_core.batch.bad_rows import BadRowsError
 from graphtide.gpu_core.batch.packed_batch import packed_rows
 from graphtide.gpu_core.batch.raw_rows import raw_rows
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.log import conversion
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.columns.id_bounds import with_bounds

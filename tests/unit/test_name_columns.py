@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.gpu_core.batch.rows import BadRowsError, row_meaning
+from graphtide.gpu_core.batch.rows import BadRowsError
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.log.bad_rows import RowsToRead
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.log_listing import listing_of

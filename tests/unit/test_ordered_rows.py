@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphtide import DynamicGraph, SettingsError, UpdateLogError
-from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.gpu_core.kind import RowMeaning
+from graphtide.gpu_core.kind import RowMeaning, row_meaning
 from graphtide.io.log.columns.column_types import OP_BYTES
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.log_listing import listing_of

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.batch.packed_batch import PackedBatch, pack, packed_rows
-from graphtide.gpu_core.batch.rows import name_of_row, row_meaning
+from graphtide.gpu_core.batch.rows import name_of_row
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.image.fields import MAX_VERTICES
+from graphtide.gpu_core.kind import row_meaning
 
 ROWS = 4_000
 #: Ids of the vertices; all but the last ones are vertex indices.

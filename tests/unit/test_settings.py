@@ -23,8 +23,8 @@ from graphtide.config.settings import (
 from graphtide.config.yaml_text import read_yaml
 from graphtide.flows.commands.run import settings_from_options
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
-from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import SettingsError
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.gpu_core.layouts import LAYOUTS
 
 

@@ -11,6 +11,7 @@ from graphtide import BatchReport, StateError
 from graphtide.gpu_core import report as report_module
 from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.algorithms.shared.by_vertex import HostValues
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.batch_summary import drop_summary_from, read_summary, write_summary
@@ -62,7 +63,7 @@ def test_pickled_reports_are_read_by_a_version_that_has_more_fields(monkeypatch)
 def test_results_are_tables(tmp_path):
     state = made(tmp_path / "s")
     vertices = np.array([1, 2])
-    ranks = PageRankResult(vertices, np.array([0.25, 0.75]), 7, 1e-9, None, 5e-9)
+    ranks = PageRankResult(HostValues(vertices, np.array([0.25, 0.75])), 7, 1e-9, 5e-9)
     pagerank, clustering = ANALYTICS["pagerank"], ANALYTICS["clustering"]
     facts = ResultFacts("pagerank", {"alpha": 0.5}, None, pagerank.figures_of(ranks))
     write_result(state, 12, "pagerank", pagerank.values(ranks), facts)

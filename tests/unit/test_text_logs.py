@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.log.conversion import convert_table
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.operations import USUAL, Operations

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.log.columns.id_bounds import bounds_of
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.file_errors import GoneFileError, UnreadableRowsError

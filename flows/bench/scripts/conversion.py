@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from graphtide import UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
-from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.kind import row_meaning
 from graphtide.io.durable import new_file
 from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.row_origin import RowOrigin

@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...choices import check_weight
 from ...errors import ConvergenceError, SettingsError
 from ...printable import counted, printable
 from ...table import largest
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
-from ..shared.adjacencies import adjacencies_of
+from ..shared.adjacencies import adjacencies_of, is_weighted
 from ..shared.by_vertex import Values, ValuesResult, in_order, order_of
 
 if TYPE_CHECKING:
@@ -108,8 +107,8 @@ def katz_centrality(
     SettingsError
         An argument is out of range, or the graph has no weights.
     """
-    _check_settings(reader, alpha, beta, max_iter, tol, weight)
-    weighted, order = weight is not None, order_of(reader)
+    _check_settings(alpha, beta, max_iter, tol)
+    weighted, order = is_weighted(reader, weight), order_of(reader)
     values, iterations, residual = reader.algorithms.katz_centrality.iterate(
         reader.workspace,
         adjacencies_of(reader, weighted=weighted),
@@ -150,9 +149,7 @@ def normalize(values: Any) -> None:
     values /= math.sqrt(float((values * values).sum()))
 
 
-def _check_settings(
-    reader: Reader, alpha: float, beta: float, max_iter: int, tol: float, weight: str | None
-) -> None:
+def _check_settings(alpha: float, beta: float, max_iter: int, tol: float) -> None:
     if not math.isfinite(alpha):
         msg = f"alpha={alpha} is not finite"
         raise SettingsError(msg)
@@ -164,12 +161,6 @@ def _check_settings(
         raise SettingsError(msg)
     if not 0 < tol < math.inf:
         msg = f"tol={tol} is not a tolerance; it must be > 0, and finite"
-        raise SettingsError(msg)
-    check_weight(weight)
-    if weight is not None and not reader.kind.record.has_weight:
-        msg = (
-            "weight='weight' asks for weights, but the graph's records are simple; use weight=None"
-        )
         raise SettingsError(msg)
 
 

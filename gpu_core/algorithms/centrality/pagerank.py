@@ -42,10 +42,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...choices import check_weight
 from ...errors import ConvergenceError, SettingsError
 from ...printable import counted, printable
-from ...table import VertexTable, largest
+from ...table import largest
 from ..analytic import (
     BY_VERTEX,
     Analytic,
@@ -60,8 +59,10 @@ from ..analytic import (
 from ..maintained.maintained_pagerank import MaintainedPageRank
 from ..maintained.maintained_ranks import MaintainedRanks
 from ..maintained.warm_pagerank import WarmPageRank
-from ..shared.adjacencies import adjacencies_of
+from ..shared.adjacencies import adjacencies_of, is_weighted
+from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order
 from ..shared.rank_steps import make_steps
+from ..shared.sources import check_unknown
 from ..shared.surfer import Surfer
 from ..shared.vertex_vectors import Positions, VertexValues
 
@@ -86,42 +87,59 @@ class KeptRanks(Protocol):
         """The ``k`` vertices of largest rank, the largest first, equal ones by ids; and these."""
 
 
-class PageRankResult(VertexTable):
+class _FetchedRanks:
+    """`by_vertex.Values` of ranks that an engine keeps, fetched when they are first read."""
+
+    def __init__(self, kept: KeptRanks) -> None:
+        self._kept = kept
+        self.largest = kept.largest
+
+    @cached_property
+    def _by_vertex(self) -> tuple[Int64s, Vector]:
+        return self._kept.by_vertex()
+
+    @property
+    def vertices(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing."""
+        return self._by_vertex[0]
+
+    @property
+    def values(self) -> Vector:
+        """float64[n]: their ranks."""
+        return self._by_vertex[1]
+
+
+class PageRankResult(ValuesResult):
     """Ranks of all vertices.
 
     Parameters
     ----------
-    vertices, pagerank
-        As the attributes; or `None` and ``kept``, which has them.
+    columns
+        As of `ValuesResult`.
+    iterations, residual, error_bound
+        As the attributes; the bound, or what finds it.
+    kept
+        Where the engine keeps the ranks, if it does; a warm start reads them there.
     """
 
+    _analytic = "pagerank"
     _ranked_by = "pagerank"
 
     def __init__(
         self,
-        vertices: Int64s | None,
-        pagerank: Vector | None,
+        columns: Values,
         iterations: int,
         residual: float,
+        error_bound: float | Callable[[], float],
         kept: KeptRanks | None = None,
-        error_bound: float | Callable[[], float] = math.inf,
     ) -> None:
+        super().__init__(columns)
         #: Steps made.
         self.iterations = iterations
         #: L1 norm of what the last step, a plain one, changed.
         self.residual = residual
-        #: Where the ranks are until they are first read; a warm start reads them there.
-        self.kept = kept
         self._error_bound = error_bound
-        if vertices is not None and pagerank is not None:
-            self._by_vertex = vertices, pagerank
-
-    @cached_property
-    def _by_vertex(self) -> tuple[Int64s, Vector]:
-        if self.kept is None:
-            msg = "a PageRankResult is made of vertices and ranks, or of what keeps them"
-            raise TypeError(msg)
-        return self.kept.by_vertex()
+        self.kept = kept
 
     @cached_property
     def error_bound(self) -> float:
@@ -133,26 +151,9 @@ class PageRankResult(VertexTable):
         return self._error_bound if isinstance(self._error_bound, float) else self._error_bound()
 
     @property
-    def keys(self) -> Int64s:
-        """int64[n]: what the engine calls the vertices, increasing."""
-        return self._by_vertex[0]
-
-    @property
     def pagerank(self) -> Vector:
         """float64[n], none negative; sum 1, within the distance from the solution."""
-        return self._by_vertex[1]
-
-    @property
-    def columns(self) -> ColumnValues:
-        """Columns by name, as in a result file."""
-        return ANALYTIC.values(self)
-
-    def ranked(self, k: int) -> list[tuple[Any, float]]:
-        """Users' ids and ranks of the ``k`` vertices of largest rank, found where these are."""
-        if self.kept is not None:
-            return self._listed(*self.kept.largest(k))
-        rows = largest(self.pagerank, k)
-        return self._listed(self.keys[rows], self.pagerank[rows])
+        return self._columns.values
 
     def __repr__(self) -> str:
         return (
@@ -162,9 +163,7 @@ class PageRankResult(VertexTable):
         )
 
     def _made_of(self) -> tuple[Any, ...]:
-        # Nothing is kept elsewhere.
-        figures = self.iterations, self.residual, None, self.error_bound
-        return self.keys, self.pagerank, *figures
+        return (*super()._made_of(), self.iterations, self.residual, self.error_bound)
 
 
 def pagerank(
@@ -227,13 +226,11 @@ def pagerank(
         of a vertex add up to too much for float64, or to less than `LEAST_STRENGTH`.
     """
     check_settings(alpha, max_iter, tol)
-    if unknown not in ("error", "skip"):
-        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
-        raise SettingsError(msg)
+    check_unknown(unknown)
     weighted = is_weighted(reader, weight)
     count = reader.num_vertices
     if count == 0:
-        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0, None, 0.0)
+        return PageRankResult(HostValues(np.empty(0, np.int64), np.empty(0)), 0, 0.0, 0.0)
 
     is_uniform = personalization is None and dangling is None and not weighted
     # Maintained ranks are the answer whatever the start, unless the caller gives values of a start.
@@ -246,12 +243,12 @@ def pagerank(
     positions = Positions(reader, skips_unknown=unknown == "skip")
     teleport = positions.distribution(personalization, "personalization")
     if teleport is None and personalization is not None:
-        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0, None, 0.0)
+        return PageRankResult(HostValues(positions.vertices, np.zeros(count)), 0, 0.0, 0.0)
     dangling_shares = positions.distribution(dangling, "dangling")
     if dangling_shares is None:
         dangling_shares = teleport
     adjacencies = adjacencies_of(reader, weighted=weighted)
-    strengths = _checked_strengths(reader, adjacencies.out) if weighted else None
+    strengths = checked_strengths(reader, adjacencies.out) if weighted else None
     ranks = make_steps(
         reader,
         adjacencies,
@@ -276,11 +273,23 @@ def _start(
     return positions.warm_start(nstart.keys, nstart.pagerank) if start is None else start
 
 
-def _checked_strengths(reader: Reader, out: Rows) -> Any:
-    """Sum of the weights of each vertex' edges; refused where edges cannot be followed by them."""
+def checked_strengths(reader: Reader, out: Rows, what: str = "PageRank") -> Any:
+    """Sum of the weights of each vertex' edges; refused where edges cannot be followed by them.
+
+    Parameters
+    ----------
+    out
+        Rows with weights.
+    what
+        What needs the weights, for messages.
+
+    Returns
+    -------
+    float64[vertex_count], of the engine.
+    """
     twin, workspace = reader.algorithms.pagerank, reader.workspace
     strengths = twin.out_strengths(workspace, out, weighted=True)
-    check_weights(reader.ids_of(twin.refused_sources(workspace, strengths)))
+    check_weights(reader.ids_of(twin.refused_sources(workspace, strengths)), what)
     return strengths
 
 
@@ -312,11 +321,9 @@ def _result(
     error_bound: float | Callable[[], float],
 ) -> PageRankResult:
     """A result of ranks by vertex index, or of what keeps them."""
-    if not isinstance(ranks, np.ndarray):
-        return PageRankResult(None, None, iterations, residual, ranks, error_bound)
-    order = reader.sorted_order()
-    vertices = reader.user_ids()[order]
-    return PageRankResult(vertices, ranks[order], iterations, residual, None, error_bound)
+    if isinstance(ranks, np.ndarray):
+        return PageRankResult(in_order(reader, ranks), iterations, residual, error_bound)
+    return PageRankResult(_FetchedRanks(ranks), iterations, residual, error_bound, ranks)
 
 
 def check_settings(alpha: float, max_iter: int, tol: float) -> None:
@@ -332,20 +339,7 @@ def check_settings(alpha: float, max_iter: int, tol: float) -> None:
         raise SettingsError(msg)
 
 
-def is_weighted(reader: Reader, weight: str | None) -> bool:
-    """Whether shares are by weight; weights that are not there are refused."""
-    check_weight(weight)
-    if weight is None:
-        return False
-    if not reader.kind.record.has_weight:
-        msg = (
-            "weight='weight' asks for weights, but the graph's records are simple; use weight=None"
-        )
-        raise SettingsError(msg)
-    return True
-
-
-def check_weights(sources: Int64s, what: str = "PageRank") -> None:
+def check_weights(sources: Int64s, what: str) -> None:
     """Refuse vertices with an edge of negative weight, or with weights that cannot be added up."""
     if sources.size:
         msg = (

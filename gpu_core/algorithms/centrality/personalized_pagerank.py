@@ -29,10 +29,10 @@ import numpy.typing as npt
 
 from ...errors import ConvergenceError
 from ...table import Column, TableRows, largest
-from ..shared.adjacencies import adjacencies_of
+from ..shared.adjacencies import adjacencies_of, is_weighted
 from ..shared.pagerank_bound import Rounding, error_bound
 from ..shared.surfer import Surfer
-from .pagerank import KeptRanks, check_settings, check_weights, is_weighted
+from .pagerank import KeptRanks, check_settings, checked_strengths
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -146,11 +146,11 @@ def personalized_pagerank(
     check_settings(alpha, max_iter, tol)
     weighted = is_weighted(reader, weight)
     adjacencies = adjacencies_of(reader, weighted=weighted)
-    pagerank = reader.algorithms.pagerank
-    strengths = pagerank.out_strengths(reader.workspace, adjacencies.out, weighted=weighted)
     if weighted:
-        refused = pagerank.refused_sources(reader.workspace, strengths)
-        check_weights(reader.ids_of(refused))
+        strengths = checked_strengths(reader, adjacencies.out)
+    else:
+        twin = reader.algorithms.pagerank
+        strengths = twin.out_strengths(reader.workspace, adjacencies.out, weighted=False)
     count = adjacencies.out.num_vertices
     each = count if k is None else min(k, count)
     found = Found(

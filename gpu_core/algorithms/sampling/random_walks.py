@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...generators.counter_random import stream_start
-from ..centrality.pagerank import check_weights
+from ..centrality.pagerank import checked_strengths
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -83,10 +83,7 @@ def random_walks(
     else:
         rows = reader.rows("out")
     if weighted:
-        pagerank = reader.algorithms.pagerank
-        strengths = pagerank.out_strengths(reader.workspace, rows, weighted=True)
-        refused = pagerank.refused_sources(reader.workspace, strengths)
-        check_weights(reader.ids_of(refused), "a walk by weight")
+        checked_strengths(reader, rows, "a walk by weight")
     times = None if time is None else reader.entry_times(time).values
     walks, lengths = reader.algorithms.random_walks.walk(
         reader.workspace, rows, reader.id_table(), starts, length,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...choices import check_weight
+from ...errors import SettingsError
 from ...rows import Adjacencies
 
 if TYPE_CHECKING:
@@ -17,3 +19,16 @@ def adjacencies_of(reader: Reader, *, weighted: bool = False) -> Adjacencies:
         return Adjacencies(out, out)
     into = reader.rows("in", weighted=weighted) if reader.kind.has_reverse else None
     return Adjacencies(out, into)
+
+
+def is_weighted(reader: Reader, weight: str | None) -> bool:
+    """Whether shares are by weight; weights that are not there are refused."""
+    check_weight(weight)
+    if weight is None:
+        return False
+    if not reader.kind.record.has_weight:
+        msg = (
+            "weight='weight' asks for weights, but the graph's records are simple; use weight=None"
+        )
+        raise SettingsError(msg)
+    return True

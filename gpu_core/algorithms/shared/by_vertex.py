@@ -81,7 +81,7 @@ class ValuesResult(VertexTable):
         """Users' ids and values of the ``k`` vertices of largest value, found where these are."""
         return self._listed(*self._columns.largest(k))
 
-    #: Name of the analytic; a class says it.
+    #: Name of the analytic, which a class says, or has columns of its own.
     _analytic: str
 
     def _made_of(self) -> tuple[Any, ...]:

@@ -43,9 +43,7 @@ def source_indices(
     SettingsError
         ``sources`` are no ids, or there are none; ``unknown`` is neither of the two.
     """
-    if unknown not in ("error", "skip"):
-        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
-        raise SettingsError(msg)
+    check_unknown(unknown)
     from ...image.fields import NONE  # brings Numba, which a declaration does without
 
     ids = ids_of(name, sources)
@@ -57,6 +55,13 @@ def source_indices(
         msg = f"{what} {{vertex}} is not in the graph{more}; check with has_vertices()"
         raise VertexNotFoundError.of_vertex(msg, missing[0])
     return np.unique(indices[indices != NONE])
+
+
+def check_unknown(unknown: str) -> None:
+    """Refuse what says neither that unknown vertices are an error nor that they are skipped."""
+    if unknown not in ("error", "skip"):
+        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
+        raise SettingsError(msg)
 
 
 def ids_of(name: str, sources: npt.ArrayLike) -> Int64s:

@@ -20,9 +20,10 @@ import numpy as np
 from ...batch.dense_ids import check_range
 from ...batch.lengths import ROW_LIMIT
 from ...batch.raw_rows import RawRows
-from ...batch.rows import hold_ids, row_meaning
+from ...batch.rows import hold_ids
 from ...batch.update_batch import UpdateBatch
 from ...errors import BatchError
+from ...kind import row_meaning
 from ...printable import batch_shown
 from ...records import Record
 from ..device.device import Array, Device

@@ -157,8 +157,6 @@ def locate(
             address(word_begin),
         ),
     )  # fmt: skip
-    # Words of an image are in pairs; a run of an odd number of them would not be.
-    in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0
     entries, vertices = 0, count
     if selected is None:
         entries, vertices = arena.num_entries, arena[Field.NUM_VERTICES]
@@ -166,5 +164,5 @@ def locate(
         begin, degree, present, arena.image, shape.entry_step, entries,
         vertices, weights=None if word is None else arena.image.view(np.float32),
         weight_begin=word_begin,
-        in_pairs=in_pairs,
+        in_pairs=shape.in_pairs,
     )  # fmt: skip

@@ -2,46 +2,43 @@
 
 from typing import Any
 
-from ...batch.rows import check_on_repeat, check_self_loops
 from ...choices import is_integer, one_of
 from ...errors import SettingsError
-from ...id_kinds import form_of
-from ...kind import FIRST_BATCH, ArenaSizes, GraphKind
+from ...kind import FIRST_BATCH, ArenaSizes, GraphKind, row_meaning
 from ...layouts import LAYOUTS
-from ...properties.kinds import checked_kinds
-from ...records import STORAGES, Record, record_named
+from ...records import STORAGES, Record
 from ...times import TimeUnit, is_zone, time_unit_named
 from .checks import count_of, number_of, size_of, yes_or_no
 
 
 def checked_kind(
-    *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
-    on_repeat: str, properties: Any, vertex_properties: Any, page_bytes: int | None,
-    mean_degree: float | str | None, **flags: bool,
+    *, directed: bool, create_vertices: bool, reverse: bool, layout: str, storage: str,
+    page_bytes: int | None, mean_degree: float | str | None, **meaning: Any,
 ) -> GraphKind:  # fmt: skip
     """Return what kind of graph the arguments of `DynamicGraph` describe.
+
+    ``meaning``: the other arguments of `row_meaning`.
 
     Raises
     ------
     SettingsError
-        A value is none of those allowed; undirected graphs cannot keep self loops, nor simple
-        records weights.
+        A value is none of those allowed, or as `row_meaning`.
     """
-    record = record_named(records, weights)
     one_of("storage", storage, STORAGES)
     one_of("layout", layout, tuple(LAYOUTS))
-    form_of(ids)
-    checked = {name: yes_or_no(name, value) for name, value in flags.items()}
-    check_self_loops(self_loops, directed=checked["directed"])
-    check_on_repeat(on_repeat, record)
+    checked = row_meaning(
+        directed=yes_or_no("directed", directed),
+        create_vertices=yes_or_no("create_vertices", create_vertices),
+        **meaning,
+    )
     return GraphKind(
-        record=record, storage=storage, layout=layout, ids=ids, self_loops=self_loops,
-        on_repeat=on_repeat, properties=checked_kinds("properties", properties),
-        vertex_properties=checked_kinds("vertex_properties", vertex_properties),
+        **vars(checked),
+        reverse=yes_or_no("reverse", reverse),
+        layout=layout,
+        storage=storage,
         page_bytes=size_of("page_bytes", page_bytes),
         mean_degree=_checked_mean_degree(mean_degree),
-        **checked,
-    )  # fmt: skip
+    )
 
 
 def _checked_mean_degree(value: float | str | None) -> float | str | None:

@@ -116,10 +116,6 @@ class HostGraph(ImageGraph[Arena]):
         """Freed vertex indices in the order in which they will be used again."""
         return self.arena.queued_vertices()
 
-    def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be handed out without growth, largest free run."""
-        return self.arena.free_pages()
-
     def image_bytes(self) -> memoryview:
         """Bytes of the image without scratch. Valid until the next batch."""
         return self.image[: self.arena[Field.PAGE_END]].data

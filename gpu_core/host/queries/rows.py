@@ -26,14 +26,12 @@ def live_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Ro
     """Rows where they lie in the image, of layout ``runs`` and float32 weights; see `Rows`."""
     image, shape = arena.image, arena.shape(direction)
     begin, degree, present, weight_begin = _located(arena, direction, weighted=weighted)
-    # Words of an image are in pairs; a run of an odd number of them would not be.
-    in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0
     return Rows(
-        begin, degree, present, image, 1 if shape.soa else shape.entry_words,
+        begin, degree, present, image, shape.entry_step,
         arena.num_entries, arena[Field.NUM_VERTICES],
         weights=image.view(np.float32) if weighted else None,
         weight_begin=weight_begin if weighted else None,
-        in_pairs=in_pairs,
+        in_pairs=shape.in_pairs,
     )  # fmt: skip
 
 

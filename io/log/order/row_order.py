@@ -129,7 +129,7 @@ def row_order(
     UpdateLogError
         A file has no such column, or one without an order; or a row is late by more than that.
     """
-    column = log.columns.get(order_by, order_by)
+    column = log.name_in_files(order_by)
     groups: list[KeyedGroup] = []
     positions: dict[str, int] = {}
     position, kind, bound = 0, None, 0

@@ -1,19 +1,15 @@
-"""Random draws within kernels: words by their number, as `generators/counter_random.py` has them.
+"""Random draws of samples: each owner of draws has a part of a stream of words of its own.
 
-A word has no state: it is a hash of where a stream starts and of its number, so any thread that
-draws it draws the same. `exponential` is made of sums, products and a quotient alone, which round
-alike everywhere; a logarithm of a library does not. CUDA twin:
-``cuda/analytics/sampling/draws.cuh``.
+`exponential` is made of sums, products and a quotient alone, which round alike everywhere; a
+logarithm of a library does not. CUDA twin: ``cuda/analytics/sampling/draws.cuh``.
 """
 
 import numpy as np
 
 from ....jit.compile import inlined
+from ....jit.random_words import numbered_word
 
 _ONE = np.uint64(1)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
 _HALF_BITS = np.uint64(32)
 
 _LN_2 = 0.6931471805599453
@@ -22,23 +18,7 @@ _LN_2 = 0.6931471805599453
 @inlined
 def random_word(start, owner, draw):
     """64 random bits: draw ``draw`` (below 2^32) of ``owner`` (likewise) in a stream."""
-    number = (np.uint64(owner) << _HALF_BITS) | np.uint64(draw)
-    word = (number + _ONE) * _GOLDEN + start
-    word = (word ^ (word >> np.uint64(30))) * _MULTIPLY_1
-    word = (word ^ (word >> np.uint64(27))) * _MULTIPLY_2
-    return word ^ (word >> np.uint64(31))
-
-
-@inlined
-def below(word, limit):
-    """Whole number in ``0 … limit - 1``, by the upper half of a word; ``limit`` below 2^32."""
-    return np.int64(((word >> _HALF_BITS) * np.uint64(limit)) >> _HALF_BITS)
-
-
-@inlined
-def unit_float(word):
-    """Number in [0, 1)."""
-    return np.float64(word >> np.uint64(11)) * 2.0**-53
+    return numbered_word(start, (np.uint64(owner) << _HALF_BITS) | np.uint64(draw))
 
 
 @inlined

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from ....algorithms.sampling.neighbor_sampling import ALL, REFUSED, Sampled, SamplingMode
 from ....jit.compile import borrowing, compiled, inlined
 from ....jit.parallel import for_ranges
+from ....jit.random_words import below, unit_float
 from ....rows import Rows
 from ...queries.row_search import gallop
 from ..parts.strengths import can_be_shared
 from ..parts.weighted_rows import weighted_rows
-from .draws import below, exponential, random_word, unit_float
+from .draws import exponential, random_word
 from .vertex_numbers import VertexNumbers
 
 Int64s = npt.NDArray[np.int64]

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from ....algorithms.sampling.random_walks import NO_KEY
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
+from ....jit.random_words import below, unit_float
 from ....rows import Rows
 from ...queries.row_search import first_not_below
-from .draws import below, random_word, unit_float
+from .draws import random_word
 
 Int64s = npt.NDArray[np.int64]
 
