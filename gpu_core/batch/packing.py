@@ -9,12 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
+from numba import carray
 
 from ..jit.compile import compiled
 from ..jit.parallel import for_ranges
+from ..jit.pointers import bytes_at, int64s_at, uint32s_at
 from .dense_ids import narrow_ids
 
 #: What becomes of a list: copied as it is; offsets to uint32; dense ids to uint32, of the lists to
@@ -68,28 +67,6 @@ def copy_lists(
     return Narrowed(*put), Narrowed(*delete)
 
 
-@intrinsic
-def _bytes_at(typing_context, address):
-    """Pointer to the bytes at an address."""
-    return types.CPointer(types.uint8)(types.int64), _cast
-
-
-@intrinsic
-def _wide_at(typing_context, address):
-    """Pointer to the int64 at an address."""
-    return types.CPointer(types.int64)(types.int64), _cast
-
-
-@intrinsic
-def _narrow_at(typing_context, address):
-    """Pointer to the uint32 at an address."""
-    return types.CPointer(types.uint32)(types.int64), _cast
-
-
-def _cast(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Value:
-    return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-
 @compiled
 def copy_bytes(low, high, table):
     """Copy bytes ``low … high - 1`` of all lists together.
@@ -109,14 +86,14 @@ def copy_bytes(low, high, table):
         mode = table[number, _MODE]
         source, target = table[number, _SOURCE], table[number, _TARGET]
         if mode == COPY:
-            read = carray(_bytes_at(source + first), last - first)
-            written = carray(_bytes_at(target + first), last - first)
+            read = carray(bytes_at(source + first), last - first)
+            written = carray(bytes_at(target + first), last - first)
             for i in range(np.uint64(last - first)):
                 written[i] = read[i]
             continue
         items = (last - first) // 8
-        wide = carray(_wide_at(source + first), items)
-        narrow = carray(_narrow_at(target + first // 2), items)
+        wide = carray(int64s_at(source + first), items)
+        narrow = carray(uint32s_at(target + first // 2), items)
         bits, largest = narrow_ids(0, items, wide, narrow)
         if mode == PUT_IDS:
             put_bits, put_largest = put_bits | bits, max(put_largest, largest)

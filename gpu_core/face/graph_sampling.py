@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ..algorithms.sampling import neighbor_sampling as _sampling
 from ..algorithms.sampling import random_walks as _walks
-from ..choices import check_weight, one_of
+from ..algorithms.shared.adjacencies import is_weighted
+from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
@@ -91,7 +92,7 @@ class GraphSampling(GraphCalls):
                [ 2,  3,  1,  2,  3]])
         """
         steps = _at_most("length", count_of("length", length))
-        weighted = self._is_weighted(weight)
+        weighted = is_weighted(self._reader, weight)
         if time is not None:
             self._check_time(time)
         with self._computing():
@@ -180,7 +181,7 @@ class GraphSampling(GraphCalls):
         array([[1, 2, 3, 3],
                [0, 0, 1, 2]])
         """
-        weighted = self._is_weighted(weight)
+        weighted = is_weighted(self._reader, weight)
         one_of("direction", direction, ("in", "out"))
         one_of("time", time, TIME_PROPERTIES)
         if direction == "in":
@@ -210,13 +211,6 @@ class GraphSampling(GraphCalls):
             msg = f"{name} names a vertex more than once; name it once, or use disjoint=True"
             raise SettingsError(msg)
         return indices
-
-    def _is_weighted(self, weight: str | None) -> bool:
-        check_weight(weight)
-        if weight is None:
-            return False
-        self._need_weights("weight='weight'")
-        return True
 
     def _check_time(self, time: str) -> None:
         one_of("time", time, TIME_PROPERTIES)

@@ -61,7 +61,7 @@ from .pinned import (
     Copy,
     PinAnswer,
     PinnedAs,
-    PinnedGraph,
+    PinnedBoundary,
     PinnedQueue,
     is_copied_at_once,
 )
@@ -362,7 +362,7 @@ class GraphActor:
         is_epoch = kept is not self._graph
         if request.epoch and not is_epoch and others:
             return None
-        pinned = PinnedGraph(
+        pinned = PinnedBoundary(
             request.boundary, kept, request.checkpoint, self._source, self._window.kept()
         )
         if request.checkpoint:

@@ -103,7 +103,7 @@ class PinAnswer:
 
 
 @dataclass(frozen=True)
-class PinnedGraph:
+class PinnedBoundary:
     """The graph of a boundary, and the data that a checkpoint of it needs."""
 
     boundary: int
@@ -131,7 +131,7 @@ class PinnedQueue:
     """
 
     def __init__(self) -> None:
-        self._graphs: deque[PinnedGraph] = deque()
+        self._graphs: deque[PinnedBoundary] = deque()
         #: Whether the oldest is being read.
         self._is_read = False
         self._is_given_up = False
@@ -142,7 +142,7 @@ class PinnedQueue:
     def __len__(self) -> int:
         return len(self._graphs)
 
-    def append(self, pinned: PinnedGraph) -> None:
+    def append(self, pinned: PinnedBoundary) -> None:
         """Add one after the others."""
         with self._changed:
             self._graphs.append(pinned)
@@ -170,7 +170,7 @@ class PinnedQueue:
             self._changed.notify_all()
 
     @contextmanager
-    def reading(self, boundary: int, *, checkpoint: bool) -> Iterator[PinnedGraph]:
+    def reading(self, boundary: int, *, checkpoint: bool) -> Iterator[PinnedBoundary]:
         """The graph of a boundary, once it is the oldest.
 
         It is released if this is what it was pinned for last: to be copied for a ``checkpoint``,

@@ -137,6 +137,22 @@ def test_absent_vertices_have_no_rank_however_many_are_asked_for(engine: str) ->
     assert len(ranked) == 38
 
 
+@pytest.mark.parametrize("name", ["bfs", "sssp", "core_number", "spmv"])
+def test_results_of_any_type_are_ranked_as_their_tables(engine: str, name: str) -> None:
+    """Hops are int32, and of vertices that cannot be reached the distance is infinite."""
+    graph = DynamicGraph(directed=False, records="weighted")
+    graph.insert_edges([5, 6, 7, 7, 50], [6, 7, 8, 5, 51], weight=[0.5, 2, 0.25, 1, 1])
+    given = {"bfs": (5,), "sssp": (5,), "core_number": (), "spmv": (np.arange(6) - 1e3,)}[name]
+    result = getattr(graph, name)(*given)
+    column = result.columns[list(result.columns)[1]]
+    top = result.top(8, list(result.columns)[1])
+    rows = zip(top["vertex"].tolist(), top[list(result.columns)[1]].tolist(), strict=True)
+    expected = [row for row in rows if math.isfinite(row[1])]
+    assert result.ranked(8) == expected
+    assert len(expected) == int(np.isfinite(column).sum()) > 0
+    assert result.ranked(2) == expected[:2]
+
+
 def test_vertices_are_ranked_by_the_names_that_users_have(engine: str) -> None:
     graph = DynamicGraph(directed=False, ids="string")
     graph.insert_edges(["hub"] * 9, list("abcdefghi"))

@@ -141,7 +141,7 @@ def test_sums_over_several_blocks_of_rows_end_the_steps_and_are_the_norm() -> No
         ({"tol": 0}, "tol=0 is not a tolerance"),
         ({"tol": np.inf}, "tol=inf is not a tolerance; it must be > 0, and finite"),
         ({"weight": "length"}, "weight='length' is unknown"),
-        ({"weight": "weight"}, "the graph's records are simple; use weight=None"),
+        ({"weight": "weight"}, "weight='weight' needs weights, but the graph's records are simple"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:

@@ -22,13 +22,12 @@ def adjacencies_of(reader: Reader, *, weighted: bool = False) -> Adjacencies:
 
 
 def is_weighted(reader: Reader, weight: str | None) -> bool:
-    """Whether shares are by weight; weights that are not there are refused."""
+    """Whether edges count by their weights; weights that are not there are refused."""
     check_weight(weight)
     if weight is None:
         return False
     if not reader.kind.record.has_weight:
-        msg = (
-            "weight='weight' asks for weights, but the graph's records are simple; use weight=None"
-        )
+        msg = "weight='weight' needs weights, but the graph's records are simple; use weight=None, "
+        msg += "or make the graph with records='weighted' or 'semantic'"
         raise SettingsError(msg)
     return True

@@ -37,7 +37,7 @@ class Values(Protocol):
     def largest(self, k: int) -> tuple[Int64s, npt.NDArray[Any]]:
         """The ``k`` vertices of largest value, the largest first, equal ones in order; and these.
 
-        Of values that are float64 and numbers.
+        Values that are no finite numbers are left out.
         """
 
 
@@ -50,6 +50,7 @@ class HostValues(NamedTuple):
     def largest(self, k: int) -> tuple[Int64s, npt.NDArray[Any]]:
         """As of `Values`."""
         rows = largest(self.values, k)
+        rows = rows[np.isfinite(self.values[rows])]
         return self.vertices[rows], self.values[rows]
 
 
@@ -78,7 +79,11 @@ class ValuesResult(VertexTable):
         return analytic_named(self._analytic).values(self)
 
     def ranked(self, k: int) -> list[tuple[Any, float]]:
-        """Users' ids and values of the ``k`` vertices of largest value, found where these are."""
+        """Users' ids and values of the ``k`` vertices of largest value, found where these are.
+
+        The largest comes first, equal ones in order. A value that is no finite number, such as the
+        distance of a vertex that cannot be reached, is left out.
+        """
         return self._listed(*self._columns.largest(k))
 
     #: Name of the analytic, which a class says, or has columns of its own.

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ...algorithms.shared.by_vertex import HostValues
 from ..device.device import Array, Device
 from ..device.packed_arguments import address, pack
 from ..grid import THREADS, blocks_for
@@ -51,7 +52,9 @@ class KeptValues:
         return self._device.to_locked_host(self._values)
 
     def largest(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """The ``k`` vertices of largest value, the largest first, and these; of float64 alone."""
+        """As of `by_vertex.Values`."""
+        if self._values.dtype != np.float64:
+            return HostValues(self.vertices, self.values).largest(k)
         return largest(self._device, self._values, self._vertices, k)
 
 

@@ -209,16 +209,6 @@ def synchronize_stream(typing_context: Any, synchronize: Any, stream: Any) -> An
     return types.int64(types.int64, types.int64), generate
 
 
-@intrinsic
-def pointer_to_words(typing_context: Any, position: Any) -> Any:
-    """Pointer to int64 words that lie at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(types.int64)(types.int64), generate
-
-
 def driver_addresses() -> tuple[int, int]:
     """Addresses of ``cuLaunchKernelEx`` and ``cuStreamSynchronize`` of this machine's driver."""
     driver = ctypes.CDLL("libcuda.so.1")

@@ -15,7 +15,8 @@ from numba import carray
 from ...image.accounts import VertexChanges, numbers_of_batch
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, Field
 from ...jit.compile import compiled, inlined
-from ..device.launches import LIST_WORDS, pointer_to_words, start_launches, synchronize_stream
+from ...jit.pointers import int64s_at
+from ..device.launches import LIST_WORDS, start_launches, synchronize_stream
 from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
 from .context import (
     CONTEXT_WORDS,
@@ -56,7 +57,7 @@ _CREATED: Final = int(BatchField.CREATED)
 
 @inlined
 def _words_at(position, count):
-    return carray(pointer_to_words(position), count)
+    return carray(int64s_at(position), count)
 
 
 @compiled

@@ -5,6 +5,8 @@
 #include "block.cuh"
 
 constexpr int LARGEST_THREADS = 256;
+// Of those that are finite.
+constexpr double LARGEST_NUMBER = 1.7976931348623157e308;
 
 // A vertex and its value; a value of -infinity stands for none.
 struct Valued {
@@ -38,7 +40,7 @@ __device__ __forceinline__ Valued first_of_block(Valued own) {
 // The vertex that comes next after those found.
 //
 // Launch      LARGEST_THREADS a block; once for each rank, 0 first
-// Reads       values  f64[n]; those below `least` and what is no number are passed over
+// Reads       values  f64[n]; those below `least`, infinity and what is no number are passed over
 //             keys    i64[n], all different; null: 0, 1, 2 …
 //             found   f64[ranks] values, then i64[ranks] keys; those before `rank`
 // Writes      found   of `rank`: value and key; a value of -infinity: there is no other vertex
@@ -56,7 +58,7 @@ find_next_largest(const double* __restrict__ values, const i64* __restrict__ key
     Valued first = none();
     for (i64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
         const double value = values[i];
-        if (!(value >= least)) continue;
+        if (!(value >= least) || value > LARGEST_NUMBER) continue;
         const Valued here{value, keys ? keys[i] : i};
         if ((is_first || comes_before(before, here)) && comes_before(here, first)) first = here;
     }

@@ -33,7 +33,7 @@ def largest(
     keys
         int64[n] on the device, what the engine calls the vertices, all different; None: 0, 1, 2 …
     least
-        Vertices of less, of no number, or of -infinity are none.
+        Vertices of less, and of no finite number, are none.
 
     Returns
     -------
