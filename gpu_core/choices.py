@@ -13,8 +13,8 @@ from .errors import SettingsError
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is an integer of Python's or NumPy's; True and False are none."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    """Whether a value is an integer of Python's or NumPy's; True, False and durations are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_among(value: object, names: Collection[str | None]) -> bool:

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .choices import one_of
-from .copies.checkpoint import kept_mean_degree
+from .copies.checkpoint import check_names, kept_mean_degree
 from .engine import BatchFeed, Engine
 from .engines import make_engine
 from .epoch import Epoch
 from .errors import SettingsError
 from .face.adjacency_view import AdjacencyView
-from .face.arguments.checks import Ids, count_of
+from .face.arguments.checks import Ids, count_of, yes_or_no
 from .face.arguments.given_rows import is_frame
 from .face.arguments.graph_settings import (
     checked_device,
@@ -363,8 +363,9 @@ class DynamicGraph(ChangingGraph):
         Raises
         ------
         SettingsError
-            ``time_unit`` contradicts the arrays.
+            ``time_unit`` contradicts the arrays, or they are none of a checkpoint.
         """
+        check_names(arrays)
         graph = cls(**settings)
         if "time_unit" in arrays:
             graph._take_time_unit(str(arrays["time_unit"][0]))
@@ -399,9 +400,10 @@ class DynamicGraph(ChangingGraph):
             Whether to count adjacencies by the size of their blocks, too (`MemoryReport.detail`),
             which reads all vertex records.
         """
+        is_detailed = yes_or_no("detail", detail)
         with self._engine.lock:
             report = self._engine.memory()
-            if detail:
+            if is_detailed:
                 report = replace(report, detail=detail_of(self._engine.arena))
             followed = sum(each.nbytes for each in self._engine.maintained.values())
             own = 0 if self._values is None else self._values.nbytes

@@ -183,7 +183,7 @@ def pinned(engine: Engine, *, settles: Settles) -> dict[str, Maintained]:
     ``settles``: bring it up to date first, unless that fails. Else nothing changes, and the epoch
     does that for itself if it is asked.
     """
-    if settles not in (True, False, "later"):
+    if not isinstance(settles, bool) and not is_among(settles, ("later",)):
         msg = f"settles={settles!r} is unknown; use True, False or 'later'"
         raise SettingsError(msg)
     for each in engine.maintained.values() if settles else ():

@@ -122,7 +122,8 @@ class Parameter:
 def _is_number(value: object) -> bool:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    # A duration of NumPy's is an integer to it.
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def _number(value: Any) -> float:

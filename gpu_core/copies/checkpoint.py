@@ -6,12 +6,13 @@ How they become a graph again: ``checkpoint_pieces.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..batch.mean_degree import mean_degree
+from ..errors import SettingsError
 from ..kind import GraphKind
 from .snapshot import fold
 
@@ -19,8 +20,21 @@ from .snapshot import fold
 if TYPE_CHECKING:
     from ..engine import Reader
 
+#: Arrays that every checkpoint has.
+_NAMES: Final = ("vertex_ids", "present", "out_degree", "free_indices", "dst_index")
 #: What properties of the user's own begin with, among the arrays of a checkpoint.
 EDGE_PREFIX, VERTEX_PREFIX = "edge property ", "vertex property "
+
+
+def check_names(arrays: object) -> None:
+    """Refuse what is no mapping, or lacks an array that every checkpoint has."""
+    if not isinstance(arrays, Mapping):
+        msg = f"arrays is a {type(arrays).__name__}; give what checkpoint_arrays() returned"
+        raise SettingsError(msg)
+    lacking = next((name for name in _NAMES if name not in arrays), None)
+    if lacking is not None:
+        msg = f"arrays has no {lacking!r}; give all that checkpoint_arrays() returned"
+        raise SettingsError(msg)
 
 
 def own_properties(

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -108,6 +109,26 @@ def test_wrong_arguments_are_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=words):
         DynamicGraph(**settings)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda graph: graph.memory(detail=np.array([1, 2])), "detail=.* is neither True nor"),
+        (lambda graph: graph.verify(np.array([1, 2])), "level=.* is unknown; use one of header"),
+        (lambda graph: graph.pin(settles=np.array([1, 2])), "settles=.* is unknown; use True"),
+        (lambda graph: graph.pin(spare_bytes=np.timedelta64(3, "s")), "spare_bytes=.* not a whole"),
+        (lambda graph: graph.katz_centrality(alpha=np.timedelta64(3, "s")), "alpha=.* not a"),
+        (lambda graph: graph.from_checkpoint_arrays({}), "arrays has no 'vertex_ids'; give all"),
+        (lambda graph: graph.from_checkpoint_arrays([1]), "arrays is a list; give what checkpoint"),
+    ],
+)
+def test_arguments_of_other_kinds_are_refused_by_name(
+    call: Callable[[DynamicGraph], object], words: str
+) -> None:
+    """A duration of NumPy's is an integer to it, and an array is neither true nor false."""
+    with pytest.raises(SettingsError, match=words):
+        call(DynamicGraph(engine="host"))
 
 
 def test_sizes_and_flags_of_numpy_are_taken() -> None:

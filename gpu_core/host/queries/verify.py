@@ -19,7 +19,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CorruptImageError, SettingsError
+from ...choices import one_of
+from ...errors import CorruptImageError
 from ...image import free_runs
 from ...image.fields import (
     CLASS_MASK,
@@ -49,9 +50,7 @@ LEVELS = ("header", "pages", "full")
 
 def verify_image(engine: HostGraph, level: str) -> None:
     """Raise `CorruptImageError` that names the first invariant that does not hold."""
-    if level not in LEVELS:
-        msg = f"level={level!r} is unknown; use one of {', '.join(LEVELS)}"
-        raise SettingsError(msg)
+    one_of("level", level, LEVELS)
     _check_header(engine)
     if level != "header":
         _check_vertices(engine)
