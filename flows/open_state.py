@@ -250,11 +250,11 @@ def read_results(
 
 def _one_batch(batch: int | None, at: int | None) -> int | None:
     """Number of the batch, which has two names as an argument."""
-    if None not in (batch, at) and batch != at:
+    given = {_number(each) for each in (batch, at) if each is not None}
+    if len(given) > 1:
         msg = f"batch={batch} and at={at} are two batches; give one of them"
         raise SettingsError(msg)
-    given = at if batch is None else batch
-    return None if given is None else _number(given)
+    return given.pop() if given else None
 
 
 def _number(batch: object) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import SettingsError
+from .choices import one_of
 from .kind import ArenaSizes, GraphKind
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def resolve_engine(name: str) -> str:
     SettingsError
         There is no engine of this name.
     """
-    if name not in ENGINES:
-        msg = f"engine={name!r} is unknown; use one of {', '.join(ENGINES)}"
-        raise SettingsError(msg)
+    one_of("engine", name, ENGINES)
     if name == "host":
         return name
     from .cuda.device.devices import cuda_available, open_device

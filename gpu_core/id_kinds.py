@@ -6,6 +6,7 @@ int64 key for each id: ``names/user_ids.py``.
 
 import re
 
+from .choices import choice_shown, is_among
 from .errors import SettingsError
 
 ID_KINDS = ("any", "dense", "string", "uuid", "uint64")
@@ -16,11 +17,11 @@ _NARROWED = re.compile(r"(string|uuid):([1-9][0-9]?)")
 
 def form_of(ids: str) -> str:
     """One of `ID_KINDS`, of a value that may also narrow a hash (``string:12``)."""
-    if ids in ID_KINDS:
+    if is_among(ids, ID_KINDS):
         return ids
     narrowed = _NARROWED.fullmatch(ids) if isinstance(ids, str) else None
     if narrowed is None:
-        msg = f"ids={ids!r} is unknown; use one of {', '.join(ID_KINDS)}"
+        msg = f"ids={choice_shown(ids)} is unknown; use one of {', '.join(ID_KINDS)}"
         raise SettingsError(msg)
     return narrowed[1]
 

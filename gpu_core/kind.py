@@ -9,6 +9,7 @@ graph means.
 from dataclasses import dataclass
 from typing import Any
 
+from .choices import one_of
 from .errors import SettingsError
 from .id_kinds import are_names, form_of
 from .properties.kinds import Kinds, checked_kinds
@@ -85,9 +86,7 @@ def row_meaning(
     """
     record = record_named(records, weights)
     form_of(ids)
-    if self_loops not in SELF_LOOPS:
-        msg = f"self_loops={self_loops!r} is unknown; use one of {', '.join(SELF_LOOPS)}"
-        raise SettingsError(msg)
+    one_of("self_loops", self_loops, SELF_LOOPS)
     if self_loops == "keep" and not directed:
         msg = "self_loops='keep' needs a directed graph; use 'drop' or 'reject', or directed=True"
         raise SettingsError(msg)
@@ -101,9 +100,7 @@ def row_meaning(
 
 def check_on_repeat(on_repeat: str, record: Record) -> None:
     """Refuse a rule for repeated edges that is unknown, or that has no weight to work on."""
-    if on_repeat not in ON_REPEAT:
-        msg = f"on_repeat={on_repeat!r} is unknown; use one of {', '.join(ON_REPEAT)}"
-        raise SettingsError(msg)
+    one_of("on_repeat", on_repeat, ON_REPEAT)
     if on_repeat != "last" and not record.has_weight:
         msg = (
             f"on_repeat={on_repeat!r}, but {record.name} records keep no weights; "

@@ -23,6 +23,7 @@ Source: the thesis' simple, weighted and semantic modes (Winter 2017, papers/000
 from dataclasses import dataclass
 from enum import IntEnum
 
+from .choices import one_of
 from .errors import SettingsError
 
 #: Word of each property within an entry; int64 properties take two words, low word first.
@@ -135,12 +136,9 @@ def record_named(name: str, weights: str | None = None) -> Record:
     SettingsError
         There is no such record.
     """
-    if name not in RECORDS:
-        msg = f"records={name!r} is unknown; use one of {', '.join(RECORDS)}"
-        raise SettingsError(msg)
-    if weights not in (None, *WEIGHTS):
-        msg = f"weights={weights!r} is unknown; use one of {', '.join(WEIGHTS)}"
-        raise SettingsError(msg)
+    one_of("records", name, RECORDS)
+    if weights is not None:
+        one_of("weights", weights, WEIGHTS)
     record = RECORDS[name]
     if weights == "float64" and record.weights != "float64":
         wide = RECORDS.get(f"{name}64")

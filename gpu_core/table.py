@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from .choices import is_integer
+from .choices import choice_shown, is_among, is_integer
 from .errors import SettingsError
 from .printable import printable, rows_aligned
 
@@ -85,18 +85,16 @@ class Table:
         SettingsError
             ``k`` is negative or no integer, there is no column ``by``, or ``by`` is needed.
         """
-        if not is_integer(k) or k < 0:
-            msg = f"k={k!r} is not a whole number, 0 or more"
-            raise SettingsError(msg)
+        check_count(k)
         columns = dict(self.columns)
         name = self._ranked_by if by is None else by
         if name is None:
             name = list(columns)[-1]
-        if not name:
+        if by is None and not name:
             msg = f"{', '.join(columns)} are ids of vertices, not measures; name a column with by="
             raise SettingsError(msg)
-        if name not in columns:
-            msg = f"by={name!r} is no column; there are {', '.join(columns)}"
+        if not is_among(name, columns):
+            msg = f"by={choice_shown(name)} is no column; there are {', '.join(columns)}"
             raise SettingsError(msg)
         rows = largest(columns[name], int(k))
         return TableRows({name: column[rows] for name, column in columns.items()}, name)
@@ -221,6 +219,13 @@ class TableRows(Table):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def check_count(k: object) -> None:
+    """Refuse what is no number of rows."""
+    if not is_integer(k) or k < 0:
+        msg = f"k={k!r} is not a whole number, 0 or more"
+        raise SettingsError(msg)
 
 
 def largest(values: Column, k: int) -> npt.NDArray[np.int64]:

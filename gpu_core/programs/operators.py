@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from ..choices import one_of
 from ..errors import SettingsError
 from ..rows import Rows
 from .language import Written, written
@@ -148,9 +149,7 @@ def edge_operator(
         The function is not of the language, takes or returns other things, or writes to the state,
         with the line at fault; or messages cannot be combined so.
     """
-    if combine not in COMBINES:
-        msg = f"combine={combine!r} is unknown; use one of {', '.join(COMBINES)}"
-        raise SettingsError(msg)
+    one_of("combine", combine, COMBINES)
     if kinds[into] == FLAG:
         msg = f"into={into!r} is an array of bool; messages are combined into one of int64 or "
         msg += "float64, where 0 and 1 say as much"

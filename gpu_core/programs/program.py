@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..choices import one_of
 from ..errors import SettingsError
 from .combining import check_combine, is_neutral_of
 from .language import CONTEXT, Written, written
@@ -229,9 +230,7 @@ class Program:
 
 def _check_options(combine: object, total: object, *, all_vertices: object, along: str) -> None:
     """Refuse options that are none, or do not go together."""
-    if along not in ALONG:
-        msg = f"along={along!r} is unknown; use one of {', '.join(ALONG)}"
-        raise SettingsError(msg)
+    one_of("along", along, ALONG)
     if total is not None and not all_vertices:
         msg = "total is passed to programs of all vertices; give all_vertices=True, too"
         raise SettingsError(msg)

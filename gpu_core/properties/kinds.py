@@ -42,7 +42,7 @@ def checked_kinds(setting: str, given: Any) -> Kinds:
         A name is that of a column that there is already, or no method could be given it, or a type
         cannot be kept.
     """
-    pairs = given.items() if isinstance(given, Mapping) else given or ()
+    pairs = given.items() if isinstance(given, Mapping) else () if given is None else given
     try:
         kinds = tuple((str(name), _type_name(kind)) for name, kind in pairs)
     except (TypeError, ValueError):

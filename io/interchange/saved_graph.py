@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import __version__
 from ...gpu_core.copies.state_hash import state_hash
-from ...gpu_core.errors import StateError
+from ...gpu_core.errors import SettingsError, StateError
 from ...gpu_core.face.graph_copies import SETTINGS, settings_of, with_given
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
@@ -40,7 +40,12 @@ def save_graph(graph: GraphReader, path: str | Path) -> Path:
     StateError
         The path has something that is no saved graph, or is no path of this machine; or the disk
         cannot be written.
+    SettingsError
+        ``graph`` is none.
     """
+    if not isinstance(graph, GraphReader):
+        msg = f"graph is a {type(graph).__name__}, not a graph of graphtide, or an epoch of one"
+        raise SettingsError(msg)
     folder = _local(path)
     if folder.exists() and not _is_saved_graph(folder):
         msg = f"{folder} is there and is no saved graph; give a new path"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...table import Column, VertexTable, largest
+from ...table import Column, VertexTable, check_count, largest
 from ..analytic import ColumnValues
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class ValuesResult(VertexTable):
         The largest comes first, equal ones in order. A value that is no finite number, such as the
         distance of a vertex that cannot be reached, is left out.
         """
-        return self._listed(*self._columns.largest(k))
+        check_count(k)
+        return self._listed(*self._columns.largest(int(k)))
 
     #: Name of the analytic, which a class says, or has columns of its own.
     _analytic: str

@@ -38,7 +38,8 @@ def _has_nulls(values: Any) -> bool:
     count = getattr(values, "null_count", None)
     if count is not None:
         nulls = count() if callable(count) else count
-        return bool(nulls) or any(map(_has_nulls, _words(values)))
+        # Of a table it is a table.
+        return (isinstance(nulls, int) and nulls > 0) or any(map(_has_nulls, _words(values)))
     kind = getattr(values, "type", getattr(values, "dtype", None))
     if kind is None or isinstance(kind, np.dtype):
         # No column, or an array of NumPy's, where NaN is a number.

@@ -34,7 +34,7 @@ from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import ValuesResult, in_order
-from ..shared.sources import source_indices
+from ..shared.sources import ids_of, source_indices
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -92,10 +92,11 @@ def sssp(
         ``source`` is no id, ``weight`` is unknown, or a weight is negative.
     """
     check_weight(weight)
-    if np.size(source) > 1:
-        msg = f"source has {np.size(source)} ids; give one: bfs() takes several"
+    ids = ids_of("source", source)
+    if ids.size > 1:
+        msg = f"source has {ids.size} ids; give one: bfs() takes several"
         raise SettingsError(msg)
-    found = source_indices(reader, "source", source, unknown=unknown)
+    found = source_indices(reader, "source", ids, unknown=unknown)
     twins, workspace = reader.algorithms, reader.workspace
     if weight is None or not reader.kind.record.has_weight:
         hops = twins.bfs.distances(workspace, adjacencies_of(reader), found)
