@@ -198,6 +198,18 @@ def test_a_window_of_more_edges_than_rows_is_never_full(tmp_path: Path) -> None:
     assert files_below(tmp_path / "60") == files_below(tmp_path / str(2**70))
 
 
+def test_a_window_takes_no_edge_of_a_model_twice(tmp_path: Path) -> None:
+    """A grid of 9 vertices has 12 edges: after 5 inserts each second row is one more."""
+    stream = ("--vertices", 9, "--stream", "sliding-window", "--window", 5, "--files", 1)
+    done = graphtide_here("generate", "grid", "log", *stream, "--rows", 19, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = pq.read_table(tmp_path / "log")
+    inserted = table.filter(ops_of(table) == 1).select(["src", "dst"])
+    assert inserted.num_rows == inserted.group_by(["src", "dst"]).aggregate([]).num_rows == 12
+    more = graphtide_here("generate", "grid", "more", *stream, "--rows", 20, cwd=tmp_path)
+    fails(more, 2, "20 rows need 13 edges, but the graph has 12")
+
+
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:
     done = graphtide_here(
         "generate", "rmat", "log", "--scale", 6, "--properties", "--files", 1, cwd=tmp_path

@@ -165,6 +165,21 @@ def test_rounds_of_any_size_in_any_order_of_threads(
         assert found_sssp(on_device, source).distance.tolist() == expected
 
 
+@pytest.mark.parametrize("far", [0.0, 1e200])
+def test_a_width_that_is_lost_in_rounding_reaches_all(engine: str, far: float) -> None:
+    """All weights are 0, or so small beside the first one that a sum has them no more."""
+    path = np.arange(40)
+    graph = DynamicGraph(records="weighted64", engine=engine)
+    graph.insert_edges(path, path + 1, weight=np.append(far, np.zeros(39)))
+    if far:
+        # Many of them: the mean is small.
+        graph.insert_edges(np.arange(100, 2_000), np.arange(101, 2_001), weight=np.full(1_900, 1e-9))
+        graph.insert_edges([0, 1], [100, 2], weight=[5e199, 1e-9])
+    distance = graph.sssp(0).distance
+    assert distance[:41].tolist() == [0.0, *[far] * 40]
+    assert graph.sssp(0).num_reached == graph.num_vertices
+
+
 def test_a_thousand_rounds_take_a_few_launches(emulated_device: EmulatedDevice) -> None:
     path = np.arange(500)
     graph = make_graph((path, path + 1), directed=True, reverse=False, records="weighted")
