@@ -205,6 +205,12 @@ def test_vertices_without_edges_come_and_go() -> None:
     graph.insert_vertices([7, 9])
     check(graph, tol=1e-9)
     assert graph.pagerank(tol=1e-9).pagerank.tolist() == [0.5, 0.5]
+    # Of so many more, masses that were chosen for two vertices would not fit.
+    graph.insert_vertices(range(100, 300))
+    check(graph, tol=1e-9)
+    graph.insert_vertices([300])
+    check(graph, tol=1e-9)
+    graph.delete_vertices(range(100, 301))
     graph.insert_edges([7], [9])
     check(graph, tol=1e-9)
     graph.delete_vertices([7])
