@@ -21,8 +21,8 @@ from graphtide.flows.printing.activity import Activity
 from graphtide.flows.printing.compiling import CompiledKernels
 from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
 from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
-from graphtide.flows.printing.summary import files_text
-from graphtide.flows.printing.text import duration, line
+from graphtide.flows.printing.summary import FATES, files_text
+from graphtide.flows.printing.text import amount, duration, line
 from graphtide.flows.shell_order import order_notes
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
@@ -128,6 +128,18 @@ def test_status_names_the_command_that_goes_on_where_there_is_more(tmp_path: Pat
     done = graphtide_here("status", "my state", cwd=tmp_path)
     following = f"next       graphtide run {tmp_path}/log --state 'my state'\n"
     assert (done.returncode, following in done.stdout) == (0, True)
+    # What counts is the checkpoint: of the last batch there is a report, too.
+    assert "applied    2 of 3 batches, 20 of 30 rows\n" in done.stdout
+    values = json.loads(graphtide_here("status", "my state", "--json", cwd=tmp_path).stdout)
+    assert (values["rows_applied"], values["rows_planned"]) == (20, 30)
+    assert sum(values[name] for name, _ in FATES) == 20
+    memory = values["memory"]
+    used, free = (
+        amount(memory[each] * memory["page_bytes"]) for each in ("pages_used", "pages_free")
+    )
+    assert f"{used} in use, in pages of {memory['page_bytes']} bytes; {free} free" in " ".join(
+        done.stdout.split()
+    )
 
 
 def test_of_many_checkpoints_the_first_and_the_last_are_named() -> None:
@@ -352,6 +364,7 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
     write_rows(tmp_path / "log", "a.parquet", random_rows(1, 400))
     apply_log(tmp_path / "log", tmp_path / "state", 5, batch_rows=40)
     state = StateDirectory(tmp_path / "state")
+    shutil.rmtree(state.checkpoint(9))
     file = RunningFile(state.path)
     with state.lock():
         limits = (
@@ -369,12 +382,14 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
     words = "limits arena 1.9 GB of 2 GB (95%), full at about batch 13; disk 0 B of 40 GB (0%)"
     assert words in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80 + len(str(tmp_path))
+    assert "next " not in text, "it goes on already"
     assert values["run"]["batches_done"] == 12
     assert values["run"]["seconds_left"] == 22.4
     assert values["run"]["limits"][0]["full_at_batch"] == 13
     # Nobody has the lock: whatever the file says, no run goes on.
     text = graphtide_here("status", "state", cwd=tmp_path).stdout
     assert "running    no\n" in text
+    assert "next       graphtide run " in text
     assert "batch 13" not in text
     done = graphtide_here("status", "state", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["run"] is None
