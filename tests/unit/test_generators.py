@@ -190,6 +190,7 @@ def test_deletes_and_repeats_are_about_an_edge_of_an_earlier_row() -> None:
 
 
 def test_properties_of_rows() -> None:
+    assert rows_of(2**32 - 1, 1).ts.tolist() == [100 + 3 * (2**32 - 1)], "the last one"
     rows = rows_of(0, 5000)
     np.testing.assert_array_equal(rows.ts, 100 + 3 * np.arange(5000))
     assert set(np.unique(rows.type)) == {0, 1, 2, 3}
@@ -218,6 +219,7 @@ def test_an_edge_has_one_type_in_all_of_its_rows() -> None:
         (lambda: UpdateMix(repeats=0.5, deletes=0.5), "no fresh inserts"),
         (lambda: UpdateMix(deletes=-0.1), "deletes=-0.1"),
         (lambda: rows_of(2**32, 1), "outside the stream"),
+        (lambda: rows_of(2**32 - 1, 2), "rows 4294967295 … 4294967296 are outside"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, words: str) -> None:

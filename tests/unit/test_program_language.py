@@ -127,6 +127,7 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda old, message: (old + FAR, True), f"FAR is {2**70}, which is beyond int64", "FAR"),
     (lambda old, message: (old + 99999999999999999999, True), "is beyond int64", "lambda"),
     (lambda old, message: (min(old), True), "calls min with other arguments", "min(old)"),
+    (lambda old, message: (max(old, 1, key=abs), True), "calls max with other arguments", "key"),
     (lambda old, message: (old + MONDAY.day, True), "MONDAY.day is looked up in an", "MONDAY.day"),
 ]
 
