@@ -168,7 +168,8 @@ def test_a_run_follows_until_a_signal_and_others_wait_for_it(log: Path, tmp_path
 
 def test_a_run_that_waits_for_another_one_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     def in_use() -> None:
-        raise StateInUseError("state x is in use by process 1; wait until it ends, or stop it")
+        msg = "state x is in use by process 1; wait until it ends, or stop it"
+        raise StateInUseError(msg)
 
     clock = Clock(monkeypatch)
     monkeypatch.setattr(clock, "sleep", lambda _: clock.stop())

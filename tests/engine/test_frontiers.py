@@ -5,6 +5,7 @@ import math
 import re
 import runpy
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import networkx as nx
@@ -349,6 +350,36 @@ def test_numbers_of_a_call_are_not_compiled_and_those_outside_are_looked_at(engi
     for step in (1, 2):
         frontier.for_vertices(adding(step), state, into="n")
     assert state["n"].tolist() == [4, 5, 6]
+    for STEPS.wide in (10, 20):
+        frontier.for_vertices(lambda n: n + STEPS.wide, state, into="n")
+    assert state["n"].tolist() == [34, 35, 36], "a number of a module"
+
+
+#: A module whose numbers change.
+STEPS = ModuleType("steps")
+
+
+def test_messages_of_a_call_that_breaks_off_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = DynamicGraph.from_edges([1, 2], [2, 3], engine="host")
+    state = graph.vertex_state(n=[5, 6, 7])
+    twin: Any = engine_of(graph).algorithms.operators
+
+    def sends_and_breaks_off(_workspace: None, _call: Any, _vertices: Any, inbox: Any) -> None:
+        inbox.combined[:], inbox.has[:] = -9, 1
+        raise KeyboardInterrupt
+
+    def step(source_n):
+        return source_n
+
+    graph.frontier().for_edges(step, state, combine="min", into="n")
+    with monkeypatch.context() as patch:
+        patch.setattr(twin, "for_edges", sends_and_breaks_off)
+        with pytest.raises(KeyboardInterrupt):
+            graph.frontier().for_edges(step, state, combine="min", into="n")
+    assert state["n"].tolist() == [5, 5, 6]
+    reached = graph.frontier().for_edges(step, state, combine="min", into="n")
+    assert state["n"].tolist() == [5, 5, 5]
+    assert reached.vertices.tolist() == [3]
 
 
 def jumps(source_n):

@@ -127,6 +127,9 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda old, message: (old + FAR, True), f"FAR is {2**70}, which is beyond int64", "FAR"),
     (lambda old, message: (old + 99999999999999999999, True), "is beyond int64", "lambda"),
     (lambda old, message: (min(old), True), "calls min with other arguments", "min(old)"),
+    (lambda old, message: (abs(old, 1), True), "calls abs with other arguments", "abs(old, 1)"),
+    (lambda old, message: (math.atan2(old), True), "calls math.atan2 with other", "atan2(old)"),
+    (lambda old, message: (math.sin(old, 1), True), "calls math.sin with other", "sin(old, 1)"),
     (lambda old, message: (max(old, 1, key=abs), True), "calls max with other arguments", "key"),
     (lambda old, message: (old + MONDAY.day, True), "MONDAY.day is looked up in an", "MONDAY.day"),
 ]
