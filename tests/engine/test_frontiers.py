@@ -235,6 +235,18 @@ def test_vertices_that_any_thread_has_reached_go_on(monkeypatch: pytest.MonkeyPa
     assert np.array_equal(hops, np.repeat([0, 1, 2], [1, leaves.size, leaves.size]))
 
 
+def test_one_state_takes_messages_of_every_kind_and_an_edge_sends_one(engine: str) -> None:
+    """Without directions, "both" are one."""
+    graph = DynamicGraph(directed=False, engine=engine)
+    graph.insert_edges([1, 2], [2, 3])
+    state = graph.vertex_state(n=[1, 5, -7], x=[-0.0, 0.0, 1.0])
+    every = graph.frontier(direction="both")
+    for combine, expected in (("min", [1, -7, -7]), ("max", [1, 1, -7]), ("sum", [2, -5, -6])):
+        every.for_edges(lambda source_n: source_n, state, combine=combine, into="n")
+        assert state["n"].tolist() == expected, combine
+    assert not np.signbit(state["x"]).any(), "there is one 0"
+
+
 def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
     graph = DynamicGraph(engine=engine)
     graph.insert_edges([1, 2, 1], [8, 8, 9])
