@@ -206,6 +206,8 @@ def test_a_window_takes_no_edge_of_a_model_twice(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "log")
     inserted = table.filter(ops_of(table) == 1).select(["src", "dst"])
     assert inserted.num_rows == inserted.group_by(["src", "dst"]).aggregate([]).num_rows == 12
+    plain = graphtide_here("generate", "grid", "more", "--window", 5, cwd=tmp_path)
+    fails(plain, 2, "--window is of --stream sliding-window, not random")
     more = graphtide_here("generate", "grid", "more", *stream, "--rows", 20, cwd=tmp_path)
     fails(more, 2, "20 rows need 13 edges, but the graph has 12")
 

@@ -14,6 +14,8 @@ import pytest
 
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
+from graphtide.flows.commands.report import plots
+from graphtide.flows.commands.report.page import MOST_ROWS, more_text
 from graphtide.flows.commands.report.plots import Plot, svg_of
 from graphtide.flows.printing.text import amount, rate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
@@ -233,6 +235,15 @@ def test_a_plot_of_many_batches_is_small_and_ends_where_they_do() -> None:
     assert len(text) < 40_000
     # 100 k at the end of an axis that 1,000 more batches would lengthen.
     assert "100\N{THIN SPACE}k" in text
+
+
+def test_neighbors_of_many_batches_become_one_and_what_is_left_out_is_counted() -> None:
+    values = np.arange(1_000.0)
+    last, means = (plots._thinned(values, together) for together in ("last", "mean"))
+    assert last.tolist() == [*range(2, 999, 3), 999]
+    assert means.tolist() == [*range(1, 999, 3), 999]
+    assert more_text(MOST_ROWS, "file") == ""
+    assert more_text(MOST_ROWS + 1, "file") == "… and 1 file more"
 
 
 def test_a_plot_of_one_batch_shows_it_and_names_it_alone() -> None:

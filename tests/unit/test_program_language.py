@@ -168,6 +168,8 @@ def test_what_is_no_function_of_a_program() -> None:
         Program(edge, "sum", vertex, along="up")
     with pytest.raises(SettingsError, match="there is none by itself; give identity="):
         Program(edge, lambda one, other: one + other, vertex, all_vertices=True)
+    with pytest.raises(SettingsError, match="there is none by itself; give identity="):
+        Program(edge, "any", vertex, all_vertices=True)
     with pytest.raises(SettingsError, match="all_vertices='no' is neither True nor False"):
         Program(edge, "sum", vertex, all_vertices="no")
     with pytest.raises(SettingsError, match=r"identity=0\.5 is no int64"):
@@ -220,6 +222,8 @@ def test_a_combine_is_pushed_only_where_no_order_makes_a_difference() -> None:
     assert least.is_exact
     assert least.may_push
     assert not Program(edge, lambda one, other: min(one, other), vertex).may_push
+    # A message that changes others is none that pushed ones may begin with.
+    assert not Program(edge, lambda one, other: min(one, other), vertex, identity=3.0).may_push
     assert not Program(edge, lambda one, other: one + other, vertex, identity=0).is_exact
     assert Program(edge, "min", vertex).may_push
     assert not Program(edge, "sum", vertex).may_push
