@@ -208,6 +208,8 @@ def test_a_window_takes_no_edge_of_a_model_twice(tmp_path: Path) -> None:
     assert inserted.num_rows == inserted.group_by(["src", "dst"]).aggregate([]).num_rows == 12
     plain = graphtide_here("generate", "grid", "more", "--window", 5, cwd=tmp_path)
     fails(plain, 2, "--window is of --stream sliding-window, not random")
+    alpha = ("generate", "watts-alpha", "more", "--vertices", 10, "--degree", 2, "--rows", 11)
+    fails(graphtide_here(*alpha, cwd=tmp_path), 2, "--rows 11 are more than the 10 edges")
     more = graphtide_here("generate", "grid", "more", *stream, "--rows", 20, cwd=tmp_path)
     fails(more, 2, "20 rows need 13 edges, but the graph has 12")
 
@@ -220,6 +222,8 @@ def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:
     table = pq.read_table(next((tmp_path / "log").iterdir()))
     assert table.num_rows == 16 * 64
     assert table.schema.names == ["op", "src", "dst", "weight", "type", "ts"]
+    seconds = table["ts"].cast(pa.timestamp("s", "UTC")).to_numpy()
+    assert (np.diff(seconds) == np.timedelta64(1, "s")).all(), "a row a second"
     is_insert = ops_of(table) == 1
     assert not table["weight"].is_null().to_numpy()[is_insert].any()
     assert table["weight"].is_null().to_numpy()[~is_insert].all()

@@ -56,12 +56,23 @@ def test_an_import_tells_how_it_reads_the_file(scheduler: str, tmp_path: Path) -
     assert run.returncode == 0, run.stderr
     assert "3 edges (directed, semantic)" in " ".join(run.stdout.split())
     done = graphtide_here(
-        "import", "messages.txt", "weights", "--columns", "from,to,weight", cwd=tmp_path
+        "import", "messages.txt", "weights", "--columns", "from, to ,weight", cwd=tmp_path
     )
     assert "weight double" in done.stdout
     done = graphtide_here("import", "messages.txt", "no", "--columns", "from,to,x", cwd=tmp_path)
     fails(done, 2, "'x' is unknown")
     assert not (tmp_path / "no").exists()
+
+
+def test_an_import_tells_what_it_has_and_how_it_runs(tmp_path: Path) -> None:
+    for name, text, words in (
+        ("ops", "src dst op weight\n1 2 1 0.5\n1 2 -1 1\n", ("2 rows, ", " --records weighted\n")),
+        ("large", "18446744073709551615 1\n", ("1 edge, ", " --state STATE --ids uint64\n")),
+        ("plain", "1 2\n", ("1 edge, ", " --state STATE\n")),
+    ):
+        (tmp_path / f"{name}.txt").write_text(text)
+        done = graphtide_here("import", f"{name}.txt", name, cwd=tmp_path)
+        assert [each in done.stdout for each in words] == [True, True], (done.stdout, done.stderr)
 
 
 def test_a_matrix_market_file_becomes_a_log(tmp_path: Path) -> None:

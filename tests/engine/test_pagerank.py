@@ -290,9 +290,9 @@ def test_a_run_skips_unknown_vertices_and_refuses_values_of_0() -> None:
     known = graph.compute("pagerank", personalization={1: 1.0, 99: 5.0})
     assert known.pagerank.tolist() == graph.pagerank(personalization={1: 1}).pagerank.tolist()
     assert not graph.compute("pagerank", personalization={99: 1.0}).pagerank.any()
-    for given in ({1: 0.0}, {1: 0.0, 99: 0.0}):
+    for nothing in ({1: 0.0}, {1: 0.0, 99: 0.0}):
         with pytest.raises(SettingsError, match="values of personalization sum to 0"):
-            graph.compute("pagerank", personalization=given)
+            graph.compute("pagerank", personalization=nothing)
 
 
 @pytest.mark.parametrize("weight", [-1.0, -1e-40])
