@@ -322,3 +322,24 @@ def test_what_a_graph_of_a_log_needs_follows_from_its_inserts(tmp_path: Path) ->
     assert needs("all", "--set", "engine=host")["arena_limit"] != every["arena_limit"]
     assert 0 < few["checkpoint_likely"] < every["checkpoint_likely"] <= every["checkpoint_at_most"]
     assert every["properties_at_most"] == 0
+
+
+def test_files_without_checksums_and_values_of_paths_are_counted(tmp_path: Path) -> None:
+    table = pa.table({"src": [1, 2], "dst": [2, 3]})
+
+    def shown(*words: str) -> str:
+        done = graphtide_here("inspect", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for day in (1, 2):
+        write_log_file(str(tmp_path / f"log/day={day}/a.parquet"), table)
+    assert "pages      with checksums\n" in shown("log")
+    pq.write_table(table, tmp_path / "log/day=2/b.parquet")
+    text = shown("log")
+    assert "pages      without checksums in 1 file: day=2/b.parquet, …\n" in text
+    assert "partition  day: 2 values, 1 … 2\n" in text
+    assert "rows       6" in text
+    assert "pages      without checksums: damage to them cannot" in shown("log/day=2/b.parquet")
+    (tmp_path / "log/day=1/a.parquet").unlink()
+    assert "partition  day: 1 value, 2\n" in shown("log")
