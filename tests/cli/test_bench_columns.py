@@ -11,9 +11,12 @@ from graphtide.flows.bench import ageing, latency, updates
 from graphtide.flows.bench.measuring import clock
 from graphtide.flows.bench.measuring.arm import Arm, Bench, Row
 from graphtide.flows.bench.measuring.clock import Clock, Lap, percentile, spread
+from graphtide.flows.bench.measuring.comparison import Comparison
 from graphtide.flows.bench.measuring.peers import Rebuild
 from graphtide.flows.bench.measuring.report import Table
+from graphtide.flows.bench.measuring.subject import Subject
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
+from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.report import BatchReport
 
@@ -130,3 +133,14 @@ def test_expiry_stands_over_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
     done = graphtide_here("bench", "expiry", "--engine", "host", "--smaller", 12, "--repeats", 1)
     assert done.returncode == 0, done.stderr
     assert {tuple(row[2:]) for row in rows_of(done.stdout, "G4")} == {("1.000", "4.000", "0.250")}
+
+
+def test_wrong_results_have_no_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = {"hops": (np.array([1, 2]), np.array([1, 3]))}
+    comparison = Comparison(
+        "bench traversals", ("hops",), Subject, lambda subject: {"hops": subject.plain.vertices},
+        {}, lambda _: wrong, most_of_networkx=0,
+    )  # fmt: skip
+    with pytest.raises(GraphtideError, match="hops are not what they must be"):
+        comparison.measure("host", ["G1"], repeats=1, smaller=12)
+    assert not rows_of(capsys.readouterr().out, "G1")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from graphtide.flows.printing.compiling import CompiledKernels
 from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
 from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
 from graphtide.flows.printing.summary import FATES, files_text
-from graphtide.flows.printing.text import amount, duration, line
+from graphtide.flows.printing.text import amount, duration, json_text, line
 from graphtide.flows.shell_order import order_notes
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
@@ -214,6 +215,7 @@ def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
         ),
         ("82", "batch 3/40   1.25 M rows/s   29.6 s left   apply   24,759 vertices"),
         ("60", "batch 3/40   1.25 M rows/s   29.6 s left   apply"),
+        ("41", BATCH_3),
         ("8", "batch 3"),
     ],
 )
@@ -225,6 +227,22 @@ def test_a_narrow_terminal_shows_whole_parts(
     terminal = Terminal()
     ProgressLine(terminal).show(progress(3))
     assert terminal.getvalue() == f"\r{shown}\x1b[K"
+
+
+def test_a_line_is_written_over_at_once_if_the_stage_is_another_one() -> None:
+    terminal = Terminal()
+    shown = ProgressLine(terminal)
+    for stage in ("apply", "apply", "checkpoint"):
+        shown.show(progress(3, stage=stage))
+    stages = re.findall("apply|checkpoint", terminal.getvalue())
+    assert stages == ["apply", "checkpoint"]
+
+
+def test_values_that_are_no_numbers_of_json_are_null() -> None:
+    values = {"far": [math.inf, 1.5, math.nan], "near": {"low": -math.inf, "there": True}}
+    text = json_text(values)
+    assert "Infinity" not in text
+    assert json.loads(text) == {"far": [None, 1.5, None], "near": {"low": None, "there": True}}
 
 
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
