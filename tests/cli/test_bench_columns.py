@@ -102,6 +102,16 @@ def test_updates_and_the_time_that_a_caller_sees() -> None:
     assert rows_of(small, "1 |")[0][1:] == [each for n in "1324" for each in [f"{n}.000"] * 2]
 
 
+@pytest.mark.usefixtures("known_times")
+def test_a_step_of_pagerank_is_a_part_of_its_time() -> None:
+    done = graphtide_here(
+        "bench", "analytics", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    [(_, whole, steps, step, *_), *_] = rows_of(done.stdout, "G1 |")
+    assert (whole, step) == ("5.000", f"{5 / int(steps):.3f}")
+
+
 def test_percentiles_are_by_clock_and_then_by_what_was_done() -> None:
     row = Row("G4", "1")
     for what, device in (("insert", 1.0), ("delete", 3.0)):

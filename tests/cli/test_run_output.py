@@ -21,7 +21,12 @@ from graphtide.flows.commands import status as status_module
 from graphtide.flows.printing.activity import Activity
 from graphtide.flows.printing.compiling import CompiledKernels
 from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
-from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
+from graphtide.flows.printing.run_reports import (
+    JsonEvents,
+    LineReporter,
+    TerminalReporter,
+    reporter_for,
+)
 from graphtide.flows.printing.summary import FATES, files_text
 from graphtide.flows.printing.text import amount, duration, json_text, line
 from graphtide.flows.shell_order import order_notes
@@ -265,6 +270,29 @@ def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
         4 * 10**7,
     ]
     assert named["progress"][0]["seconds_left"] == 24.0
+
+
+def test_tenths_of_a_graph_that_begins_again_are_told_again() -> None:
+    stream = io.StringIO()
+    reporter = JsonEvents(stream, Clock())
+    for done in (0, 4, 8, 12, 5, 8, 12, 16):
+        reporter.show(progress(done))
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    tenths = [each["batches_done"] for each in events if each["event"] == "batch"]
+    assert tenths == [4, 8, 12, 8, 12, 16]
+
+
+def test_notes_stand_with_the_summary_unless_that_is_data(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = "note       a note\ndashboard  http://here\n"
+    for options, expected in (
+        ({}, (said, "")), ({"is_output_data": True}, ("", said)), ({"quiet": True}, ("", "")),
+    ):  # fmt: skip
+        reporter = reporter_for(**options)
+        reporter.started(("log",), "state", ["a note"])
+        reporter.show(progress(1, dashboard="http://here"))
+        assert tuple(capsys.readouterr()) == expected, options
 
 
 def test_a_run_that_waits_for_days_fills_no_log() -> None:
