@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 import re
 import shutil
 import subprocess
@@ -28,7 +27,7 @@ from graphtide.flows.printing.run_reports import (
     reporter_for,
 )
 from graphtide.flows.printing.summary import FATES, files_text
-from graphtide.flows.printing.text import amount, duration, json_text, line
+from graphtide.flows.printing.text import amount, duration, line
 from graphtide.flows.shell_order import order_notes
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
@@ -243,13 +242,6 @@ def test_a_line_is_written_over_at_once_if_the_stage_is_another_one() -> None:
     assert stages == ["apply", "checkpoint"]
 
 
-def test_values_that_are_no_numbers_of_json_are_null() -> None:
-    values = {"far": [math.inf, 1.5, math.nan], "near": {"low": -math.inf, "there": True}}
-    text = json_text(values)
-    assert "Infinity" not in text
-    assert json.loads(text) == {"far": [None, 1.5, None], "near": {"low": None, "there": True}}
-
-
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
     stream, clock = io.StringIO(), Clock()
     reporter = JsonEvents(stream, clock)
@@ -280,6 +272,16 @@ def test_tenths_of_a_graph_that_begins_again_are_told_again() -> None:
     events = [json.loads(line) for line in stream.getvalue().splitlines()]
     tenths = [each["batches_done"] for each in events if each["event"] == "batch"]
     assert tenths == [4, 8, 12, 8, 12, 16]
+
+
+def test_who_listens_is_told_by_the_stream_that_is_written_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert isinstance(reporter_for(), TerminalReporter)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert isinstance(reporter_for(), LineReporter)
 
 
 def test_notes_stand_with_the_summary_unless_that_is_data(
