@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 from commands import graphtide_here
-from graphtide.flows.bench import ageing, latency, updates
+from graphtide.flows.bench import ageing, latency, start, updates
 from graphtide.flows.bench.measuring import clock
 from graphtide.flows.bench.measuring.arm import Arm, Bench, Row
 from graphtide.flows.bench.measuring.clock import Clock, Lap, percentile, spread
 from graphtide.flows.bench.measuring.comparison import Comparison
 from graphtide.flows.bench.measuring.peers import Rebuild
 from graphtide.flows.bench.measuring.report import Table
+from graphtide.flows.bench.measuring.run_tables import print_workers
 from graphtide.flows.bench.measuring.subject import Subject
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.gpu_core.report import BatchReport
+from graphtide.gpu_core.report import STAGES, BatchReport
 
 KEYS = WORKLOADS["G4"].keys(np, smaller=12)
 
@@ -154,3 +155,24 @@ def test_wrong_results_have_no_figures(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(GraphtideError, match="hops are not what they must be"):
         comparison.measure("host", ["G1"], repeats=1, smaller=12)
     assert not rows_of(capsys.readouterr().out, "G1")
+
+
+def test_a_cold_start_stands_alone_and_warm_ones_by_their_medians(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = len(start.STAGES)
+    runs = iter([[9.0] * count, [1.0] * count, [3.0] * count, [2.0] * count])
+    monkeypatch.setattr(start, "stages_of_run", lambda *_: next(runs))
+    start.bench_start(100, [], repeats=3)
+    printed = capsys.readouterr().out
+    for name, each in (("cold", 9.0), ("warm", 2.0)):
+        assert rows_of(printed, name) == [[name, *[f"{each:.2f}"] * count, f"{each * count:.2f}"]]
+
+
+def test_a_worker_is_idle_the_rest_of_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    shares = dict.fromkeys(STAGES, 0.0) | {"read": 0.25, "convert": 0.35}
+    print_workers("as set", {"cpu-0": shares})
+    [row] = rows_of(capsys.readouterr().out, "cpu-0")
+    assert (row[1 + STAGES.index("read")], row[1 + STAGES.index("convert")], row[-1]) == (
+        "25%", "35%", "40%",
+    )  # fmt: skip
