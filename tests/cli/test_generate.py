@@ -208,6 +208,8 @@ def test_a_window_takes_no_edge_of_a_model_twice(tmp_path: Path) -> None:
     assert inserted.num_rows == inserted.group_by(["src", "dst"]).aggregate([]).num_rows == 12
     plain = graphtide_here("generate", "grid", "more", "--window", 5, cwd=tmp_path)
     fails(plain, 2, "--window is of --stream sliding-window, not random")
+    none = graphtide_here("generate", "uniform", "more", "--vertices", 0, cwd=tmp_path)
+    fails(none, 2, "--vertices 0 cannot be drawn")
     alpha = ("generate", "watts-alpha", "more", "--vertices", 10, "--degree", 2, "--rows", 11)
     fails(graphtide_here(*alpha, cwd=tmp_path), 2, "--rows 11 are more than the 10 edges")
     more = graphtide_here("generate", "grid", "more", *stream, "--rows", 20, cwd=tmp_path)

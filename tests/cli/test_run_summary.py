@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphtide.config.settings import GraphSettings
-from graphtide.flows.printing.summary import failure_text, run_lines, run_values
+from graphtide.flows.printing.summary import failure_text, result_lines, run_lines, run_values
 from graphtide.flows.printing.text import json_text
 from graphtide.io.state.results import FailedResult, Failures
 from graphtide.pipeline.run_summary import RunSummary
@@ -50,3 +50,15 @@ def test_values_that_are_no_numbers_of_json_are_null() -> None:
     text = json_text(values)
     assert "Infinity" not in text
     assert json.loads(text) == {"far": [None, 1.5, None], "near": {"low": None, "there": True}}
+
+
+def test_a_result_is_shown_with_parameters_that_are_not_the_defaults() -> None:
+    ranks = {"analytic": "pagerank", "top": [(5, 0.5)]}
+    summaries = {
+        "pagerank": {**ranks, "parameters": {"alpha": 0.85, "tol": 1e-9}},
+        "slow": {**ranks, "parameters": {"alpha": 0.5}},
+    }
+    assert list(result_lines([], summaries)) == [
+        "pagerank   5 (0.500000); tol: 1e-09",
+        "slow       pagerank 5 (0.500000); alpha: 0.5",
+    ]
