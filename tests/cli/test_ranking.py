@@ -256,6 +256,8 @@ def test_what_cannot_be_shown_is_refused(
 ) -> None:
     cases: list[tuple[list[Any], int, str]] = [
         (["top", "state", "pagerank", "--at", 0], 1, "it has one of batch 1"),
+        (["top", "state", "far", "--at", 3], 1, "it has one of batch 2"),
+        (["top", "state", "shares", "--at", 2], 1, "it has one of batch 1 and of batch 3"),
         (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
         (["top", "state", "labels"], 1, "no result 'labels'; the state has far, n"),
         (["top", "state", "betweenness"], 1, "; did you mean betweenness_centrality?"),
