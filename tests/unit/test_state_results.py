@@ -186,6 +186,17 @@ def test_reports_of_a_replay_take_the_place_of_lost_ones(tmp_path):
         write_reports(state, [report(5), report(7)])
 
 
+def test_reports_that_a_run_writes_in_another_group_meanwhile_are_read(tmp_path, monkeypatch):
+    state = made(tmp_path / "s")
+    write_reports(state, [report(0), report(1)])
+    before = state.report_files()
+    write_reports(state, [report(0)])
+    write_reports(state, [report(1), report(2)])
+    listings = iter([before, state.report_files()])
+    monkeypatch.setattr(StateDirectory, "report_files", lambda _: next(listings))
+    assert read_reports(state) == [report(0), report(1), report(2)]
+
+
 def test_what_a_run_lost_is_dropped_and_nothing_before_it(tmp_path):
     """The log may have other batches in their place, or fewer, for which nothing is written."""
     state = made(tmp_path / "s")
