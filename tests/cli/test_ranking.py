@@ -262,6 +262,7 @@ def test_what_cannot_be_shown_is_refused(
         (["top", "state", "labels"], 1, "no result 'labels'; the state has far, n"),
         (["top", "state", "betweenness"], 1, "; did you mean betweenness_centrality?"),
         (["top", "state", "page_rank"], 1, "; did you mean pagerank?"),
+        (["top", "state", "components"], 1, "mean strongly_connected_components or weakly_connec"),
         (["top", "state", "triangles"], 1, "; triangles is a column of clustering"),
         (["top", "state", "distance"], 1, "; distance is a column of bfs or sssp"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
