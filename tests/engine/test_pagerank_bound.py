@@ -140,7 +140,7 @@ def test_nothing_is_proven_without_damping_or_of_extreme_weights(device: Any) ->
 
 def test_weights_that_are_added_up_count_in_it(engine: str) -> None:
     """Their sum is rounded as well, so out-edges count; where weights are 1, by those alone."""
-    leaves = np.arange(1, 4_000)
+    leaves = np.arange(1, 1_000)
     graph = DynamicGraph(records="weighted", engine=engine)
     graph.insert_edges(np.zeros_like(leaves), leaves)
     graph.insert_edges(leaves, np.zeros_like(leaves))
@@ -150,7 +150,7 @@ def test_weights_that_are_added_up_count_in_it(engine: str) -> None:
         plain, weighted = (ranked(weight=weight, tol=1e-3) for weight in (None, "weight"))
         added = float(degrees @ weighted.pagerank)
         apart = float(np.max(weighted.error_bound - plain.error_bound))
-        assert apart == pytest.approx(2.0**-53 * added / 0.15, rel=0.01), what
+        assert apart == pytest.approx(2.0**-53 * added / 0.15, rel=0.01, abs=0), what
 
 
 def _from_hub(graph: DynamicGraph) -> Callable[..., Any]:

@@ -165,20 +165,12 @@ def test_rounds_of_any_size_in_any_order_of_threads(
         assert found_sssp(on_device, source).distance.tolist() == expected
 
 
-@pytest.mark.parametrize("far", [0.0, 1e200])
-def test_a_width_that_is_lost_in_rounding_reaches_all(engine: str, far: float) -> None:
-    """All weights are 0, or so small beside the first one that a sum has them no more."""
+def test_a_near_bucket_of_no_width_has_the_nearest_vertex(engine: str) -> None:
+    """As where all weights are 0, and with them their mean."""
     path = np.arange(40)
     graph = DynamicGraph(records="weighted64", engine=engine)
-    graph.insert_edges(path, path + 1, weight=np.append(far, np.zeros(39)))
-    if far:
-        # Many of them: the mean is small.
-        long = np.arange(100, 2_000)
-        graph.insert_edges(long, long + 1, weight=np.full(long.size, 1e-9))
-        graph.insert_edges([0, 1], [100, 2], weight=[5e199, 1e-9])
-    distance = graph.sssp(0).distance
-    assert distance[:41].tolist() == [0.0, *[far] * 40]
-    assert graph.sssp(0).num_reached == graph.num_vertices
+    graph.insert_edges(path, path + 1, weight=np.zeros(40))
+    assert graph.sssp(0).distance.tolist() == [0.0] * 41
 
 
 def test_a_thousand_rounds_take_a_few_launches(emulated_device: EmulatedDevice) -> None:
