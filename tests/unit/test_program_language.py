@@ -238,6 +238,8 @@ def test_programs_of_the_same_functions_are_the_same() -> None:
     assert made(1.0) != made(2.0), "a number from outside is part of a program"
     assert {made(1.0), made(1.0), made(2.0)} == {made(1.0), made(2.0)}
     assert Program(edge, "min", vertex).identity == np.inf
+    of_all = [Program(edge, "sum", vertex, all_vertices=True, identity=each) for each in (0, 1)]
+    assert of_all[0] != of_all[1], "a vertex that is sent nothing takes another message"
     assert len({program() for program in LIBRARY.values()}) == len(LIBRARY)
 
 
