@@ -192,7 +192,7 @@ def _write_stream(
     shares = {name: _SHARES[name] if share is None else share for name, share in chosen.items()}
     mix = UpdateMix(**shares, window=window)
     # A row that inserts has the edge of its own number, except in a window.
-    needed = rows if window is None else (rows + window) // 2
+    needed = rows if window is None else (rows + window + 1) // 2
     if most_edges is not None and needed > most_edges:
         msg = (
             f"{counted(rows, 'row')} need {counted(needed, 'edge')}, but the graph has "

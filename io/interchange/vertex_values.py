@@ -142,6 +142,10 @@ def _check(vertices: npt.NDArray[Any], values: npt.NDArray[np.float64], shown: s
             f"be finite and >= 0"
         )
         raise SettingsError(msg)
-    if not 0 < values.sum() < np.inf:
-        msg = f"{shown} has values that sum to {values.sum()}; at least one must be > 0"
+    with np.errstate(over="ignore"):
+        total = values.sum()
+    if not 0 < total < np.inf:
+        msg = (
+            f"{shown} has values that sum to {total}; at least one must be > 0, and the sum finite"
+        )
         raise SettingsError(msg)

@@ -207,6 +207,7 @@ def test_every_layout_is_measured_without_and_with_a_hub() -> None:
         (graph, layout) for graph in ("G4", "G4, a hub") for layout in LAYOUTS
     ]
     assert all(float(cell) > 0 for cells in rows for cell in cells[2:])
+    assert all(float(cells[-1]) > 1 for cells in rows), "memory over that of a CSR"
 
 
 # -- analytics

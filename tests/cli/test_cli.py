@@ -120,6 +120,10 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("run log --state s --scheduler localhost", ["'localhost'", "tcp://localhost:8786"]),
         ("run log --state s --scheduler tls://a:b", ["no port", "tls://a:8786"]),
         ("run log --state s --set colour", ["colour", "key=value"]),
+        (
+            "run log --state s --set bfs=5 --set bfs.sources=[3]",
+            ["--set bfs.sources", "contradict"],
+        ),
         ("run log --state s --set analytics=[layout=pagerank]", ["'layout=pagerank' has a name"]),
         ("run log --state s --set pagerank.alpha=[", ["pagerank.alpha", "YAML"]),
         ("run log --state s --config none.yaml", ["none.yaml"]),

@@ -198,6 +198,24 @@ def test_a_window_of_more_edges_than_rows_is_never_full(tmp_path: Path) -> None:
     assert files_below(tmp_path / "60") == files_below(tmp_path / str(2**70))
 
 
+def test_a_window_takes_no_edge_of_a_model_twice(tmp_path: Path) -> None:
+    """A grid of 9 vertices has 12 edges: after 5 inserts each second row is one more."""
+    stream = ("--vertices", 9, "--stream", "sliding-window", "--window", 5, "--files", 1)
+    done = graphtide_here("generate", "grid", "log", *stream, "--rows", 19, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = pq.read_table(tmp_path / "log")
+    inserted = table.filter(ops_of(table) == 1).select(["src", "dst"])
+    assert inserted.num_rows == inserted.group_by(["src", "dst"]).aggregate([]).num_rows == 12
+    plain = graphtide_here("generate", "grid", "more", "--window", 5, cwd=tmp_path)
+    fails(plain, 2, "--window is of --stream sliding-window, not random")
+    none = graphtide_here("generate", "uniform", "more", "--vertices", 0, cwd=tmp_path)
+    fails(none, 2, "--vertices 0 cannot be drawn")
+    alpha = ("generate", "watts-alpha", "more", "--vertices", 10, "--degree", 2, "--rows", 11)
+    fails(graphtide_here(*alpha, cwd=tmp_path), 2, "--rows 11 are more than the 10 edges")
+    more = graphtide_here("generate", "grid", "more", *stream, "--rows", 20, cwd=tmp_path)
+    fails(more, 2, "20 rows need 13 edges, but the graph has 12")
+
+
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:
     done = graphtide_here(
         "generate", "rmat", "log", "--scale", 6, "--properties", "--files", 1, cwd=tmp_path
@@ -206,6 +224,8 @@ def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:
     table = pq.read_table(next((tmp_path / "log").iterdir()))
     assert table.num_rows == 16 * 64
     assert table.schema.names == ["op", "src", "dst", "weight", "type", "ts"]
+    seconds = table["ts"].cast(pa.timestamp("s", "UTC")).to_numpy()
+    assert (np.diff(seconds) == np.timedelta64(1, "s")).all(), "a row a second"
     is_insert = ops_of(table) == 1
     assert not table["weight"].is_null().to_numpy()[is_insert].any()
     assert table["weight"].is_null().to_numpy()[~is_insert].all()

@@ -56,12 +56,23 @@ def test_an_import_tells_how_it_reads_the_file(scheduler: str, tmp_path: Path) -
     assert run.returncode == 0, run.stderr
     assert "3 edges (directed, semantic)" in " ".join(run.stdout.split())
     done = graphtide_here(
-        "import", "messages.txt", "weights", "--columns", "from,to,weight", cwd=tmp_path
+        "import", "messages.txt", "weights", "--columns", "from, to ,weight", cwd=tmp_path
     )
     assert "weight double" in done.stdout
     done = graphtide_here("import", "messages.txt", "no", "--columns", "from,to,x", cwd=tmp_path)
     fails(done, 2, "'x' is unknown")
     assert not (tmp_path / "no").exists()
+
+
+def test_an_import_tells_what_it_has_and_how_it_runs(tmp_path: Path) -> None:
+    for name, text, words in (
+        ("ops", "src dst op weight\n1 2 1 0.5\n1 2 -1 1\n", ("2 rows, ", " --records weighted\n")),
+        ("large", "18446744073709551615 1\n", ("1 edge, ", " --state STATE --ids uint64\n")),
+        ("plain", "1 2\n", ("1 edge, ", " --state STATE\n")),
+    ):
+        (tmp_path / f"{name}.txt").write_text(text)
+        done = graphtide_here("import", f"{name}.txt", name, cwd=tmp_path)
+        assert [each in done.stdout for each in words] == [True, True], (done.stdout, done.stderr)
 
 
 def test_a_matrix_market_file_becomes_a_log(tmp_path: Path) -> None:
@@ -73,6 +84,11 @@ def test_a_matrix_market_file_becomes_a_log(tmp_path: Path) -> None:
     table = pq.read_table(next((tmp_path / "log").iterdir()))
     assert table["src"].to_pylist() == [1, 3]
     assert table["weight"].to_pylist() == [0.5, 2.0]
+    for name, entries in (("more", "1 2\n3 1\n2 3\n"), ("less", "1 2\n")):
+        head = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n"
+        (tmp_path / f"{name}.mtx").write_text(head + entries)
+        done = graphtide_here("import", f"{name}.mtx", "log", cwd=tmp_path)
+        fails(done, 1, f"{name}.mtx announces 2 entries but has {entries.count(chr(10))}")
 
 
 def test_a_file_that_is_no_edge_list_is_told_with_its_line(tmp_path: Path) -> None:
@@ -80,3 +96,12 @@ def test_a_file_that_is_no_edge_list_is_told_with_its_line(tmp_path: Path) -> No
     fails(graphtide_here("import", "bad.txt", "log", cwd=tmp_path), 1, "bad.txt", "line 2")
     assert not (tmp_path / "log").exists()
     fails(graphtide_here("import", "none.txt", "log", cwd=tmp_path), 1, "none.txt")
+    # The first line that counts, behind others.
+    (tmp_path / "late.txt").write_text("# five fields\n\n# each\n1 2 3 4 5\n")
+    done = graphtide_here("import", "late.txt", "log", cwd=tmp_path)
+    fails(done, 1, "late.txt, line 4 has 5 fields")
+    for text in ('{"src": 1, "dst": 2}\n', '\n  {"src": 1}\n'):
+        (tmp_path / "rows.txt").write_text(text)
+        fails(
+            graphtide_here("import", "rows.txt", "log", cwd=tmp_path), 1, "rows.txt is JSON lines"
+        )

@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from commands import ctrl_c_is_heard
+from graphtide.flows.commands.run import stopped_cleanly
+from made_state import apply_log, random_rows, write_rows
 
 BEGIN = """
 import os, signal, sys
@@ -99,3 +102,14 @@ def test_the_status_is_130_and_there_is_no_traceback(case: str) -> None:
             [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
         )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
+
+
+def test_what_is_kept_is_told(tmp_path: Path) -> None:
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 30))
+    apply_log(tmp_path / "log", tmp_path / "state", 1, batch_rows=10, keep_checkpoints="all")
+    for state, kept in (("state", "keeps everything up to batch 2"), ("none", "nothing is kept")):
+        with (
+            pytest.raises(KeyboardInterrupt, match=f"stopped; .*{kept}.*; go on"),
+            stopped_cleanly(str(tmp_path / state), "go on"),
+        ):
+            raise KeyboardInterrupt

@@ -73,6 +73,8 @@ def test_a_state_is_proven_on_another_layout(tmp_path: Path, kind: dict[str, Any
     flat = " ".join(done.stdout.split())
     assert "9 batches of 9, 230 rows" in flat
     assert "checkpoints of batches: 2, 5, 8 proven yes" in flat
+    given = ("--layout", "tree", "--engine", "host")
+    assert proof_of(tmp_path, *given)[1]["layout"] == "tree"
     assert files_below(tmp_path) == before
 
 

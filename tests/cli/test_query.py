@@ -154,6 +154,8 @@ def test_an_edge_of_an_undirected_graph_points_nowhere(tmp_path: Path) -> None:
     apply_log(tmp_path / "log", tmp_path / "state", 1, directed=False)
     done = graphtide_here("query", "state", "edge 2 1", cwd=tmp_path)
     assert done.stdout == "edge       2 — 1 is there\n", done.stderr
+    done = graphtide_here("query", "state", "predecessors 2", cwd=tmp_path)
+    assert done.stdout == "vertex     2, 1 predecessor\n           1\n", done.stderr
 
 
 def test_a_graph_without_edges_in_and_with_properties_of_vertices(tmp_path: Path) -> None:

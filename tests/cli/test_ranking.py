@@ -56,6 +56,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for batch, distances in ((0, [0, 4, np.inf, 2]), (1, [0, 5, 3, np.inf]), (2, [np.inf] * 4)):
         reached = {"vertex": np.arange(4), "distance": np.array(distances)}
         write_result(state, batch, "near", reached, ResultFacts("sssp", {}))
+    for batch, vertices, shares in (
+        (1, [11, 12, 13, 14, 17, 18], [1, 2, 7, 9, 1, 2]),
+        (3, [11, 12, 13, 14, 15, 16], [2, 6, 6, 1, 3, 4]),
+    ):
+        moved = {"vertex": np.array(vertices), "pagerank": np.array(shares) / 100}
+        write_result(state, batch, "shares", moved, facts)
     corners = {
         "vertex": ids,
         "degree": np.array([2, 5, 2]),
@@ -91,6 +97,8 @@ def test_top_shows_the_largest_of_any_batch(folder: Path) -> None:
     assert [columns.split(), *map(str.split, rows)] == [
         ["vertex", "pagerank"], ["3", "0.6"], ["5", "0.3"],
     ]  # fmt: skip
+    newest = json.loads(graphtide_here("top", "state", "pagerank", "--json", cwd=folder).stdout)
+    assert (newest["batch"], newest["rows"][0]["vertex"]) == (3, 3)
     done = graphtide_here("top", "state", "pagerank", "--at", 2, "--json", cwd=folder)
     assert json.loads(done.stdout) == {
         "result": "pagerank", "batch": 2, "left_out": 0,
@@ -126,7 +134,13 @@ def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path
     assert table["place_before"].to_pylist() == [2, 3, 0, 4, 1]
     assert table["place_after"].to_pylist() == [3, 1, 2, 4, 0]
     done = graphtide_here(*diff, "-n", 1, cwd=folder)
-    assert [len(rows_after(done.stdout, each)) for each in ("rose", "came")] == [1, 1]
+    assert [len(rows_after(done.stdout, each)) for each in ("rose", "came", "went")] == [1, 1, 1]
+    # Of several the one that moved most, which comes last by its id.
+    wide = ["diff", "state", "shares", "--from", 1, "--to", 3, "-n", 1]
+    done = graphtide_here(*wide, cwd=folder)
+    assert [rows_after(done.stdout, each)[0][0] for each in ("rose", "fell", "came", "went")] == [
+        "12", "14", "16", "18",
+    ]  # fmt: skip
     done = graphtide_here("diff", "state", "pagerank", "--from", 3, "--to", 2, cwd=folder)
     assert rows_after(done.stdout, "went")[0] == ["5", "0.3", "2"]
 
@@ -199,6 +213,13 @@ def test_a_result_is_exported_as_it_was(folder: Path) -> None:
     assert (folder / "v.csv").exists()
 
 
+def titles_of(drawn: str) -> list[str]:
+    """Titles of the panels of a plot: the last text of each, but for a legend."""
+    panels = drawn.split('<g id="axes_')[1:]
+    texts = (re.findall(r"<!-- (\S+) -->", each.partition('<g id="legend_')[0]) for each in panels)
+    return [each[-1] for each in texts]
+
+
 def test_the_summary_is_drawn(folder: Path) -> None:
     pytest.importorskip("matplotlib", reason="an extra of its own")
     for name, begins in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml")):
@@ -206,10 +227,18 @@ def test_the_summary_is_drawn(folder: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert (folder / name).read_bytes().startswith(begins)
     drawn = (folder / "a.svg").read_text()
-    assert [each in drawn for each in ("pagerank_iterations", "seconds", "size")] == [True] * 3
+    assert titles_of(drawn) == ["size", "pagerank_iterations", "seconds"]
     for panel in drawn.split('id="matplotlib.axis_')[1::2]:
         ticks = re.findall(r"<!-- (\S+) -->", panel)
         assert ticks == ["0", "1", "2", "3", "batch"], "batches are whole, and all in each panel"
+    # What is asked for alone, be it empty.
+    asked = "apply_seconds, edges,analytics_seconds"
+    done = graphtide_here("plot", "state", "--output", "b.svg", "--only", asked, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    only = (folder / "b.svg").read_text()
+    assert titles_of(only) == ["seconds", "size"]
+    legend = re.findall(r"<!-- (apply|analytics|read|vertices|edges) -->", only)
+    assert legend == ["apply", "analytics"]
 
 
 def test_the_summary_of_one_batch_has_no_parts_of_batches(tmp_path: Path) -> None:
@@ -227,10 +256,13 @@ def test_what_cannot_be_shown_is_refused(
 ) -> None:
     cases: list[tuple[list[Any], int, str]] = [
         (["top", "state", "pagerank", "--at", 0], 1, "it has one of batch 1"),
+        (["top", "state", "far", "--at", 3], 1, "it has one of batch 2"),
+        (["top", "state", "shares", "--at", 2], 1, "it has one of batch 1 and of batch 3"),
         (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
         (["top", "state", "labels"], 1, "no result 'labels'; the state has far, n"),
         (["top", "state", "betweenness"], 1, "; did you mean betweenness_centrality?"),
         (["top", "state", "page_rank"], 1, "; did you mean pagerank?"),
+        (["top", "state", "components"], 1, "mean strongly_connected_components or weakly_connec"),
         (["top", "state", "triangles"], 1, "; triangles is a column of clustering"),
         (["top", "state", "distance"], 1, "; distance is a column of bfs or sssp"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,14 +14,16 @@ import pytest
 
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph
+from graphtide.flows.commands.report import plots
+from graphtide.flows.commands.report.page import MOST_ROWS, more_text
 from graphtide.flows.commands.report.plots import Plot, svg_of
-from graphtide.flows.printing.text import amount
+from graphtide.flows.printing.text import amount, rate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.image.memory import MemoryReport
 from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.io.checked_tables import FACTS_KEY, write_table
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import ResultFacts, write_result
+from graphtide.io.state.results import ResultFacts, read_reports, write_result
 from made_state import apply_log, random_rows, write_rows
 from old_state import flip
 
@@ -92,6 +95,16 @@ def test_the_page_stands_alone_and_tells_what_the_state_holds(folder: Path) -> N
     assert "b<i>$x$.parquet" in page.text
     assert "<i>" not in text
     assert re.search(r"pagerank\s*PageRank: Rank of every vertex", page.text)
+    # A file of 400 rows is three batches, so the next one begins with batch 3.
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", text)
+    files = cells.index("a.parquet"), cells.index("b&lt;i&gt;$x$.parquet")
+    assert [cells[at + 1 : at + 4] for at in files] == [["400", "0", "3"], ["300", "3", "2"]]
+    reports = read_reports(StateDirectory(folder / "state"))
+    speed = sum(each.rows for each in reports) / sum(each.seconds["apply"] for each in reports)
+    assert f"<b>{rate(speed)}</b>rows a second, while applying</div>" in text
+    used = amount(reports[-1].pages_used * reports[-1].page_bytes)
+    assert f"<b>{used}</b>memory in use</div>" in text
+    assert "inserted again" not in page.text, "edges have no weights"
     assert "No row and no file." in page.text
     assert "None. Checkpoints, the reports" in page.text
     drawn = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
@@ -121,6 +134,12 @@ def test_a_state_without_a_checkpoint_has_a_page(folder: Path) -> None:
     assert "No batch is applied yet" in page.text
     assert "manifest.json is missing" in page.text
     assert "svg" not in page.tags
+
+
+def test_batches_that_are_left_are_counted(folder: Path) -> None:
+    shutil.rmtree(folder / "state/checkpoints/batch=000000000004")
+    page, _ = page_of(folder)
+    assert "It has applied 4 of 5 batches of an update log (1 is left): 550 rows" in page.text
 
 
 def test_one_edge_is_no_edges(tmp_path: Path) -> None:
@@ -154,6 +173,9 @@ def test_edges_that_left_by_themselves_are_told(tmp_path: Path) -> None:
     apply_log(tmp_path / "log", tmp_path / "state", every=9, batch_rows=20, **kind)
     page, _ = page_of(tmp_path)
     assert re.search(r"no rows: edges older than the window\s*\d+", page.text)
+    assert re.search(
+        r"weight of an edge inserted again\s*last\s*edges leave after\s*1000\s", page.text
+    )
 
 
 @pytest.mark.parametrize("layout", ["runs", "chain"])
@@ -213,6 +235,15 @@ def test_a_plot_of_many_batches_is_small_and_ends_where_they_do() -> None:
     assert len(text) < 40_000
     # 100 k at the end of an axis that 1,000 more batches would lengthen.
     assert "100\N{THIN SPACE}k" in text
+
+
+def test_neighbors_of_many_batches_become_one_and_what_is_left_out_is_counted() -> None:
+    values = np.arange(1_000.0)
+    last, means = (plots._thinned(values, together) for together in ("last", "mean"))
+    assert last.tolist() == [*range(2, 999, 3), 999]
+    assert means.tolist() == [*range(1, 999, 3), 999]
+    assert more_text(MOST_ROWS, "file") == ""
+    assert more_text(MOST_ROWS + 1, "file") == "… and 1 file more"
 
 
 def test_a_plot_of_one_batch_shows_it_and_names_it_alone() -> None:

@@ -20,9 +20,14 @@ from graphtide.flows.commands import status as status_module
 from graphtide.flows.printing.activity import Activity
 from graphtide.flows.printing.compiling import CompiledKernels
 from graphtide.flows.printing.progress import EVERY_SECONDS, ProgressLine
-from graphtide.flows.printing.run_reports import JsonEvents, LineReporter, TerminalReporter
-from graphtide.flows.printing.summary import files_text
-from graphtide.flows.printing.text import duration, line
+from graphtide.flows.printing.run_reports import (
+    JsonEvents,
+    LineReporter,
+    TerminalReporter,
+    reporter_for,
+)
+from graphtide.flows.printing.summary import FATES, files_text
+from graphtide.flows.printing.text import amount, duration, line
 from graphtide.flows.shell_order import order_notes
 from graphtide.gpu_core.printable import counted
 from graphtide.gpu_core.report import BatchSource
@@ -128,6 +133,18 @@ def test_status_names_the_command_that_goes_on_where_there_is_more(tmp_path: Pat
     done = graphtide_here("status", "my state", cwd=tmp_path)
     following = f"next       graphtide run {tmp_path}/log --state 'my state'\n"
     assert (done.returncode, following in done.stdout) == (0, True)
+    # What counts is the checkpoint: of the last batch there is a report, too.
+    assert "applied    2 of 3 batches, 20 of 30 rows\n" in done.stdout
+    values = json.loads(graphtide_here("status", "my state", "--json", cwd=tmp_path).stdout)
+    assert (values["rows_applied"], values["rows_planned"]) == (20, 30)
+    assert sum(values[name] for name, _ in FATES) == 20
+    memory = values["memory"]
+    used, free = (
+        amount(memory[each] * memory["page_bytes"]) for each in ("pages_used", "pages_free")
+    )
+    assert f"{used} in use, in pages of {memory['page_bytes']} bytes; {free} free" in " ".join(
+        done.stdout.split()
+    )
 
 
 def test_of_many_checkpoints_the_first_and_the_last_are_named() -> None:
@@ -202,6 +219,7 @@ def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
         ),
         ("82", "batch 3/40   1.25 M rows/s   29.6 s left   apply   24,759 vertices"),
         ("60", "batch 3/40   1.25 M rows/s   29.6 s left   apply"),
+        ("41", BATCH_3),
         ("8", "batch 3"),
     ],
 )
@@ -213,6 +231,15 @@ def test_a_narrow_terminal_shows_whole_parts(
     terminal = Terminal()
     ProgressLine(terminal).show(progress(3))
     assert terminal.getvalue() == f"\r{shown}\x1b[K"
+
+
+def test_a_line_is_written_over_at_once_if_the_stage_is_another_one() -> None:
+    terminal = Terminal()
+    shown = ProgressLine(terminal)
+    for stage in ("apply", "apply", "checkpoint"):
+        shown.show(progress(3, stage=stage))
+    stages = re.findall("apply|checkpoint", terminal.getvalue())
+    assert stages == ["apply", "checkpoint"]
 
 
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
@@ -235,6 +262,39 @@ def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
         4 * 10**7,
     ]
     assert named["progress"][0]["seconds_left"] == 24.0
+
+
+def test_tenths_of_a_graph_that_begins_again_are_told_again() -> None:
+    stream = io.StringIO()
+    reporter = JsonEvents(stream, Clock())
+    for done in (0, 4, 8, 12, 5, 8, 12, 16):
+        reporter.show(progress(done))
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    tenths = [each["batches_done"] for each in events if each["event"] == "batch"]
+    assert tenths == [4, 8, 12, 8, 12, 16]
+
+
+def test_who_listens_is_told_by_the_stream_that_is_written_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert isinstance(reporter_for(), TerminalReporter)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert isinstance(reporter_for(), LineReporter)
+
+
+def test_notes_stand_with_the_summary_unless_that_is_data(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = "note       a note\ndashboard  http://here\n"
+    for options, expected in (
+        ({}, (said, "")), ({"is_output_data": True}, ("", said)), ({"quiet": True}, ("", "")),
+    ):  # fmt: skip
+        reporter = reporter_for(**options)
+        reporter.started(("log",), "state", ["a note"])
+        reporter.show(progress(1, dashboard="http://here"))
+        assert tuple(capsys.readouterr()) == expected, options
 
 
 def test_a_run_that_waits_for_days_fills_no_log() -> None:
@@ -352,6 +412,7 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
     write_rows(tmp_path / "log", "a.parquet", random_rows(1, 400))
     apply_log(tmp_path / "log", tmp_path / "state", 5, batch_rows=40)
     state = StateDirectory(tmp_path / "state")
+    shutil.rmtree(state.checkpoint(9))
     file = RunningFile(state.path)
     with state.lock():
         limits = (
@@ -369,12 +430,14 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
     words = "limits arena 1.9 GB of 2 GB (95%), full at about batch 13; disk 0 B of 40 GB (0%)"
     assert words in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80 + len(str(tmp_path))
+    assert "next " not in text, "it goes on already"
     assert values["run"]["batches_done"] == 12
     assert values["run"]["seconds_left"] == 22.4
     assert values["run"]["limits"][0]["full_at_batch"] == 13
     # Nobody has the lock: whatever the file says, no run goes on.
     text = graphtide_here("status", "state", cwd=tmp_path).stdout
     assert "running    no\n" in text
+    assert "next       graphtide run " in text
     assert "batch 13" not in text
     done = graphtide_here("status", "state", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["run"] is None

@@ -13,8 +13,9 @@ import pytest
 
 from commands import ENVIRONMENT, PROGRAM, fails, graphtide_here
 from graphtide.flows.commands import schedule
-from graphtide.flows.commands.schedule import Schedule
+from graphtide.flows.commands.schedule import Schedule, stopped_in_order, when_free
 from graphtide.gpu_core.errors import SettingsError
+from graphtide.io.state.state_lock import StateInUseError
 from graphtide.pipeline.log_watch import Follow
 from small_log import ROWS, write_file
 from waiting import PATIENCE, wait_until
@@ -65,6 +66,12 @@ def test_runs_begin_so_often_or_as_soon_as_they_can(monkeypatch: pytest.MonkeyPa
     often = Schedule(every="10m")
     assert [*Clock(monkeypatch).begun(often, 4, takes=60)] == [0, 600, 1200, 1800]
     assert [*Clock(monkeypatch).begun(often, 4, takes=700)] == [0, 700, 1400, 2100]
+    # What a long run has missed is not made up for.
+    clock, begun = Clock(monkeypatch), []
+    for _, takes in zip(islice(often.runs(clock), 4), (1300, 10, 10, 10), strict=True):
+        begun.append(clock.passed)
+        clock.passed += takes
+    assert begun == [0, 1300, 1900, 2500]
 
 
 def test_runs_begin_at_the_times_of_a_cron_expression(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +164,34 @@ def test_a_run_follows_until_a_signal_and_others_wait_for_it(log: Path, tmp_path
             output, errors = third.communicate(timeout=PATIENCE)
             assert third.returncode == 0, errors
             assert re.search(r"applied +nothing", output), output
+
+
+def test_a_run_that_waits_for_another_one_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_use() -> None:
+        msg = "state x is in use by process 1; wait until it ends, or stop it"
+        raise StateInUseError(msg)
+
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(clock, "sleep", lambda _: clock.stop())
+    with pytest.raises(StateInUseError, match="in use by process 1"):
+        when_free(in_use, clock, wait=True)
+
+
+def test_what_a_process_ignores_does_not_stop_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a command in the background of a script, which Ctrl-C is not meant for."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        clock = Clock(monkeypatch)
+        with stopped_in_order(clock, report=False):
+            signal.raise_signal(signal.SIGINT)
+            assert not clock.is_stopped
+            signal.raise_signal(signal.SIGTERM)
+            assert clock.is_stopped
+            # The next one is for whoever had it before.
+            assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_run_that_waits_for_its_first_file_is_stopped_in_order(

@@ -1,5 +1,7 @@
 """``graphtide study``: the papers' studies, small; what is counted, and what is refused."""
 
+import math
+import re
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 
 from commands import fails, graphtide_here
 from graphtide import DynamicGraph, UpdateBatch
-from graphtide.flows.study import generation, memory, remapping
+from graphtide.flows.bench.measuring.arm import Arm, Bench
+from graphtide.flows.bench.measuring.workloads import WORKLOADS, unpack
+from graphtide.flows.study import generation, memory, overallocation, remapping
 from graphtide.flows.study.plots import draw
 from graphtide.flows.study.published import PUBLISHED, beside
 from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
@@ -72,6 +76,21 @@ def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
     assert pages == report.regions["adjacencies"] // report.page_bytes
 
 
+def test_free_capacity_is_that_of_rows_and_moves_are_of_rows_that_changed() -> None:
+    """Pages of 16 bytes hold 4 entries, those of 512 all that a row here ever has."""
+    graph = DynamicGraph(layout="runs", ids="dense", reverse=False, engine="host", page_bytes=64)
+    graph.insert_edges([0, 0, 0, 1], [1, 2, 3, 2])
+    assert overallocation._ahead(graph) == ((13 + 15) / 2, (13 + 15) / 4)
+    keys = WORKLOADS["G2"].keys(np, smaller=14)
+    bench = Bench(Arm("host"), "G2", keys, 8, 1)
+    graphs = {page: bench.graph(page_bytes=page) for page in overallocation._PAGE_BYTES}
+    _, moved = overallocation.timed(bench, graphs, 100)
+    full = np.bincount(unpack(np, keys)[0], minlength=256) == 4
+    changed = np.unique(unpack(np, bench.fresh(100, 0))[0])
+    assert moved[16] == pytest.approx(full[changed].mean(), abs=0.1)
+    assert moved[512] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -113,6 +132,11 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
+    if words[0] == "memory":
+        pages = re.findall(r" (\d+) \((\d+)\) ", done.stdout.replace(",", ""))
+        used, kept = np.array(pages, int).T
+        assert (used <= kept).all(), "in brackets: if rows kept their pages"
+        assert (used < kept).any()
     # Markdown takes a line right behind a table as a row of it.
     lines = done.stdout.splitlines()
     assert all(row[:1] != "|" or line[:1] in ("", "|") for row, line in pairwise(lines))
@@ -267,6 +291,8 @@ def test_times_of_generation_have_a_slope(
     printed = capsys.readouterr().out.splitlines()
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in printed if "|" in row]
     assert [row[0] for row in rows[2:6]] == ["30", "60", "slope", "slope, paper"]
+    slopes = [math.log2(each[1] / each[0]) for each in seconds.values()]
+    assert [float(cell) for cell in rows[4][2:]] == pytest.approx(slopes, abs=0.006)
     for number, each in enumerate(seconds.values()):
         assert [float(row[2 + number]) for row in rows[2:4]] == pytest.approx(each, abs=1e-3)
     one_core = seconds["all pairs, one core"]

@@ -169,6 +169,7 @@ def test_a_replay_without_a_state_is_cut_as_a_first_run_would(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "(undirected, weighted, max of repeats)" in done.stdout
+    assert "applied 2 batches of 4, 100 rows" in " ".join(done.stdout.split())
     expected = model_after(FILES, 70, 1, directed=False, records="weighted", on_repeat="max")
     assert rows_of(tmp_path / "e.parquet") == expected.canonical_edges()
     fails(graphtide_here("replay", log, "--to", 4, *options), 2, "batch 4", "batches 0 to 3")

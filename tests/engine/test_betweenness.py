@@ -140,6 +140,10 @@ def test_epochs_pickles_words_and_parameters(engine: str) -> None:
     check(pickle.loads(pickle.dumps(result)), expected)
     summary = ANALYTIC.summary(result.columns, {})
     assert ANALYTIC.text(summary) == "1 (0.437635), 34 (0.304075), 33 (0.145247)"
+    # Of the one source of a sample nothing is known: no number, which is no value of JSON.
+    alone = graph_of([(1, 2), (2, 3)], directed=False).betweenness_centrality(k=1, seed=0)
+    assert np.isnan(alone.betweenness_centrality).tolist() == [False, True, False]
+    assert ANALYTIC.summary(alone.columns, {}) == {"top": [(1, 0.0), (3, 0.0)]}
     assert repr(result) == "<BetweennessResult 34 vertices, 34 sources>"
     assert graph.betweenness_centrality(k=99).sources == 32
     for wrong in ({"k": 0}, {"k": 1.5}, {"seed": -1}):

@@ -5,6 +5,7 @@ import math
 import re
 import runpy
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import networkx as nx
@@ -234,6 +235,18 @@ def test_vertices_that_any_thread_has_reached_go_on(monkeypatch: pytest.MonkeyPa
     assert np.array_equal(hops, np.repeat([0, 1, 2], [1, leaves.size, leaves.size]))
 
 
+def test_one_state_takes_messages_of_every_kind_and_an_edge_sends_one(engine: str) -> None:
+    """Without directions, "both" are one."""
+    graph = DynamicGraph(directed=False, engine=engine)
+    graph.insert_edges([1, 2], [2, 3])
+    state = graph.vertex_state(n=[1, 5, -7], x=[-0.0, 0.0, 1.0])
+    every = graph.frontier(direction="both")
+    for combine, expected in (("min", [1, -7, -7]), ("max", [1, 1, -7]), ("sum", [2, -5, -6])):
+        every.for_edges(lambda source_n: source_n, state, combine=combine, into="n")
+        assert state["n"].tolist() == expected, combine
+    assert not np.signbit(state["x"]).any(), "there is one 0"
+
+
 def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
     graph = DynamicGraph(engine=engine)
     graph.insert_edges([1, 2, 1], [8, 8, 9])
@@ -349,6 +362,36 @@ def test_numbers_of_a_call_are_not_compiled_and_those_outside_are_looked_at(engi
     for step in (1, 2):
         frontier.for_vertices(adding(step), state, into="n")
     assert state["n"].tolist() == [4, 5, 6]
+    for STEPS.wide in (10, 20):
+        frontier.for_vertices(lambda n: n + STEPS.wide, state, into="n")
+    assert state["n"].tolist() == [34, 35, 36], "a number of a module"
+
+
+#: A module whose numbers change.
+STEPS = ModuleType("steps")
+
+
+def test_messages_of_a_call_that_breaks_off_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = DynamicGraph.from_edges([1, 2], [2, 3], engine="host")
+    state = graph.vertex_state(n=[5, 6, 7])
+    twin: Any = engine_of(graph).algorithms.operators
+
+    def sends_and_breaks_off(_workspace: None, _call: Any, _vertices: Any, inbox: Any) -> None:
+        inbox.combined[:], inbox.has[:] = -9, 1
+        raise KeyboardInterrupt
+
+    def step(source_n):
+        return source_n
+
+    graph.frontier().for_edges(step, state, combine="min", into="n")
+    with monkeypatch.context() as patch:
+        patch.setattr(twin, "for_edges", sends_and_breaks_off)
+        with pytest.raises(KeyboardInterrupt):
+            graph.frontier().for_edges(step, state, combine="min", into="n")
+    assert state["n"].tolist() == [5, 5, 6]
+    reached = graph.frontier().for_edges(step, state, combine="min", into="n")
+    assert state["n"].tolist() == [5, 5, 5]
+    assert reached.vertices.tolist() == [3]
 
 
 def jumps(source_n):

@@ -108,6 +108,23 @@ def test_triangles_with_several_changed_edges_count_once(size: int) -> None:
         assert not is_stale(graph)
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_spokes_of_a_wheel_go_and_come_back(directed: bool, engine: str) -> None:
+    """A rim's few neighbors are looked for in the hub's row, up to its last entry."""
+    count = 120 if engine == "host" else 40
+    rim = np.arange(1, count + 1)
+    graph = DynamicGraph(directed=directed, ids="dense")
+    graph.insert_edges(np.zeros_like(rim), rim)
+    graph.insert_edges(rim, np.roll(rim, 1))
+    graph.maintain("clustering")
+    for spoke in (1, 2, count // 2, count - 1, count):
+        for change, around in ((graph.delete_edges, count - 2), (graph.insert_edges, count)):
+            change([0], [spoke])
+            assert graph.triangles()[0] == around
+            assert not is_stale(graph)
+    check(graph)
+
+
 def test_edges_that_a_mixed_batch_adds_and_removes_make_no_triangle_together() -> None:
     graph = DynamicGraph.from_edges([1, 2, 5, 6, 7], [2, 3, 6, 7, 5], directed=False)
     graph.maintain("clustering")

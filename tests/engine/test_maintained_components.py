@@ -300,6 +300,32 @@ def test_a_repair_that_reads_too_much_is_broken_off(joins: bool) -> None:
 
 
 @pytest.mark.runs
+def test_a_repair_is_done_or_broken_off_however_much_may_be_read(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two pieces are cut off whose last vertex has most to read."""
+    graph = DynamicGraph(directed=False, ids="dense")
+    graph.insert_edges(np.zeros(30, np.int64), np.arange(1, 31))
+    for first in (40, 60):
+        graph.insert_edges([0, *[first] * 5], [first, *range(first + 1, first + 6)])
+        graph.insert_edges(np.arange(first + 1, first + 6), [first + 6] * 5)
+    twin: Any = engine_of(graph).algorithms.maintained_components
+    monkeypatch.setattr(twin, "ENTRIES_AN_EDGE", 0)
+    done = []
+    for most in range(0, 90, 1 if engine == "host" else 15):
+        cut = graph.copy()
+        cut.maintain(NAME)
+        cut.delete_edges([0, 0], [40, 60])
+        monkeypatch.setattr(twin, "ENTRIES_A_READ", (cut.num_edges * 2) / (most + 0.5))
+        cut.insert_vertices([80])
+        cut.weakly_connected_components()
+        done.append(engine_of(cut).maintained[NAME].begun == 1)
+        check(cut)
+    assert not done[0]
+    assert done[-1]
+
+
+@pytest.mark.runs
 def test_what_would_be_reached_from_far_away_is_searched_anew() -> None:
     """Half of a cycle has to be given levels from its other end."""
     ring = np.arange(400)

@@ -205,6 +205,12 @@ def test_vertices_without_edges_come_and_go() -> None:
     graph.insert_vertices([7, 9])
     check(graph, tol=1e-9)
     assert graph.pagerank(tol=1e-9).pagerank.tolist() == [0.5, 0.5]
+    # Of so many more, masses that were chosen for two vertices would not fit.
+    graph.insert_vertices(range(100, 300))
+    check(graph, tol=1e-9)
+    graph.insert_vertices([300])
+    check(graph, tol=1e-9)
+    graph.delete_vertices(range(100, 301))
     graph.insert_edges([7], [9])
     check(graph, tol=1e-9)
     graph.delete_vertices([7])
@@ -267,13 +273,16 @@ def test_an_epoch_for_a_checkpoint_does_not_show_in_later_bits(restored_at: int 
 def test_what_is_restored_finds_the_bits_that_would_have_been_found() -> None:
     """Between two questions: stale, with vertices that are gone or others in their place."""
 
-    def found(restored_at: int | None) -> list[tuple[bytes, dict[str, Any]]]:
+    def found(
+        restored_at: int | None, audited_at: int | None = None
+    ) -> list[tuple[bytes, dict[str, Any]]]:
         draw = np.random.default_rng(5)
         graph = DynamicGraph()
         graph.maintain("pagerank")
         results = []
         for batch in range(20):
-            many = batch in (0, 2, 3, 9, 18)
+            # The last question comes after small ones: what was restored is to be repaired.
+            many = batch in (0, 2, 3, 9)
             graph.insert_edges(*draw.integers(0, 300, (2, 900 if many else 3)))
             if batch in (5, 10, 13):
                 graph.delete_vertices(draw.integers(0, 300, 3))
@@ -285,6 +294,8 @@ def test_what_is_restored_finds_the_bits_that_would_have_been_found() -> None:
                 ranks = graph.pagerank()
                 figures = {"iterations": ranks.iterations, "error_bound": ranks.error_bound}
                 results.append((ranks.pagerank.tobytes(), figures))
+            if batch == audited_at:
+                graph.audit()
             if batch == restored_at:
                 with graph.pin(settles=False) as epoch:
                     arrays = epoch.checkpoint_arrays()
@@ -299,6 +310,8 @@ def test_what_is_restored_finds_the_bits_that_would_have_been_found() -> None:
     unbroken = found(None)
     for batch in range(20):
         assert found(batch) == unbroken, f"restored at batch {batch}"
+    for batch in (0, 17, 19):
+        assert found(None, batch) == unbroken, f"audited at batch {batch}"
 
 
 @pytest.mark.parametrize("way", COPIES)
@@ -336,6 +349,15 @@ def test_residuals_are_computed_from_nothing_now_and_then(
     assert [each.getMessage() for each in caplog.records] == [
         "residuals of maintained ranks: 0 of 100 differ"
     ]
+    caplog.clear()
+    wrong = {"residual": (np.zeros(100), np.arange(100))}
+    monkeypatch.setattr(MaintainedPageRank, "audited", lambda *_: wrong)
+    for vertex in range(3):
+        graph.insert_edges([vertex], [vertex + 60])
+        graph.pagerank()
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().endswith(": 99 of 100 differ")
 
 
 @host_only

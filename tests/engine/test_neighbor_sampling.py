@@ -136,6 +136,19 @@ def test_every_subset_is_drawn_alike(mode: dict[str, Any]) -> None:
     assert chance_of([found[each] for each in subsets]) > 1e-3
 
 
+def test_hops_draw_independently_of_each_other() -> None:
+    """Each tree expands as many vertices in both hops, in the same order."""
+    first, second = np.arange(1, 5), np.arange(5, 9)
+    graph = DynamicGraph(engine="host")
+    graph.insert_edges(first, np.zeros_like(first))
+    graph.insert_edges(np.repeat(second, 4), np.tile(first, 4))
+    sample = graph.sample_neighbors([0] * 20_000, [1, 1], disjoint=True, seed=5)
+    drawn = sample.src.reshape(2, -1)
+    found = Counter(zip(*drawn.tolist(), strict=True))
+    assert len(found) == 16
+    assert chance_of(list(found.values())) > 1e-3
+
+
 @pytest.mark.parametrize("mode", [{}, {"before": 5}])
 def test_draws_with_replacement_are_independent(mode: dict[str, Any]) -> None:
     graph = _star([1.0] * (6 if mode else 4))

@@ -285,6 +285,16 @@ def test_unknown_vertices_are_refused_by_name(name: str) -> None:
             graph.pagerank(**{name: {1: 1.0, vertex: 1.0}})
 
 
+def test_a_run_skips_unknown_vertices_and_refuses_values_of_0() -> None:
+    graph = graph_of(KARATE, engine="host")
+    known = graph.compute("pagerank", personalization={1: 1.0, 99: 5.0})
+    assert known.pagerank.tolist() == graph.pagerank(personalization={1: 1}).pagerank.tolist()
+    assert not graph.compute("pagerank", personalization={99: 1.0}).pagerank.any()
+    for nothing in ({1: 0.0}, {1: 0.0, 99: 0.0}):
+        with pytest.raises(SettingsError, match="values of personalization sum to 0"):
+            graph.compute("pagerank", personalization=nothing)
+
+
 @pytest.mark.parametrize("weight", [-1.0, -1e-40])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_weights_below_0_are_refused(weight: float, layout: str) -> None:

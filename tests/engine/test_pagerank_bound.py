@@ -1,6 +1,8 @@
 """The error bound of PageRank: never less than the distance to the exact ranks, nor far above."""
 
 import pickle
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,6 +134,27 @@ def test_nothing_is_proven_without_damping_or_of_extreme_weights(device: Any) ->
         found = graph.pagerank(weight="weight")
         other = neutral_pagerank.pagerank(ImageEngine(device, graph), weight="weight")
         assert np.isfinite(found.error_bound) == np.isfinite(other.error_bound) == is_bounded
+        seen = graph.personalized_pagerank([1, 3], weight="weight")
+        assert np.isfinite(seen.error_bound).tolist() == [is_bounded] * 2
+
+
+def test_weights_that_are_added_up_count_in_it(engine: str) -> None:
+    """Their sum is rounded as well, so out-edges count; where weights are 1, by those alone."""
+    leaves = np.arange(1, 1_000)
+    graph = DynamicGraph(records="weighted", engine=engine)
+    graph.insert_edges(np.zeros_like(leaves), leaves)
+    graph.insert_edges(leaves, np.zeros_like(leaves))
+    degrees = np.append(leaves.size, np.ones(leaves.size))
+    sources = ("pagerank", graph.pagerank), ("seen from the hub", _from_hub(graph))
+    for what, ranked in sources:
+        plain, weighted = (ranked(weight=weight, tol=1e-3) for weight in (None, "weight"))
+        added = float(degrees @ weighted.pagerank)
+        apart = float(np.max(weighted.error_bound - plain.error_bound))
+        assert apart == pytest.approx(2.0**-53 * added / 0.15, rel=0.01, abs=0), what
+
+
+def _from_hub(graph: DynamicGraph) -> Callable[..., Any]:
+    return partial(graph.personalized_pagerank, [0])
 
 
 def test_empty_results_are_exact_and_all_travel() -> None:

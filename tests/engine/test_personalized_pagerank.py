@@ -114,6 +114,11 @@ def test_each_source_is_as_it_is_alone(engine: str) -> None:
     sources = graph.vertices()[::160].tolist()
     found = graph.personalized_pagerank(sources, tol=1e-4)
     assert np.unique(found.iterations).size > 1
+    steps = int(found.iterations.max())
+    just = graph.personalized_pagerank(sources, tol=1e-4, max_iter=steps)
+    assert just.pagerank.tolist() == found.pagerank.tolist(), "the last step is one that is allowed"
+    with pytest.raises(ConvergenceError, match=f"after {steps - 1} iterations"):
+        graph.personalized_pagerank(sources, tol=1e-4, max_iter=steps - 1)
     for number in (0, 3, len(sources) - 1):
         alone = graph.personalized_pagerank(sources[number], tol=1e-4)
         of_it = found.source == sources[number]

@@ -162,6 +162,10 @@ def test_what_is_sent_and_taken_superstep_by_superstep(engine: str) -> None:
         )
         assert found.value.tolist() == [1, 1, 1, 0]
         assert (found.supersteps, found.num_active) == (1, 2)
+        begun = graph.run_program(
+            COUNTS, {1: 1}, default=0, active=[1], direction=direction, max_supersteps=0
+        )
+        assert (begun.value.tolist(), begun.num_active) == ([1, 0, 0, 0], 1)
         # 2 and 3 send 1 each, then 1 and 3 send 2 each.
         found = graph.run_program(COUNTS, {1: 1}, default=0, active=[1], direction=direction)
         assert found.value.tolist() == [4, 3, 4, 0]

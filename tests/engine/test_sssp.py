@@ -165,6 +165,14 @@ def test_rounds_of_any_size_in_any_order_of_threads(
         assert found_sssp(on_device, source).distance.tolist() == expected
 
 
+def test_a_near_bucket_of_no_width_has_the_nearest_vertex(engine: str) -> None:
+    """As where all weights are 0, and with them their mean."""
+    path = np.arange(40)
+    graph = DynamicGraph(records="weighted64", engine=engine)
+    graph.insert_edges(path, path + 1, weight=np.zeros(40))
+    assert graph.sssp(0).distance.tolist() == [0.0] * 41
+
+
 def test_a_thousand_rounds_take_a_few_launches(emulated_device: EmulatedDevice) -> None:
     path = np.arange(500)
     graph = make_graph((path, path + 1), directed=True, reverse=False, records="weighted")

@@ -1,6 +1,7 @@
 """Which cases the everyday suite runs: those that are left out are marked ``exhaustive``.
 
-Of the combinations of a test's parameters those stay in which each value occurs at least once.
+Of the combinations of a test's parameters those stay in which each value occurs at least once, and
+at least once on the host where that takes little time: its kernels are others than a device's.
 Where they would take long, as ``tests/durations.txt`` says, only the first for each kind of device
 stays, and none where even one takes long. A test that is marked ``everyday`` stands for others that
 take long: one case of it stays. The contract of an engine stays whole: it is what all engines and
@@ -70,9 +71,13 @@ def everyday_cases(
         if name.startswith(_WHOLE):
             yield from (node for node, _ in group)
             continue
-        by_kind = defaultdict(list)
-        for node in _covering(list(group)):
+        of_test, by_kind = list(group), defaultdict(list)
+        for node in _covering(of_test):
             by_kind[kind_of(node)].append(node)
+        if on_host := [case for case in of_test if kind_of(case[0]) == "host"]:
+            nodes = list(_covering(on_host))
+            if seconds.get((name, "host"), 0.0) * len(nodes) <= MOST_SECONDS:
+                by_kind["host"] = nodes
         for kind, nodes in by_kind.items():
             each = seconds.get((name, kind), 0.0)
             if each <= MOST_SECONDS_OF_A_CASE or name in wanted:

@@ -184,6 +184,7 @@ WHOLE_NUMBERS = [0, 1, -1, 2, 3, -3, 7, -12, 1000003, -(10**9)]
 ODD_WHOLES = [*WHOLE_NUMBERS, 2**63 - 1, -(2**63), -(2**63) + 1, 2**32]
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize(
     ("function", "kind", "numbers", "odd"),
     [(reals, REAL, NUMBERS, ODD_NUMBERS), (wholes, WHOLE, WHOLE_NUMBERS, ODD_WHOLES)],

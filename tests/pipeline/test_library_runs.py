@@ -55,6 +55,9 @@ def test_an_open_state_is_as_it_was_after_its_batch(state):
         np.testing.assert_array_equal(each.results["pagerank"]["vertex"], each.graph.vertices())
         assert each.position.rows == each.summary["rows"]
         assert each.reports[-1].batch_id == each.batch_id
+        # The batch ends where its rows do.
+        source = each.source
+        assert each.position[:2] == (source.file, source.first_row + each.reports[-1].rows)
     assert newest.position.rows - before.position.rows == newest.reports[-1].rows
     # The state is only read.
     newest.graph.insert_edges([-1], [-2])

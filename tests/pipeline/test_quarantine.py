@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from commands import fails, graphtide_here
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.kind import row_meaning
@@ -60,6 +61,12 @@ def test_bad_rows_are_left_out_and_kept_with_their_reasons(places: tuple[Path, P
     assert past.after(0).num_edges == 1
     assert past.after_newest().has_edge(8, 9)
     assert verify_state(StateDirectory(state)).is_whole
+    kind = ("--records", "semantic", "--batch-rows", BATCH_ROWS, "--engine", "host", "--to", 2)
+    done = graphtide_here("replay", log, *kind, "--set", "bad_rows=quarantine")
+    assert done.returncode == 0, done.stderr
+    assert past.after_newest().state_hash() in done.stdout
+    assert "7 quarantined (left out)" in " ".join(done.stdout.split())
+    fails(graphtide_here("replay", log, *kind), 1, "row 2: op 'upsert' is unknown")
 
 
 def test_rows_that_are_left_out_have_no_part_in_the_times_of_a_batch(tmp_path: Path) -> None:

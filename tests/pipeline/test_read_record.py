@@ -143,7 +143,11 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert record.known("b", "f", [0]) == {}
     assert record.unchecked_files == ["a"]
     assert ReadRecord.of_state(state, 4).known("a", "f", [0, 1]) == {1: 6}
-    assert ReadRecord.of_state(state, 5).files == {}
+    third = ReadRecord()
+    third.add("a", "f", {3: ChunkSum(9, True)})
+    third.write(state, 5, 6)
+    assert ReadRecord.of_state(state).unchecked_files == ["a"], "whatever is read of it later"
+    assert ReadRecord.of_state(state, 7).files == {}
 
 
 def test_a_record_takes_what_another_has_of_one_file_and_forgets_it_alone() -> None:

@@ -1,5 +1,6 @@
 """Differences of two graphs as tables: a row each, with values before and after."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,15 @@ def test_each_change_is_a_row(tmp_path: Path, ids: tuple[Any, ...], zone: str | 
         ["added", d, None, *none, *none, None, None],
         ["changed", a, None, *none, *none, 0.25, 0.5],
     ]
+
+
+def test_properties_that_would_be_two_columns_of_one_name_are_refused() -> None:
+    own = {name: np.array([1.0]) for name in ("score", "score_before")}
+    found = replace(
+        difference_of(1, 2, 3, 4), vertices_changed=ChangedVertices(np.array([1]), own, own)
+    )
+    with pytest.raises(SettingsError, match="two columns vertex_score_before, by the names"):
+        difference_table(found, None)
 
 
 def test_a_difference_is_written_as_parquet_alone(tmp_path: Path) -> None:

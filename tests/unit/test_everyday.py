@@ -34,6 +34,17 @@ def test_every_value_of_every_parameter_stays_and_combinations_go():
     assert [each for each in found if each["record"] == {}]
 
 
+def test_every_value_stays_on_the_host_unless_that_takes_long():
+    def sizes(found: list[dict]) -> set[int]:
+        return {each["size"] for each in found if each["engine"] == "host"}
+
+    assert sizes(chosen(ENGINES)) == {*range(9)}
+    assert {each["engine"] for each in chosen(ENGINES)} == {"host", "emulated", "emulated-chain"}
+    fewer = chosen(ENGINES, host=everyday.MOST_SECONDS / 8)
+    assert 0 < len(sizes(fewer)) < 9
+    assert {each["size"] for each in fewer} == {*range(9)}
+
+
 def test_a_test_without_parameters_stays_and_tests_do_not_cover_each_other():
     some = [
         ("tests/a.py::one", {}),

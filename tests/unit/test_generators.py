@@ -111,7 +111,10 @@ def test_rmat_chooses_quadrants_with_the_given_probabilities() -> None:
 
 def test_rmat_out_degrees_are_skewed_and_the_permutation_keeps_them() -> None:
     src, dst = rmat_edges(numbers(0, 16 << 12), 12)
-    raw, _ = rmat_edges(numbers(0, 16 << 12), 12, permute=False)
+    raw, raw_dst = rmat_edges(numbers(0, 16 << 12), 12, permute=False)
+    # One permutation: what is a hub stays one in both directions.
+    names = permuted(numbers(0, 1 << 12), 12, 0).astype(np.int64)
+    np.testing.assert_array_equal([src, dst], names[[raw, raw_dst]])
     degrees, raw_degrees = np.bincount(src, minlength=4096), np.bincount(raw, minlength=4096)
     np.testing.assert_array_equal(np.sort(degrees), np.sort(raw_degrees))
     assert raw_degrees.argmax() == 0
@@ -119,6 +122,12 @@ def test_rmat_out_degrees_are_skewed_and_the_permutation_keeps_them() -> None:
     # Expected degree of raw vertex 0: m * (a + b)**scale = 65,536 * 0.76**12.
     np.testing.assert_allclose(raw_degrees[0], 65_536 * 0.76**12, rtol=0.05)
     assert dst.max() < 4096
+
+
+def test_rmat_may_have_no_lower_right_quadrant() -> None:
+    src, dst = rmat_edges(numbers(0, 1_000), 8, a=0.5, b=0.25, c=0.25, permute=False)
+    assert not (src & dst).any()
+    assert src.max() > 128 < dst.max()
 
 
 @pytest.mark.parametrize("scale", [1, 2, 3, 7, 12, 15])
@@ -181,6 +190,7 @@ def test_deletes_and_repeats_are_about_an_edge_of_an_earlier_row() -> None:
 
 
 def test_properties_of_rows() -> None:
+    assert rows_of(2**32 - 1, 1).ts.tolist() == [100 + 3 * (2**32 - 1)], "the last one"
     rows = rows_of(0, 5000)
     np.testing.assert_array_equal(rows.ts, 100 + 3 * np.arange(5000))
     assert set(np.unique(rows.type)) == {0, 1, 2, 3}
@@ -209,6 +219,7 @@ def test_an_edge_has_one_type_in_all_of_its_rows() -> None:
         (lambda: UpdateMix(repeats=0.5, deletes=0.5), "no fresh inserts"),
         (lambda: UpdateMix(deletes=-0.1), "deletes=-0.1"),
         (lambda: rows_of(2**32, 1), "outside the stream"),
+        (lambda: rows_of(2**32 - 1, 2), "rows 4294967295 … 4294967296 are outside"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, words: str) -> None:
@@ -244,9 +255,11 @@ def test_watts_strogatz_goes_from_a_ring_to_anywhere() -> None:
     ("call", "message"),
     [
         (lambda: barabasi_albert_edges(numbers(0, 1), 0), "degree=0 is less than 1"),
+        (lambda: barabasi_albert_edges(numbers(0, 1), 1.5), "degree=1.5 is no whole number"),
         (lambda: barabasi_albert_edges(numbers(2**31, 2**31 + 1), 1), "edge 2147483648 cannot"),
         (lambda: watts_strogatz_edges(numbers(0, 1), 2, 2, 0.1), "num_vertices=2 make no ring"),
         (lambda: watts_strogatz_edges(numbers(0, 1), 9, 3, 0.1), "degree=3 must be even"),
+        (lambda: watts_strogatz_edges(numbers(0, 1), 8, 8, 0.1), "even, and from 2 to 7"),
         (lambda: watts_strogatz_edges(numbers(0, 1), 9, 4, 1.1), "beta=1.1 is not a share"),
     ],
 )

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import fails, graphtide_here, write_log
+from graphtide import DynamicGraph
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_writer import write_log_file
@@ -290,3 +291,55 @@ def test_times_in_a_zone_that_is_unknown_are_shown_and_refused_by_file(tmp_path:
         last = [] if command == "inspect" else ["--to", 0]
         done = graphtide_here(command, "log", "--records", "semantic", *last, cwd=tmp_path)
         fails(done, 1, "a.parquet: column ts is of type timestamp[ms, tz=Mars/Base]; its time zone")
+
+
+def test_what_a_graph_of_a_log_needs_follows_from_its_inserts(tmp_path: Path) -> None:
+    src, dst = np.random.default_rng(1).integers(0, 1 << 20, (2, 40_000))
+    kept = {"few": 10_000, "all": 40_000}
+    for name, count in kept.items():
+        write_log_file(
+            str(tmp_path / name / "a.parquet"), pa.table({"src": src[:count], "dst": dst[:count]})
+        )
+    deletes = pa.table({"op": np.full(40_000, -1, np.int8), "src": src, "dst": dst})
+    write_log_file(str(tmp_path / "mixed" / "a.parquet"), pa.table({"src": src, "dst": dst}))
+    write_log_file(str(tmp_path / "mixed" / "b.parquet"), deletes)
+
+    def needs(name: str, *options: str) -> dict[str, int]:
+        done = graphtide_here("inspect", name, "--json", *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, int] = json.loads(done.stdout)["needs"]
+        return found
+
+    options = ("--set", "engine=host", "--set", "max_arena_bytes=64MiB")
+    few, every = needs("few", *options), needs("all", *options)
+    assert needs("mixed", *options) == every
+    memory = DynamicGraph.from_edges(src, dst, engine="host").memory()
+    # What is needed whatever the log has is not of the limit.
+    taken = memory.graph_bytes - memory.regions["free-run trees"]
+    assert 0 < few["arena_likely"] < every["arena_likely"] <= every["arena_at_most"]
+    assert taken <= every["arena_at_most"] < 4 * taken
+    assert 48 << 20 < every["arena_limit"] <= 64 << 20
+    assert needs("all", "--set", "engine=host")["arena_limit"] != every["arena_limit"]
+    assert 0 < few["checkpoint_likely"] < every["checkpoint_likely"] <= every["checkpoint_at_most"]
+    assert every["properties_at_most"] == 0
+
+
+def test_files_without_checksums_and_values_of_paths_are_counted(tmp_path: Path) -> None:
+    table = pa.table({"src": [1, 2], "dst": [2, 3]})
+
+    def shown(*words: str) -> str:
+        done = graphtide_here("inspect", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for day in (1, 2):
+        write_log_file(str(tmp_path / f"log/day={day}/a.parquet"), table)
+    assert "pages      with checksums\n" in shown("log")
+    pq.write_table(table, tmp_path / "log/day=2/b.parquet")
+    text = shown("log")
+    assert "pages      without checksums in 1 file: day=2/b.parquet, …\n" in text
+    assert "partition  day: 2 values, 1 … 2\n" in text
+    assert "rows       6" in text
+    assert "pages      without checksums: damage to them cannot" in shown("log/day=2/b.parquet")
+    (tmp_path / "log/day=1/a.parquet").unlink()
+    assert "partition  day: 1 value, 2\n" in shown("log")

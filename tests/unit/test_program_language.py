@@ -127,6 +127,10 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda old, message: (old + FAR, True), f"FAR is {2**70}, which is beyond int64", "FAR"),
     (lambda old, message: (old + 99999999999999999999, True), "is beyond int64", "lambda"),
     (lambda old, message: (min(old), True), "calls min with other arguments", "min(old)"),
+    (lambda old, message: (abs(old, 1), True), "calls abs with other arguments", "abs(old, 1)"),
+    (lambda old, message: (math.atan2(old), True), "calls math.atan2 with other", "atan2(old)"),
+    (lambda old, message: (math.sin(old, 1), True), "calls math.sin with other", "sin(old, 1)"),
+    (lambda old, message: (max(old, 1, key=abs), True), "calls max with other arguments", "key"),
     (lambda old, message: (old + MONDAY.day, True), "MONDAY.day is looked up in an", "MONDAY.day"),
 ]
 
@@ -164,6 +168,8 @@ def test_what_is_no_function_of_a_program() -> None:
         Program(edge, "sum", vertex, along="up")
     with pytest.raises(SettingsError, match="there is none by itself; give identity="):
         Program(edge, lambda one, other: one + other, vertex, all_vertices=True)
+    with pytest.raises(SettingsError, match="there is none by itself; give identity="):
+        Program(edge, "any", vertex, all_vertices=True)
     with pytest.raises(SettingsError, match="all_vertices='no' is neither True nor False"):
         Program(edge, "sum", vertex, all_vertices="no")
     with pytest.raises(SettingsError, match=r"identity=0\.5 is no int64"):
@@ -216,6 +222,8 @@ def test_a_combine_is_pushed_only_where_no_order_makes_a_difference() -> None:
     assert least.is_exact
     assert least.may_push
     assert not Program(edge, lambda one, other: min(one, other), vertex).may_push
+    # A message that changes others is none that pushed ones may begin with.
+    assert not Program(edge, lambda one, other: min(one, other), vertex, identity=3.0).may_push
     assert not Program(edge, lambda one, other: one + other, vertex, identity=0).is_exact
     assert Program(edge, "min", vertex).may_push
     assert not Program(edge, "sum", vertex).may_push
@@ -230,6 +238,8 @@ def test_programs_of_the_same_functions_are_the_same() -> None:
     assert made(1.0) != made(2.0), "a number from outside is part of a program"
     assert {made(1.0), made(1.0), made(2.0)} == {made(1.0), made(2.0)}
     assert Program(edge, "min", vertex).identity == np.inf
+    of_all = [Program(edge, "sum", vertex, all_vertices=True, identity=each) for each in (0, 1)]
+    assert of_all[0] != of_all[1], "a vertex that is sent nothing takes another message"
     assert len({program() for program in LIBRARY.values()}) == len(LIBRARY)
 
 

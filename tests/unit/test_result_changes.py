@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,10 +109,11 @@ def small_chain(folder: Path) -> StateDirectory:
     """PageRank of batch 1 whole, of batches 2 and 3 as changes."""
     state = StateDirectory(folder)
     ranks = [{"vertex": np.arange(size), "pagerank": np.full(size, 1 / size)} for size in (2, 3, 4)]
-    write_result(state, 1, "pagerank", ranks[0], FACTS)
+    facts = [replace(FACTS, figures={"iterations": batch}) for batch in range(4)]
+    write_result(state, 1, "pagerank", ranks[0], facts[1])
     for batch, (before, after) in enumerate(itertools.pairwise(ranks), 2):
         changes = changes_between(before, after, 0.0)
-        write_changes(state, batch, "pagerank", changes, FACTS, since=batch - 1)
+        write_changes(state, batch, "pagerank", changes, facts[batch], since=batch - 1)
     return state
 
 
@@ -120,6 +122,7 @@ def test_a_chain_is_read_from_its_last_whole_result(tmp_path: Path) -> None:
     for batch in (1, 2, 3):
         ranks = read_result_at(state, batch, "pagerank")
         assert ranks["pagerank"].tolist() == [1 / (batch + 1)] * (batch + 1)
+        assert ranks.figures == {"iterations": batch}, "of that batch, not of the whole columns"
     assert batches_with(state, "pagerank") == [1, 2, 3]
 
 

@@ -14,6 +14,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.by_vertex import HostValues
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.report import BatchSource
+from graphtide.io.checked_tables import DamagedTableError
 from graphtide.io.state.batch_summary import drop_summary_from, read_summary, write_summary
 from graphtide.io.state.quarantine import Quarantine
 from graphtide.io.state.result_changes import (
@@ -139,6 +140,14 @@ def test_results_that_failed_are_those_that_nobody_has_computed_since(tmp_path):
     assert failed_results(state, 3) == [failed[0]]
 
 
+def test_a_result_of_other_columns_is_damaged(tmp_path):
+    state = made(tmp_path / "s")
+    columns = {"vertex": np.array([1]), "rank": np.array([1.0])}
+    path = write_result(state, 0, "pagerank", columns, ResultFacts("pagerank", {}))
+    with pytest.raises(DamagedTableError, match="its columns are vertex, rank"):
+        read_result(path)
+
+
 def test_reports_of_a_state_that_counted_less_are_read(tmp_path):
     state = made(tmp_path / "s")
     path = write_reports(state, [report(0, rows_moved=3)])
@@ -185,6 +194,17 @@ def test_reports_of_a_replay_take_the_place_of_lost_ones(tmp_path):
     assert read_reports(state) == [report(number) for number in range(5)]
     with pytest.raises(StateError, match="have gaps"):
         write_reports(state, [report(5), report(7)])
+
+
+def test_reports_that_a_run_writes_in_another_group_meanwhile_are_read(tmp_path, monkeypatch):
+    state = made(tmp_path / "s")
+    write_reports(state, [report(0), report(1)])
+    before = state.report_files()
+    write_reports(state, [report(0)])
+    write_reports(state, [report(1), report(2)])
+    listings = iter([before, state.report_files()])
+    monkeypatch.setattr(type(state), "report_files", lambda _: next(listings))
+    assert read_reports(state) == [report(0), report(1), report(2)]
 
 
 def test_what_a_run_lost_is_dropped_and_nothing_before_it(tmp_path):

@@ -35,6 +35,11 @@ def test_a_file_is_kept_by_a_digest_of_what_is_in_it(tmp_path: Path) -> None:
     assert len({each.shown["sha256"] for each in found}) == 1
     (tmp_path / "a.csv").write_text("value,vertex\n1,17\n3,-4\n")
     assert vertex_values(str(tmp_path / "a.csv"), "p").shown["sha256"] != found[0].shown["sha256"]
+    names = []
+    for text in ("ab,1\nc,1\n", "a,1\nbc,1\n"):
+        (tmp_path / "names.csv").write_text(f"vertex,value\n{text}")
+        names.append(vertex_values(str(tmp_path / "names.csv"), "p", "string").shown["sha256"])
+    assert names[0] != names[1], "of other names"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +76,7 @@ def test_a_parquet_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
     [
         ({2**63: 1}, "p: vertex 9223372036854775808 is not within int64"),
         ({1: 0}, "p has values that sum to 0.0"),
+        ({1: 1e308, 2: 1e308}, "p has values that sum to inf"),
         ({1: 1, "1": 2}, "p names vertex 1 more than once"),
         ({1: float("inf")}, "finite"),
         ({"--5": 1}, "p: vertex '--5' is no whole number; ids are int64 here"),

@@ -105,6 +105,12 @@ def test_a_choice_follows_the_propensities() -> None:
     assert chi_square < 29.9
 
 
+def test_as_many_common_neighbors_as_the_degree_count_in_full() -> None:
+    found = propensities(5.5, 2.0, 0.1)
+    fewer = [0.1 + 0.9 * (common / 5.5) ** 2 for common in range(6)]
+    assert found.tolist() == pytest.approx([*fewer, 1])
+
+
 def test_from_caves_to_a_random_graph() -> None:
     clustering, components = [], []
     for alpha in (0.0, 3.0, 20.0):
@@ -128,6 +134,7 @@ def test_from_caves_to_a_random_graph() -> None:
         ({"alpha": float("nan")}, "alpha=nan is not a number from 0 on"),
         ({"p": 0}, "p=0 is not above 0"),
         ({"memory": "none"}, "memory='none' is unknown; use 'device' or 'host'"),
+        ({"first_room": 2}, "first_room=2 is not a power of two from 4 on"),
         ({"first_room": 6}, "first_room=6 is not a power of two from 4 on"),
         ({"engine": "gpu"}, "engine='gpu' is unknown"),
         ({"by": "hand"}, "by='hand' is unknown; use 'two hops' or 'all pairs'"),
