@@ -84,7 +84,10 @@ def _results(graph: Any, vertices: Any) -> Iterator[tuple[str, Any]]:
 def _faces(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The value in plain terms, of its attributes each."""
     library = type(value).__module__.partition(".")[0]
-    if isinstance(value, dict):
+    if library == "cupy":
+        # What tensors share lies where it was made.
+        yield path, value.get()
+    elif isinstance(value, dict):
         for name, each in value.items():
             yield from _faces(f"{path}[{name!r}]", each)
     elif isinstance(value, list | tuple):
