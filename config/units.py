@@ -34,7 +34,7 @@ def seconds(key: str, value: object) -> float:
     """A length of time, longer than 0 and finite."""
     try:
         parsed = float(parse_timedelta(value))
-    except (ValueError, KeyError, OverflowError):
+    except (ValueError, KeyError, IndexError, OverflowError):  # an unknown unit, '', inf
         parsed = 0.0
     if not 0 < parsed < math.inf:
         msg = f"setting {key}: {value!r} is not allowed; use a time such as 60s or 5m"

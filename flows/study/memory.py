@@ -106,7 +106,7 @@ def study_memory(
             cells = (f"{each.used[n]:,} ({each.kept[n]:,})" for n in reported)
             table.row(stream, layout, *cells, f"{each.over_csr:.2f}")
         panels[stream] = {
-            name: (range(rounds + 1), [1e3 * n / pages[0] / 1e3 for n in pages])
+            name: (range(rounds + 1), [n / pages[0] for n in pages])
             for layout, each in counts.items()
             for name, pages in ((layout, each.used), (f"{layout}, kept", each.kept))
         }

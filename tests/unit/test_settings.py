@@ -315,6 +315,8 @@ def test_checkpoints_by_time_or_by_batches(
         ({"mean_degree": "first"}, "setting mean_degree: 'first' is not allowed; use the number"),
         ({"checkpoint_every": "often"}, "setting checkpoint_every: 'often' is not allowed; use a"),
         ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
+        ({"checkpoint_every": ""}, "setting checkpoint_every: '' is not allowed; use a number"),
+        ({"start_timeout": ""}, "setting start_timeout: '' is not allowed; use a time such as"),
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
         ({"keep_checkpoints": "0"}, "keep_checkpoints: '0' is not allowed; use a number from 1"),
         ({"keep_checkpoints": "some"}, "keep_checkpoints: 'some' is not allowed; use a number"),
