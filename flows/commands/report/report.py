@@ -96,8 +96,8 @@ class Report:
                 "changes in memory, by batches of inserts and deletes from an update log."
             )
         done, planned = values["batches_applied"], values["batches_planned"]
-        left = f"{planned - done:,} {'is' if planned - done == 1 else 'are'} left"
-        left = "all of them" if done == planned else left
+        more = planned - done
+        left = f"{more:,} {'is' if more == 1 else 'are'} left" if more else "all of them"
         going = " A run goes on." if values["is_running"] else ""
         return (
             f"graphtide keeps a graph that changes in memory. It has applied {done:,} of "
