@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import __version__
 from ...gpu_core.copies.state_hash import state_hash
-from ...gpu_core.errors import SettingsError, StateError
+from ...gpu_core.errors import StateError
 from ...gpu_core.face.graph_copies import SETTINGS, settings_of, with_given
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
@@ -21,7 +21,9 @@ from ..durable import new_folder, set_aside_as
 from ..file_systems import is_local_address
 from ..given_paths import path_text
 from ..hashed_json import DamagedJsonError, read_json
-from ..state.graph_folder import MANIFEST, check_graph, read_graph, write_graph
+from ..state.graph_folder import MANIFEST, read_graph, write_graph
+from ..state.graph_folder import check_graph as check_folder
+from .given_graph import check_graph
 
 #: What the manifest says of itself; the one of a checkpoint does not.
 _FACTS = {"kind": "saved graph"}
@@ -43,9 +45,7 @@ def save_graph(graph: GraphReader, path: str | Path) -> Path:
     SettingsError
         ``graph`` is none.
     """
-    if not isinstance(graph, GraphReader):
-        msg = f"graph is a {type(graph).__name__}, not a graph of graphtide, or an epoch of one"
-        raise SettingsError(msg)
+    check_graph(graph)
     folder = _local(path)
     if folder.exists() and not _is_saved_graph(folder):
         msg = f"{folder} is there and is no saved graph; give a new path"
@@ -92,7 +92,7 @@ def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
     if folder.parent.name == "checkpoints":
         msg = f"{folder} is a checkpoint of a run; use graphtide.open({str(folder.parents[1])!r})"
         raise StateError(msg)
-    manifest, fault = check_graph(folder, _FACTS)
+    manifest, fault = check_folder(folder, _FACTS)
     if fault:
         msg = f"the graph in {folder} is damaged ({fault}); use another copy of it"
         raise StateError(msg)

@@ -21,6 +21,7 @@ from ...gpu_core.errors import SettingsError
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.table import Table
 from .edge_table import edge_table, table_of
+from .given_graph import check_graph
 
 if TYPE_CHECKING:
     import igraph
@@ -35,7 +36,7 @@ def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
 
     Nodes are users' ids. Timestamps become `numpy.datetime64`, in UTC if they have a zone.
     """
-    _check_graph(graph)
+    check_graph(graph)
     networkx = _library("networkx")
     copy = networkx.DiGraph() if graph.directed else networkx.Graph()
     with graph.lock:  # both as of one moment
@@ -78,7 +79,7 @@ def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.spa
     SettingsError
         SciPy is not installed, or there is no such property.
     """
-    _check_graph(graph)
+    check_graph(graph)
     sparse = _library("scipy.sparse", "scipy")
     csr = graph.to_csr()
     n = csr.vertices.size
@@ -104,7 +105,7 @@ def to_igraph(graph: GraphReader) -> "igraph.Graph":
     SettingsError
         igraph is not installed, or vertices have a property of that name.
     """
-    _check_graph(graph)
+    check_graph(graph)
     igraph = _library("igraph")
     if "id" in graph.vertex_properties:
         msg = "vertices have a property 'id', which is what igraph's attribute of their ids is "
@@ -149,12 +150,6 @@ def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
 def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
     """Return the edges of a graph, or a result, as a polars data frame; see `to_arrow`."""
     return _library("polars").DataFrame(to_arrow(source))
-
-
-def _check_graph(graph: object) -> None:
-    if not isinstance(graph, GraphReader):
-        msg = f"graph is a {type(graph).__name__}, not a graph of graphtide"
-        raise SettingsError(msg)
 
 
 def _items(column: npt.NDArray[Any]) -> list[Any]:
