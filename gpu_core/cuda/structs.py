@@ -44,6 +44,8 @@ ORDERED_ENTRIES: Final = THRESHOLDS["LONG_ENTRIES"]
 #: Entries of a tile, of rows on pages that are listed: few, so that a batch that lists little
 #: still has more than one block at work.
 LISTED_TILE: Final = 2 * BLOCK
+#: Listed rows up to which one block works on all of them.
+FEW_LISTED: Final = 2 * BLOCK
 
 #: How `commit_rows` stands to other launches: beside the one before, or the next one beside it.
 RUNS_BESIDE: Final = 1
@@ -196,12 +198,13 @@ LISTED_TOTALS: Final = Struct(
 )  # fmt: skip
 
 #: What is known of a delta on pages before anything is written. ``totals``, one a delta;
-#: ``is_listed``: a bit for each row of the delta; ``rows``; ``entry_at``, ``staged_at``, one more
-#: than rows: entries and staged entries of the rows before; ``pages`` of each row as they lie
-#: before the batch; of each entry ``marks``, position << CODE_BITS | code, and ``sums``, of changes
-#: over the tile's entries before; ``tile_sums``, over the tiles before; ``row_sums``,
-#: [4][row_tiles]; ``staging``, [ENTRY_WORDS][old_room]: planes of old entries. ``tile_rows`` is a
-#: multiple of BLOCK; then how many rows, entries and old entries there is room for.
+#: ``is_listed``: a bit for each row of the delta, whole blocks of rows; ``rows``; ``entry_at``,
+#: ``staged_at``, one more than rows: entries and staged entries of the rows before; ``pages`` of
+#: each row as they lie before the batch; of each entry ``marks``, position << CODE_BITS | code, and
+#: ``sums``, of changes over the tile's entries before; ``tile_sums``, over the tiles before;
+#: ``row_sums``, [4][row_tiles]; ``staging``, [ENTRY_WORDS][old_room]: planes of old entries.
+#: ``tile_rows`` is a multiple of BLOCK; then how many rows, entries and old entries there is room
+#: for.
 LISTED_PLAN: Final = Struct(
     "ListedPlan",
     (
@@ -212,6 +215,21 @@ LISTED_PLAN: Final = Struct(
         ("i64", "old_room"),
     ),
 )  # fmt: skip
+
+#: What the ``last`` plan of a batch on pages finds out: ``need`` as in `PLAN`, beyond the
+#: ``queued`` pages of the page queue, which has ``queue_words`` slots.
+PAGES_TO_TAKE: Final = Struct(
+    "PagesToTake",
+    (("i64*", "need"), ("i64", "queued"), ("i64", "queue_words"), ("i64", "last")),
+)
+
+#: The page queue that rows leave their pages to: its slots, their number less 1, where the next
+#: page goes; ``pops``: whether the pages that the batch took are still to be taken off its front,
+#: which the ``last`` delta does.
+PAGE_QUEUE: Final = Struct(
+    "PageQueue",
+    (("u32*", "pages"), ("i64", "mask"), ("i64", "back"), ("i64", "pops"), ("i64", "last")),
+)
 
 #: Pages allocated for a batch, in the order of their ranks: ``queue[(front + rank) & mask]`` for
 #: ranks below ``queued``, then runs of class 0 as `run_of_rank` takes them.
@@ -224,5 +242,6 @@ TAKEN_PAGES: Final = Struct(
 )  # fmt: skip
 
 STRUCTS: Final = (
-    LISTS, PROPERTIES, DELTA, LONG_ROW, PLAN, LISTED_ROW, LISTED_TOTALS, LISTED_PLAN, TAKEN_PAGES,
+    LISTS, PROPERTIES, DELTA, LONG_ROW, PLAN, LISTED_ROW, LISTED_TOTALS, LISTED_PLAN, PAGES_TO_TAKE,
+    PAGE_QUEUE, TAKEN_PAGES,
 )  # fmt: skip

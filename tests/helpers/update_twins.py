@@ -16,6 +16,7 @@ from graphtide import DynamicGraph, UpdateBatch
 from graphtide.gpu_core.cuda import kernels_ahead
 from graphtide.gpu_core.cuda.device import compile as kernel_compile
 from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
+from graphtide.gpu_core.cuda.update.pages import listed_rows
 from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
 from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
 from graphtide.gpu_core.layouts import layout_of, page_after, segment_base
@@ -59,13 +60,14 @@ _files_of_graph = cache(kernels_ahead._files_of_graph.__wrapped__)
 
 
 def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile the kernels of updates with other bounds of lengths."""
+    """Compile the kernels of updates with other bounds of lengths, and list few rows seldom."""
     monkeypatch.setattr(cuda_kernels, "_OTHER_THRESHOLDS", LOW)
     for name in KERNELS:
         forms = [{"ENTRY_WORDS": record.words, **LOW} for record in RECORDS.values()]
         monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
     monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **LOW}])
     monkeypatch.setattr(kernels_ahead, "_files_of_graph", _files_of_graph)
+    monkeypatch.setattr(listed_rows, "FEW", listed_rows.Listed(rows=3, entries=9, old_entries=40))
 
 
 def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphtide import ArenaFullError, UpdateBatch
 from graphtide.gpu_core.cuda.update import context as cuda_context
+from graphtide.gpu_core.cuda.update.pages.listed_rows import FEW
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.records import RECORDS
 from graphtide.testing import engine_of
@@ -96,6 +97,52 @@ def test_hubs_whose_pages_follow_one_another_and_do_not(layout: str) -> None:
         edits = [(v, "mixed", 400 * seed, 900, 1 + v) for v in range(3)]
         apply_to_both(host, cuda, batch_of(edits, host, seed=seed))
         assert host.state_hash() == cuda.state_hash()
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "runs"])
+@pytest.mark.parametrize("direction", ["one way", "both ways"])
+def test_few_listed_rows_among_many(layout: str, direction: str) -> None:
+    """One block works on more rows than it has threads, which lie in many tiles of rows."""
+    host, cuda = pair(layout, **DIRECTIONS[direction])
+    expected = engine_of(cuda).updates.expected
+
+    def change(what: str, first: int, every: int, count: int, others: int) -> None:
+        counts = ((v, others if v % every else count) for v in range(1500))
+        edits = [(v, what, 3000 + first, count, 1) for v, count in counts if count]
+        apply_to_both(host, cuda, batch_of(edits, host))
+
+    # Seven entries fill a page.
+    change("put", 0, every=5, count=6, others=3)
+    expected.forget()
+    change("put", 7, every=5, count=2, others=1)
+    change("delete", 5, every=5, count=3, others=0)
+    change("delete", 0, every=5, count=5, others=1)
+    change("put", 9, every=700, count=7, others=1)
+    if direction == "one way":
+        assert expected.room == FEW, "300 rows were few"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "runs"])
+def test_few_listed_rows_among_many_on_a_real_device(layout: str) -> None:
+    """More tiles of rows than a pass over their sums takes, and tiles of more than a block."""
+    host, cuda = pair(layout, reverse=False, arena_bytes=1 << 27, max_arena_bytes=1 << 30)
+    vertices = np.arange(700_000)
+    expected = engine_of(cuda).updates.expected
+    for number, (op, count, often) in enumerate([(1, 3, 3), (1, 1, 6), (-1, 1, 3), (1, 1, 7)]):
+        counts = np.where(vertices % 2500, count, often)
+        source = np.repeat(vertices, counts)
+        batch = UpdateBatch.from_rows(
+            np.full(source.size, op, np.int8),
+            source,
+            (source * 7 + np.arange(source.size)) % 700_000,
+        )
+        apply_to_both(host, cuda, batch, by_row=False)
+        if number == 0:
+            expected.forget()
+    assert expected.room == FEW, "280 rows were few"
+    assert host.state_hash() == cuda.state_hash()
 
 
 @pytest.mark.usefixtures("device", "low_bounds")

@@ -256,7 +256,9 @@ def test_kernels_of_a_list_follow_one_another() -> None:
         assert ("run_beside_previous_launch();" in body) == (name in _BESIDE)
 
 
-@pytest.mark.parametrize("name", ["search_long", "commit_long", "enter_lists", "write_entries"])
+@pytest.mark.parametrize(
+    "name", ["search_long", "commit_long", "enter_lists", "write_entries", "write_few_listed"]
+)
 def test_a_kernel_that_the_next_one_runs_beside_lets_it_begin_late(name: str) -> None:
     """The next one waits for nobody at first: what came before must have ended when it begins."""
     kernels = facts.DIRECTED_KERNELS + facts.PLAIN_KERNELS

@@ -28,8 +28,9 @@ DIRECTED_KERNELS: Final = (
     ("few_rows.cu", "apply_few_rows"), ("commit.cu", "close_batch"),
     ("paged_plan.cu", "count_listed"), ("paged_plan.cu", "list_rows"),
     ("paged_plan.cu", "search_entries"), ("paged_plan.cu", "plan_listed"),
-    ("paged_settled.cu", "commit_settled"), ("paged_commit.cu", "place_rows"),
-    ("paged_commit.cu", "stage_entries"), ("paged_commit.cu", "write_entries"),
+    ("paged_plan.cu", "plan_few_listed"), ("paged_settled.cu", "commit_settled"),
+    ("paged_commit.cu", "place_rows"), ("paged_commit.cu", "stage_entries"),
+    ("paged_commit.cu", "write_entries"), ("paged_commit.cu", "write_few_listed"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
     *RUN_KERNELS,  # first, as `write_allocation` takes them
@@ -72,8 +73,9 @@ BOUNDS: Final = (
     "few_rows",
     # Whether long rows are looked for, and words for old entries that are put aside.
     "long_expected", "staging_words",
-    # Room of a delta on pages for rows, entries and old entries that are listed.
-    "listed_rows", "listed_entries", "listed_old_entries",
+    # Room of a delta on pages for rows, entries and old entries that are listed; before it, whether
+    # this is so little that one block works on all of them.
+    "lists_few", "listed_rows", "listed_entries", "listed_old_entries",
 )  # fmt: skip
 #: What is filled in for every batch, after `BOUNDS`.
 CALL: Final = _record(

@@ -34,8 +34,9 @@ __device__ __forceinline__ TileItems items_of_tile(
         const Offset* starts, i64 items, i64 begin, i64 end) {
     __shared__ TileItems found;
     __syncthreads();  // an earlier answer has been read
-    if (threadIdx.x == 0) found.low = item_of(starts, 0, items - 1, begin);
-    if (threadIdx.x == WARP) found.high = item_of(starts, 0, items - 1, end - 1);
+    const i64 last = items - 1;
+    if (threadIdx.x == 0) found.low = begin == 0 ? 0 : item_of(starts, 0, last, begin);
+    if (threadIdx.x == WARP) found.high = starts[items] == end ? last : item_of(starts, 0, last, end - 1);
     __syncthreads();
     return found;
 }

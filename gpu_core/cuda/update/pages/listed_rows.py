@@ -1,19 +1,21 @@
 """Size of the scratch for listed rows of batches on pages, learned from earlier batches.
 
 What is listed: ``paged_update.cuh``. How much there is, a batch finds out on the device; where that
-is more than there is room for, it is applied again with more.
+is more than there is room for, it is applied again with more. Where there is room for few rows, as
+most batches list, one block works on them, and a batch takes half as many launches.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
 from ....image.fields import BatchField
 from ...memory.batch_report import Report
+from ...structs import FEW_LISTED
 
 #: Batches after which room that none of them needed is given up.
-_BATCHES: Final = 64
+_BATCHES: Final = 16
 #: Where `count_listed` writes how much is listed, in the order of `Listed`.
 _LISTED: Final = BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES
 
@@ -31,10 +33,11 @@ class Listed(NamedTuple):
 
     def with_reserve(self) -> Listed:
         """Half as much again, and not too little."""
-        return Listed(*(number + number // 2 for number in self)).including(_LEAST)
+        return Listed(*(number + number // 2 for number in self)).including(FEW)
 
 
-_LEAST: Final = Listed(1 << 12, 1 << 12, 1 << 14)
+#: Rows, entries and old entries that one block works on; there is room for as many at least.
+FEW: Final = Listed(FEW_LISTED, 1 << 10, 1 << 13)
 _NOTHING: Final = Listed(0, 0, 0)
 
 
@@ -42,7 +45,7 @@ _NOTHING: Final = Listed(0, 0, 0)
 class ListedRows:
     """Room that is provided for listed rows; what `rows.long_rows.LongRows` is to rows on runs."""
 
-    room: Listed = _LEAST
+    room: Listed = field(default_factory=lambda: FEW)
     #: Grows whenever there is other room.
     number: int = 0
     #: The most that was listed since the room was last checked, and batches since.
@@ -55,16 +58,16 @@ class ListedRows:
     @property
     def bounds(self) -> tuple[int, ...]:
         """The last fields of `facts.BOUNDS`; entries of rows are put in order, as of long ones."""
-        return True, 0, *self.room
+        return True, 0, self.room.including(FEW) == FEW, *self.room
 
     def provide(self, report: Report) -> None:
         """Make room for a batch that lists more than there was room for."""
-        listed = Listed(*(report[field] for field in _LISTED))
+        listed = Listed(*(report[name] for name in _LISTED))
         self.room, self.number = self.room.including(listed.with_reserve()), self.number + 1
 
     def record(self, report: Report) -> None:
         """Record what an applied batch has listed: room that is not needed again is given up."""
-        self._most = self._most.including(Listed(*(report[field] for field in _LISTED)))
+        self._most = self._most.including(Listed(*(report[name] for name in _LISTED)))
         self._batches += 1
         if self._batches < _BATCHES:
             return
@@ -75,4 +78,4 @@ class ListedRows:
 
     def forget(self) -> None:
         """Discard what was learned: a refused batch may have demanded more than there can be."""
-        self.room, self.number = _LEAST, self.number + 1
+        self.room, self.number = FEW, self.number + 1

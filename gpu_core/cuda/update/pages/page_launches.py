@@ -45,10 +45,12 @@ _COUNT_LISTED: Final = directed_kernel("count_listed")
 _LIST_ROWS: Final = directed_kernel("list_rows")
 _SEARCH_ENTRIES: Final = directed_kernel("search_entries")
 _PLAN_LISTED: Final = directed_kernel("plan_listed")
-_COMMIT_SETTLED: Final = directed_kernel("commit_settled")
+_PLAN_FEW: Final = directed_kernel("plan_few_listed")
 _PLACE_ROWS: Final = directed_kernel("place_rows")
 _STAGE_ENTRIES: Final = directed_kernel("stage_entries")
 _WRITE_ENTRIES: Final = directed_kernel("write_entries")
+_WRITE_FEW: Final = directed_kernel("write_few_listed")
+_COMMIT_SETTLED: Final = directed_kernel("commit_settled")
 
 #: Tiles that the rows of a delta are cut into, at most.
 _MOST_ROW_TILES: Final = 1024
@@ -107,9 +109,9 @@ def plans_of(facts, header, plans, end):
         tiles = -(-rows // tile_rows)
         plan[0], plan[1] = number, totals
         sizes = (
-            4 * -(-rows // 32), _LISTED_ROW_BYTES * listed, 4 * (listed + 1), 8 * (listed + 1),
-            4 * (old // least + listed + 1), 4 * most, 4 * most, 8 * (most // LISTED_TILE + 1),
-            8 * 4 * tiles,
+            BLOCK // 8 * -(-rows // BLOCK), _LISTED_ROW_BYTES * listed, 4 * (listed + 1),
+            8 * (listed + 1), 4 * (old // least + listed + 1), 4 * most, 4 * most,
+            8 * (most // LISTED_TILE + 1), 8 * 4 * tiles,
         )  # fmt: skip
         for piece in range(len(sizes)):
             plan[2 + piece] = end
@@ -119,11 +121,14 @@ def plans_of(facts, header, plans, end):
 
 
 @inlined
-def _put_delta(launches, position, facts, number, vertex_count):
-    """Append image and delta, but for the delta's number."""
+def _begin(launches, facts, plan, kernel, blocks, vertex_count):
+    """Begin a launch with what all kernels of a delta take first: image, delta and plan."""
+    number = plan[0]
     delta = facts.deltas.each[number]
+    position = begin_launch(launches, facts.kernels.directed[delta[0], kernel], blocks, BLOCK)
     position = put_shape(launches, position, facts.image.shapes[delta[0]], vertex_count)
-    return put_array(launches, position, delta[1 : 1 + DELTA_WORDS])
+    position = put_array(launches, position, delta[1 : 1 + DELTA_WORDS])
+    return put_array(launches, position, plan)
 
 
 @inlined
@@ -134,22 +139,22 @@ def _entry_blocks(entries, multiprocessors):
 @inlined
 def write_planning(launches, facts, plans, queued, queue_words):
     """Write the launches that find out what becomes of each row."""
-    call, image = facts.call, facts.image
+    call, before, reset = facts.call, facts.call.before, facts.batch.properties[_RESET]
     for number in range(call.deltas):
         plan, entries = plans[number], facts.deltas.each[number, ENTRIES]
-        kernels = facts.kernels.directed[facts.deltas.each[number, 0]]
-        tiles, last = plan[_ROW_TILES], int(number == call.deltas - 1)
-        for kernel in (_COUNT_LISTED, _LIST_ROWS, _SEARCH_ENTRIES, _PLAN_LISTED):
-            by_entry = kernel == _SEARCH_ENTRIES
-            blocks = _entry_blocks(entries, image.multiprocessors) if by_entry else tiles
-            position = begin_launch(launches, kernels[kernel], blocks, BLOCK)
-            position = _put_delta(launches, position, facts, number, call.before)
-            position = put_array(launches, position, plan)
-            if by_entry:
-                position = put_words(launches, position, (facts.batch.properties[_RESET],))
-            if kernel == _PLAN_LISTED:
-                position = put_words(launches, position, (call.need, queued, queue_words, last))
-            end_launch(launches, position)
+        tiles = plan[_ROW_TILES]
+        to_take = (call.need, queued, queue_words, int(number == call.deltas - 1))
+        if call.lists_few:
+            position = _begin(launches, facts, plan, _PLAN_FEW, tiles, before)
+            end_launch(launches, put_words(launches, position, (*to_take, reset)))
+            continue
+        for kernel in (_COUNT_LISTED, _LIST_ROWS):
+            end_launch(launches, _begin(launches, facts, plan, kernel, tiles, before))
+        blocks = _entry_blocks(entries, facts.image.multiprocessors)
+        position = _begin(launches, facts, plan, _SEARCH_ENTRIES, blocks, before)
+        end_launch(launches, put_words(launches, position, (reset,)))
+        position = _begin(launches, facts, plan, _PLAN_LISTED, tiles, before)
+        end_launch(launches, put_words(launches, position, to_take))
 
 
 @inlined
@@ -161,37 +166,30 @@ def write_committing(launches, facts, plans, pages, ring):
     pages
         ``TakenPages`` of the kernels.
     ring
-        The page queue: its address, mask and back, and whether the pages allocated are still to be
-        taken off its front.
+        ``PageQueue`` of the kernels, but for ``last``.
     """
-    call, image = facts.call, facts.image
+    call, after, properties = facts.call, facts.call.after, facts.batch.properties
     for number in range(call.deltas):
-        plan, delta = plans[number], facts.deltas.each[number]
-        kernels, old = facts.kernels.directed[delta[0]], plan[_OLD_ROOM]
-        last = int(number == call.deltas - 1)
-
-        position = begin_launch(launches, kernels[_PLACE_ROWS], plan[_ROW_TILES], BLOCK)
-        position = _put_delta(launches, position, facts, number, call.after)
-        position = put_words(launches, put_array(launches, position, plan), pages)
-        end_launch(launches, put_words(launches, put_words(launches, position, ring), (last,)))
-
-        blocks = _entry_blocks(old, image.multiprocessors)
-        position = begin_launch(launches, kernels[_STAGE_ENTRIES], blocks, BLOCK)
-        position = _put_delta(launches, position, facts, number, call.after)
-        end_launch(launches, put_array(launches, position, plan))
-
-        blocks = _entry_blocks(max(old, delta[ENTRIES]), image.multiprocessors)
-        position = begin_launch(launches, kernels[_WRITE_ENTRIES], blocks, BLOCK)
-        position = _put_delta(launches, position, facts, number, call.after)
-        position = put_array(launches, put_array(launches, position, plan), facts.batch.properties)
-        end_launch(launches, put_words(launches, position, pages))
-
-        # Few rows are listed, and those that are not lie elsewhere: they are written meanwhile.
-        blocks = -(-delta[_MAX_ROWS] // BLOCK)
-        position = begin_launch(launches, kernels[_COMMIT_SETTLED], blocks, BLOCK)
-        position = _put_delta(launches, position, facts, number, call.after)
-        position = put_array(launches, position, plan)
-        end_launch(launches, put_array(launches, position, facts.batch.properties))
+        plan, entries = plans[number], facts.deltas.each[number, ENTRIES]
+        old, last = plan[_OLD_ROOM], int(number == call.deltas - 1)
+        if call.lists_few:
+            position = _begin(launches, facts, plan, _WRITE_FEW, 1, after)
+            position = put_words(launches, put_array(launches, position, properties), pages)
+            end_launch(launches, put_words(launches, position, (*ring, last)))
+        else:
+            position = _begin(launches, facts, plan, _PLACE_ROWS, plan[_ROW_TILES], after)
+            position = put_words(launches, position, pages)
+            end_launch(launches, put_words(launches, position, (*ring, last)))
+            blocks = _entry_blocks(old, facts.image.multiprocessors)
+            end_launch(launches, _begin(launches, facts, plan, _STAGE_ENTRIES, blocks, after))
+            blocks = _entry_blocks(max(old, entries), facts.image.multiprocessors)
+            position = _begin(launches, facts, plan, _WRITE_ENTRIES, blocks, after)
+            position = put_array(launches, position, properties)
+            end_launch(launches, put_words(launches, position, pages))
+        # Rows that are not listed lie elsewhere: they are written meanwhile.
+        blocks = -(-facts.deltas.each[number, _MAX_ROWS] // BLOCK)
+        position = _begin(launches, facts, plan, _COMMIT_SETTLED, blocks, after)
+        end_launch(launches, put_array(launches, position, properties))
 
 
 @inlined

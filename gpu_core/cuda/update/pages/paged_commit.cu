@@ -5,8 +5,8 @@
 // Reads       one delta of a batch, its plan (paged_plan.cu), the pages allocated for it
 // Writes      rows and vertex records of the delta, links between pages, the page queue; what became of
 //             rows and entries in the header
-// Order       place_rows -> stage_entries -> write_entries, and beside it commit_settled
-//             (paged_settled.cu)
+// Order       place_rows -> stage_entries -> write_entries, or write_few_listed alone; beside the last
+//             of them commit_settled (paged_settled.cu)
 // Keeps       rows sorted by neighbor. No word of a row is written before all old entries that are
 //             needed of it have been read
 #include "paged_update.cuh"
@@ -26,7 +26,7 @@ __device__ __forceinline__ i64 page_of_row(
 // from + step, … of them.
 __device__ __forceinline__ void change_pages(
         u32* image, const Shape& shape, const ListedPlan& plan, const TakenPages& taken, const ListedRow& item,
-        u32* queue, i64 queue_mask, i64 queue_at, u32 from, u32 step) {
+        const PageQueue& queue, i64 queue_at, u32 from, u32 step) {
     const i64 pages = pages_of(shape, item.degree);
     const i64 to_pages = pages_of(shape, item.after);
     for (i64 number = max(pages, i64(1)) + from; number < to_pages; number += step) {
@@ -35,19 +35,15 @@ __device__ __forceinline__ void change_pages(
             static_cast<u32>(page_of_row(plan, taken, item, pages, number));
     }
     for (i64 number = to_pages + from; number < pages; number += step) {
-        queue[(queue_at + number - to_pages) & queue_mask] = plan.pages[item.page_at + number];
+        queue.pages[(queue_at + number - to_pages) & queue.mask] = plan.pages[item.page_at + number];
     }
 }
 
-// Launch    one block a tile of listed rows, as many as a tile has rows
-// Writes    rows: grown_at by rank; staged_at; links of new pages, pages that rows leave at the end of
-//           the page queue; vertex records; header: queue and free pages, tally and fates of the delta
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) place_rows(
-        u32* image, Shape shape, Delta delta, ListedPlan plan, TakenPages taken, u32* queue, i64 queue_mask,
-        i64 queue_back, i64 pops, i64 last) {
-    follow_previous_launch();
+// Place the listed rows [begin, end), which were planned as tile `tile`.
+__device__ __forceinline__ void place_tile(
+        u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan, const TakenPages& taken,
+        const PageQueue& queue, i64 tile, i64 begin, i64 end) {
     i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const ListedTotals& totals = plan.totals[delta.number];
     i64 grown_before = 0;
     i64 freed_before = 0;
@@ -55,25 +51,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) place_rows(
         grown_before += plan.totals[i].grown;
         freed_before += plan.totals[i].freed;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
+    if (tile == 0 && threadIdx.x == 0) {
         i64 freed = totals.freed;
         header[FIELD_PAGE_QUEUE_BACK] += freed;
-        if (last && pops) {
+        if (queue.last && queue.pops) {
             const i64 recycled = min(taken.queued, grown_before + totals.grown);
             header[FIELD_PAGE_QUEUE_FRONT] += recycled;
             freed -= recycled;
         }
         header[FIELD_PAGES_FREE] += freed;
+        // Atomic, as `commit_settled` may count beside this launch.
+        u64* counts = reinterpret_cast<u64*>(header);
         for (int i = 0; i < TALLIES && delta.number == 0; ++i) {
-            header[BATCH_FIELD_ADDED + i] += totals.tally[i];
+            atomicAdd(counts + BATCH_FIELD_ADDED + i, u64(totals.tally[i]));
         }
-        for (int i = 0; i < 3; ++i) header[BATCH_FIELD_MOVED_ROWS + i] += totals.fates[i];
+        for (int i = 0; i < 3; ++i) atomicAdd(counts + BATCH_FIELD_MOVED_ROWS + i, u64(totals.fates[i]));
     }
-    const i64 begin = blockIdx.x * plan.tile_rows;
-    const i64 end = min(begin + plan.tile_rows, totals.rows);
-    const i64 grown_at = grown_before + plan.row_sums[blockIdx.x];
-    const i64 freed_at = queue_back + freed_before + plan.row_sums[plan.row_tiles + blockIdx.x];
-    const i64 staged_at = plan.row_sums[2 * plan.row_tiles + blockIdx.x];
+    const i64 grown_at = grown_before + plan.row_sums[tile];
+    const i64 freed_at = queue.back + freed_before + plan.row_sums[plan.row_tiles + tile];
+    const i64 staged_at = plan.row_sums[2 * plan.row_tiles + tile];
     for (i64 pass = begin; pass < end; pass += BLOCK) {
         const i64 number = pass + threadIdx.x;
         const bool there = number < end;
@@ -88,8 +84,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) place_rows(
             const i64 to_pages = pages_of(shape, item.after);
             changing = max(to_pages - pages, pages - to_pages);
             if (changing <= FEW_PAGES) {
-                change_pages(image, shape, plan, taken, item, queue, queue_mask,
-                             freed_at + item.freed_at, 0, 1);
+                change_pages(image, shape, plan, taken, item, queue, freed_at + item.freed_at, 0, 1);
             }
             if (item.after != item.degree && i64(item.vertex) < shape.vertex_count) {
                 u32* record = image + record_of(shape, item.vertex);
@@ -104,24 +99,32 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) place_rows(
             const i64 leader = number - lane_of_thread() + __ffs(many) - 1;
             __syncwarp();
             const ListedRow other = plan.rows[leader];
-            change_pages(image, shape, plan, taken, other, queue, queue_mask,
-                         freed_at + other.freed_at, lane_of_thread(), WARP);
+            change_pages(image, shape, plan, taken, other, queue, freed_at + other.freed_at,
+                         lane_of_thread(), WARP);
         }
     }
 }
 
-// Launch    any number of blocks
-// Writes    staging
-extern "C" __global__ void __launch_bounds__(BLOCK) stage_entries(
-        const u32* image, Shape shape, Delta delta, ListedPlan plan) {
+// Launch    one block a tile of listed rows, as many as a tile has rows
+// Writes    rows: grown_at by rank; staged_at; links of new pages, pages that rows leave at the end of
+//           the page queue; vertex records; header: queue and free pages, tally and fates of the delta
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) place_rows(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, TakenPages taken, PageQueue queue) {
     follow_previous_launch();
     if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 begin = blockIdx.x * plan.tile_rows;
+    const i64 end = min(begin + plan.tile_rows, plan.totals[delta.number].rows);
+    place_tile(image, shape, delta, plan, taken, queue, blockIdx.x, begin, end);
+}
+
+// Stage the old entries of the tiles first, first + stride, … of those that may move.
+__device__ __forceinline__ void stage_tiles(
+        const u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan, i64 first, i64 stride) {
     const ListedTotals& totals = plan.totals[delta.number];
-    const i64 tiles = (totals.staged + LISTED_TILE - 1) / LISTED_TILE;
     const u32 entries = static_cast<u32>(page_entries(shape));
     const i64 step = entry_step(shape);
     const i64 field = entry_field(shape, entries);
-    for (i64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (i64 tile = first; tile < tiles_of(totals.staged); tile += stride) {
         const i64 begin = tile * LISTED_TILE;
         const i64 end = min(begin + LISTED_TILE, totals.staged);
         const TileItems range = items_of_tile(plan.staged_at, totals.rows, begin, end);
@@ -140,6 +143,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK) stage_entries(
     }
 }
 
+// Launch    any number of blocks
+// Writes    staging
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) stage_entries(
+        const u32* image, Shape shape, Delta delta, ListedPlan plan) {
+    follow_previous_launch();
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    stage_tiles(image, shape, delta, plan, blockIdx.x, gridDim.x);
+}
+
 // Word 0 of entry `i` of a listed row as it lies afterwards.
 __device__ __forceinline__ u32* entry_of_row(
         u32* image, const Shape& shape, const ListedPlan& plan, const TakenPages& taken, const ListedRow& item,
@@ -148,18 +160,14 @@ __device__ __forceinline__ u32* entry_of_row(
     return image + page_base(shape, page) + i % entries * entry_step(shape);
 }
 
-// Launch    any number of blocks; after `stage_entries`
-// Writes    all entries of listed rows that move, that are new, or whose properties change
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) write_entries(
-        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties, TakenPages taken) {
-    follow_and_lead();
-    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+// Write the entries of the tiles first, first + stride, … of staged entries and of the batch's.
+__device__ __forceinline__ void write_tiles(
+        u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan,
+        const Properties& properties, const TakenPages& taken, i64 first, i64 stride) {
     const ListedTotals& totals = plan.totals[delta.number];
     const u32 entries = static_cast<u32>(page_entries(shape));
     const i64 field = entry_field(shape, entries);
-    const i64 old_tiles = (totals.staged + LISTED_TILE - 1) / LISTED_TILE;
-    const i64 new_tiles = (totals.entries + LISTED_TILE - 1) / LISTED_TILE;
-    for (i64 tile = blockIdx.x; tile < old_tiles; tile += gridDim.x) {
+    for (i64 tile = first; tile < tiles_of(totals.staged); tile += stride) {
         const i64 begin = tile * LISTED_TILE;
         const i64 end = min(begin + LISTED_TILE, totals.staged);
         const TileItems range = items_of_tile(plan.staged_at, totals.rows, begin, end);
@@ -186,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) write_entries(
             }
         }
     }
-    for (i64 tile = blockIdx.x; tile < new_tiles; tile += gridDim.x) {
+    for (i64 tile = first; tile < tiles_of(totals.entries); tile += stride) {
         const i64 begin = tile * LISTED_TILE;
         const i64 end = min(begin + LISTED_TILE, totals.entries);
         const TileItems range = items_of_tile(plan.entry_at, totals.rows, begin, end);
@@ -207,4 +215,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) write_entries(
             }
         }
     }
+}
+
+// Launch    any number of blocks; after `stage_entries`
+// Writes    all entries of listed rows that move, that are new, or whose properties change
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) write_entries(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties, TakenPages taken) {
+    follow_and_lead();
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    write_tiles(image, shape, delta, plan, properties, taken, blockIdx.x, gridDim.x);
+}
+
+// Launch    one block, after `plan_few_listed`: instead of all three
+// Writes    what the three write
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) write_few_listed(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties, TakenPages taken,
+        PageQueue queue) {
+    follow_and_lead();
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    place_tile(image, shape, delta, plan, taken, queue, 0, 0, plan.totals[delta.number].rows);
+    __syncthreads();
+    stage_tiles(image, shape, delta, plan, 0, 1);
+    __syncthreads();
+    write_tiles(image, shape, delta, plan, properties, taken, 0, 1);
 }

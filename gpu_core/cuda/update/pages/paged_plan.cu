@@ -22,15 +22,9 @@ __device__ __forceinline__ bool open_listed(
     return !keeps_page(shape, delta, row);
 }
 
-// Launch    one block a tile of rows
-// Writes    row_sums: items, entries, old entries and pages in the tiles before; totals of these
-// Cost      rows, indptr and records of all rows
-extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
-        u32* image, Shape shape, Delta delta, ListedPlan plan) {
-    follow_previous_launch();
-    i64* header = header_of(image);
-    const i64 status = header[BATCH_FIELD_STATUS];
-    if (status != BATCH_STATUS_OK && status != BATCH_STATUS_NEEDS_SCRATCH) return;
+// Count what a tile of rows lists; returns whether the block is the last one, which has the totals.
+__device__ __forceinline__ bool count_tile(
+        const u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan, i64* header) {
     const i64 rows = *delta.row_count;
     const i64 begin = blockIdx.x * plan.tile_rows;
     const i64 end = min(begin + plan.tile_rows, rows);
@@ -40,23 +34,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
         Row row;
         const bool listed = open_listed(image, shape, delta, number, end, row);
         const u32 lanes = __ballot_sync(FULL_WARP, listed);
-        if (lane_of_thread() == 0 && number < end) plan.is_listed[number / WARP] = lanes;
+        if (lane_of_thread() == 0) plan.is_listed[number / WARP] = lanes;
         if (!listed) continue;
         sums[0] += 1;
         sums[1] += row.count;
         sums[2] += row.degree;
         sums[3] += pages_of(shape, row.degree);
     }
+    block_sums<i64, BLOCK>(sums);
     #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        const i64 sum = block_sum<i64, BLOCK>(sums[i]);
-        if (threadIdx.x == 0) plan.row_sums[i * plan.row_tiles + blockIdx.x] = sum;
-    }
-    if (!is_last_block(ticket_of(header))) return;
+    for (int i = 0; i < 4 && threadIdx.x == 0; ++i) plan.row_sums[i * plan.row_tiles + blockIdx.x] = sums[i];
+    if (!is_last_block(ticket_of(header))) return false;
     i64 all[4];
-    #pragma unroll 1
-    for (int i = 0; i < 4; ++i) all[i] = scan_sums(plan.row_sums + i * plan.row_tiles, plan.row_tiles);
-    if (threadIdx.x != 0) return;
+    scan_sums(plan.row_sums, plan.row_tiles, plan.row_tiles, all);
+    if (threadIdx.x != 0) return true;
     ListedTotals& totals = plan.totals[delta.number];
     totals.rows = all[0];
     totals.entries = all[1];
@@ -70,6 +61,45 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
     if (all[0] > plan.rows_room || all[1] > plan.entries_room || all[2] > plan.old_room) {
         header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
     }
+    return true;
+}
+
+// Launch    one block a tile of rows
+// Writes    row_sums: items, entries, old entries and pages in the tiles before; totals of these
+// Cost      rows, indptr and records of all rows
+extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
+        u32* image, Shape shape, Delta delta, ListedPlan plan) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    const i64 status = header[BATCH_FIELD_STATUS];
+    if (status != BATCH_STATUS_OK && status != BATCH_STATUS_NEEDS_SCRATCH) return;
+    count_tile(image, shape, delta, plan, header);
+}
+
+// How many rows, and their entries and old pages, have been listed.
+struct Listing {
+    u32 rows;
+    u32 entries;
+    u32 pages;
+};
+
+// List a row of the delta for each thread that has one to be listed, behind those listed before.
+__device__ __forceinline__ void list_in_block(
+        const u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan, bool listed,
+        u32 row_number, Listing& before) {
+    const Row row = listed ? open_row(image, shape, delta, row_number) : Row{};
+    const u32 pages = listed ? static_cast<u32>(pages_of(shape, row.degree)) : 0;
+    Listing all;
+    const u32 number = before.rows + block_exclusive_sum<u32, BLOCK>(listed, all.rows);
+    const u32 entry_at =
+        before.entries + block_exclusive_sum<u32, BLOCK>(listed ? row.count : 0, all.entries);
+    const u32 page_at = before.pages + block_exclusive_sum<u32, BLOCK>(pages, all.pages);
+    before = {before.rows + all.rows, before.entries + all.entries, before.pages + all.pages};
+    list_pages_of_lanes(image, shape, row.first, pages, plan.pages + page_at);
+    if (!listed) return;
+    plan.rows[number] = ListedRow{row.vertex, row.begin, row.count, row.degree, row.clear,
+                              0, 0, page_at, entry_at, 0, 0, 0};
+    plan.entry_at[number] = entry_at;
 }
 
 // Launch    as `count_listed`
@@ -85,31 +115,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) list_rows(
     const i64 rows = *delta.row_count;
     const i64 begin = blockIdx.x * plan.tile_rows;
     const i64 end = min(begin + plan.tile_rows, rows);
-    u32 item_at = static_cast<u32>(plan.row_sums[blockIdx.x]);
-    u32 entry_at = static_cast<u32>(plan.row_sums[plan.row_tiles + blockIdx.x]);
-    u32 page_at = static_cast<u32>(plan.row_sums[3 * plan.row_tiles + blockIdx.x]);
+    Listing before = {static_cast<u32>(plan.row_sums[blockIdx.x]),
+                      static_cast<u32>(plan.row_sums[plan.row_tiles + blockIdx.x]),
+                      static_cast<u32>(plan.row_sums[3 * plan.row_tiles + blockIdx.x])};
     for (i64 pass = begin; pass < end; pass += BLOCK) {
         const i64 row_number = pass + threadIdx.x;
         const u32 lanes = row_number < end ? plan.is_listed[row_number / WARP] : 0;
         const bool listed = lanes >> lane_of_thread() & 1;
         if (!__syncthreads_or(listed)) continue;
-        const Row row = listed ? open_row(image, shape, delta, static_cast<u32>(row_number)) : Row{};
-        const u32 pages = listed ? static_cast<u32>(pages_of(shape, row.degree)) : 0;
-        u32 more;
-        u32 entries;
-        u32 all_pages;
-        const u32 number = item_at + block_exclusive_sum<u32, BLOCK>(listed, more);
-        const u32 own_entry = entry_at + block_exclusive_sum<u32, BLOCK>(listed ? row.count : 0, entries);
-        const u32 own_page = page_at + block_exclusive_sum<u32, BLOCK>(pages, all_pages);
-        item_at += more;
-        entry_at += entries;
-        page_at += all_pages;
-        u32* out = plan.pages + own_page;
-        list_pages_of_lanes(image, shape, row.first, pages, out);
-        if (!listed) continue;
-        plan.rows[number] = ListedRow{row.vertex, row.begin, row.count, row.degree, row.clear,
-                                  0, 0, own_page, own_entry, 0, 0, 0};
-        plan.entry_at[number] = own_entry;
+        list_in_block(image, shape, delta, plan, listed, static_cast<u32>(row_number), before);
     }
 }
 
@@ -128,21 +142,14 @@ __device__ __forceinline__ u32 position_on_pages(
                                                  min(entries, item.degree - before), column));
 }
 
-// Launch    any number of blocks
-// Writes    marks, sums, tile_sums; totals: the tally
-// Cost      a binary search by pages and one within a page for each entry of a listed row
-extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
-        u32* image, Shape shape, Delta delta, ListedPlan plan, const u8* reset) {
-    follow_previous_launch();
-    i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+// Search the entries of the tiles first, first + stride, … of listed entries.
+__device__ __forceinline__ void search_tiles(
+        const u32* image, const Shape& shape, const Delta& delta, const ListedPlan& plan, const u8* reset,
+        i64 first, i64 stride) {
     ListedTotals& totals = plan.totals[delta.number];
-    const i64 entries = totals.entries;
-    if (entries == 0) return;
-    const i64 tiles = (entries + LISTED_TILE - 1) / LISTED_TILE;
-    for (i64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (i64 tile = first; tile < tiles_of(totals.entries); tile += stride) {
         const i64 begin = tile * LISTED_TILE;
-        const i64 end = min(begin + LISTED_TILE, entries);
+        const i64 end = min(begin + LISTED_TILE, totals.entries);
         const TileItems range = items_of_tile(plan.entry_at, totals.rows, begin, end);
         Tally tally = 0;
         i32 carry = 0;
@@ -176,27 +183,28 @@ extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
         if (threadIdx.x == 0) plan.tile_sums[tile] = carry;
         if (delta.number == 0) add_tally_to(totals.tally, tally);
     }
-    if (is_last_block(ticket_of(header))) scan_sums(plan.tile_sums, tiles);
 }
 
-// Launch    one block a tile of listed rows, as many as a tile has rows
-// Writes    rows: after, start, and where its pages and its staged entries are among those of the
-//           tile; row_sums: grown and freed pages and staged entries of the tiles before; totals; by the
-//           last block of the last delta `need`
-// Cost      48 bytes a listed row, read and written
-extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
-        u32* image, Shape shape, Delta delta, ListedPlan plan, i64* need, i64 queued, i64 queue_words,
-        i64 last) {
+// Launch    any number of blocks
+// Writes    marks, sums, tile_sums; totals: the tally
+// Cost      a binary search by pages and one within a page for each entry of a listed row
+extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, const u8* reset) {
     follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 tiles = tiles_of(plan.totals[delta.number].entries);
+    if (tiles == 0) return;
+    search_tiles(image, shape, delta, plan, reset, blockIdx.x, gridDim.x);
+    if (is_last_block(ticket_of(header))) sums_before<BLOCK, 4>(plan.tile_sums, tiles);
+}
+
+// Plan the listed rows [begin, end): tile `tile` of those whose sums lie in `row_sums`.
+__device__ __forceinline__ void plan_tile(
+        const Shape& shape, const Delta& delta, const ListedPlan& plan, i64 tile, i64 begin, i64 end) {
     ListedTotals& totals = plan.totals[delta.number];
-    const i64 listed = totals.rows;
-    const i64 begin = blockIdx.x * plan.tile_rows;
-    const i64 end = min(begin + plan.tile_rows, listed);
     i64 running[3] = {0, 0, 0};
-    u32 fates[3] = {0, 0, 0};
-    i64 lost = 0;
+    i64 counts[4] = {0, 0, 0, 0};  // rows that move, are appended to, are merged; entries that are cleared
     for (i64 pass = begin; pass < end; pass += BLOCK) {
         const i64 number = pass + threadIdx.x;
         const bool there = number < end;
@@ -210,15 +218,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
             after += static_cast<u32>(sum_upto(plan, last_entry) - sum_before(plan, item.entry_at));
             start = min(plan.marks[item.entry_at] >> CODE_BITS, old);
         }
-        if (item.clear) lost += item.degree;
+        if (item.clear) counts[3] += item.degree;
         const i64 pages = pages_of(shape, item.degree);
         const i64 to_pages = pages_of(shape, after);
         if (after != item.degree) {
             const bool moves = pages < to_pages && item.degree == 0;
             const bool appends = item.count > 0 && !item.clear && start == item.degree;
-            fates[0] += moves;
-            fates[1] += !moves && appends;
-            fates[2] += !moves && !appends;
+            counts[0] += moves;
+            counts[1] += !moves && appends;
+            counts[2] += !moves && !appends;
         }
         const i64 own[3] = {max(to_pages - pages, i64(0)), max(pages - to_pages, i64(0)),
                             i64(old - start)};
@@ -238,38 +246,111 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
             plan.staged_at[number] = positions[2];
         }
     }
-    #pragma unroll
-    for (int i = 0; i < 3; ++i) {
-        const u32 sum = block_sum<u32, BLOCK>(fates[i]);
-        if (threadIdx.x == 0) {
-            plan.row_sums[i * plan.row_tiles + blockIdx.x] = running[i];
-            if (sum != 0) atomicAdd(reinterpret_cast<u64*>(totals.fates + i), u64(sum));
+    block_sums<i64, BLOCK>(counts);
+    if (threadIdx.x == 0) {
+        #pragma unroll
+        for (int i = 0; i < 3; ++i) {
+            plan.row_sums[i * plan.row_tiles + tile] = running[i];
+            if (counts[i] != 0) atomicAdd(reinterpret_cast<u64*>(totals.fates + i), u64(counts[i]));
+        }
+        if (counts[3] != 0 && delta.number == 0) {
+            atomicAdd(reinterpret_cast<u64*>(totals.tally + 3), u64(counts[3]));
         }
     }
-    lost = block_sum<i64, BLOCK>(lost);
-    if (threadIdx.x == 0 && lost != 0 && delta.number == 0) {
-        atomicAdd(reinterpret_cast<u64*>(totals.tally + 3), u64(lost));
-    }
-    if (!is_last_block(ticket_of(header))) return;
+}
+
+// Sum up `tiles` planned tiles, and after the last delta what pages the batch takes: one block.
+__device__ __forceinline__ void sum_up_plan(
+        i64* header, const Delta& delta, const ListedPlan& plan, i64 tiles, const PagesToTake& pages) {
+    ListedTotals& totals = plan.totals[delta.number];
     i64 all[3];
-    #pragma unroll 1
-    for (int i = 0; i < 3; ++i) all[i] = scan_sums(plan.row_sums + i * plan.row_tiles, plan.row_tiles);
+    scan_sums(plan.row_sums, plan.row_tiles, tiles, all);
     if (threadIdx.x == 0) {
         totals.grown = all[0];
         totals.freed = all[1];
         totals.staged = all[2];
-        plan.staged_at[listed] = all[2];
+        plan.staged_at[totals.rows] = all[2];
     }
-    if (!last) return;
+    if (!pages.last) return;
     __syncthreads();
     i64 grown = 0;
     for (i64 i = 0; i <= delta.number; ++i) grown += plan.totals[i].grown;
     if (threadIdx.x < CLASSES) {
-        need[threadIdx.x] = threadIdx.x == 0 ? grown - min(grown, queued) : 0;
+        pages.need[threadIdx.x] = threadIdx.x == 0 ? grown - min(grown, pages.queued) : 0;
     }
     // Every page that was allocated may come back.
     const i64 out_now = header[FIELD_PAGE_BUMP] - header[FIELD_PAGES_FREE];
-    if (threadIdx.x == 0 && out_now + queued + grown > queue_words) {
+    if (threadIdx.x == 0 && out_now + pages.queued + grown > pages.queue_words) {
         header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;
     }
+}
+
+// Launch    one block a tile of listed rows, as many as a tile has rows
+// Writes    rows: after, start, and where its pages and its staged entries are among those of the
+//           tile; row_sums: grown and freed pages and staged entries of the tiles before; totals; by the
+//           last block of the last delta `need`
+// Cost      48 bytes a listed row, read and written
+extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, PagesToTake pages) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 begin = blockIdx.x * plan.tile_rows;
+    const i64 end = min(begin + plan.tile_rows, plan.totals[delta.number].rows);
+    plan_tile(shape, delta, plan, blockIdx.x, begin, end);
+    if (is_last_block(ticket_of(header))) sum_up_plan(header, delta, plan, plan.row_tiles, pages);
+}
+
+// Numbers of the listed rows, of which there are `rows`, a thread a tile.
+__device__ __forceinline__ void find_listed(const ListedPlan& plan, i64 rows, u32* numbers) {
+    constexpr int WORDS = BLOCK / WARP;  // read at once: a tile has a multiple
+    for (i64 tile = threadIdx.x; tile < plan.row_tiles; tile += BLOCK) {
+        const i64 end = tile + 1 < plan.row_tiles ? plan.row_sums[tile + 1] : rows;
+        i64 number = plan.row_sums[tile];
+        for (i64 first = tile * plan.tile_rows; number < end; first += BLOCK) {
+            u32 words[WORDS];
+            #pragma unroll
+            for (int i = 0; i < WORDS; ++i) words[i] = plan.is_listed[first / WARP + i];
+            #pragma unroll
+            for (int i = 0; i < WORDS; ++i) {
+                for (u32 lanes = words[i]; lanes != 0; lanes &= lanes - 1) {
+                    numbers[number++] = static_cast<u32>(first + i * WARP + __ffs(lanes) - 1);
+                }
+            }
+        }
+    }
+}
+
+// Launch    as `count_listed`, where there is room for FEW_LISTED rows at most: instead of all four
+// Writes    what the four write; listed rows are one tile
+// Cost      that of `count_listed`; then its last block lists, searches and plans
+extern "C" __global__ void __launch_bounds__(BLOCK) plan_few_listed(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, PagesToTake pages, const u8* reset) {
+    __shared__ u32 numbers[FEW_LISTED];
+    follow_previous_launch();
+    i64* header = header_of(image);
+    const i64 status = header[BATCH_FIELD_STATUS];
+    if (status != BATCH_STATUS_OK && status != BATCH_STATUS_NEEDS_SCRATCH) return;
+    if (!count_tile(image, shape, delta, plan, header)) return;
+    __syncthreads();
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const ListedTotals& totals = plan.totals[delta.number];
+    const i64 rows = totals.rows;
+    find_listed(plan, rows, numbers);
+    if (threadIdx.x == 0) plan.entry_at[rows] = static_cast<u32>(totals.entries);
+    __syncthreads();
+    Listing before = {0, 0, 0};
+    for (i64 pass = 0; pass < rows; pass += BLOCK) {
+        const i64 number = pass + threadIdx.x;
+        const bool listed = number < rows;
+        list_in_block(image, shape, delta, plan, listed, listed ? numbers[number] : 0, before);
+    }
+    __syncthreads();
+    search_tiles(image, shape, delta, plan, reset, 0, 1);
+    __syncthreads();
+    sums_before<BLOCK, 4>(plan.tile_sums, tiles_of(totals.entries));
+    __syncthreads();
+    plan_tile(shape, delta, plan, 0, 0, rows);
+    __syncthreads();
+    sum_up_plan(header, delta, plan, 1, pages);
 }

@@ -12,13 +12,17 @@
 //     old entry i moves to               i + sum of changes over entries with position <= i
 //
 // with the positions, codes and changes of rows.cuh. Old entries from a row's first position on are
-// staged before any word of the row is written.
+// staged before any word of the row is written. Where few rows are listed, one block works on them, in
+// two launches instead of seven.
 #pragma once
 #include "free_runs.cuh"
 #include "pages.cuh"
 #include "tallies.cuh"
 
 namespace paged {
+
+// Tiles of listed entries.
+__device__ __forceinline__ i64 tiles_of(i64 entries) { return (entries + LISTED_TILE - 1) / LISTED_TILE; }
 
 __device__ __forceinline__ i64 page_of_rank(const TakenPages& pages, i64 rank) {
     if (rank < pages.queued) return pages.queue[(pages.front + rank) & pages.mask];
@@ -31,11 +35,35 @@ __device__ __forceinline__ bool keeps_page(const Shape& shape, const Delta& delt
     return !row.clear && low >= 1 && high <= page_entries(shape) && !is_long(row.degree, row.count);
 }
 
-// Numbers become the sums of those before, which the block may read then; returns the sum of all.
-__device__ __forceinline__ i64 scan_sums(i64* sums, i64 count) {
-    const i64 all = sums_before<BLOCK, 4>(sums, count);
+// Rows of numbers, `stride` apart, become the sums of those before, a warp a row; `all`: their sums.
+template <int ROWS>
+__device__ __forceinline__ void scan_sums(i64* sums, i64 stride, i64 count, i64 (&all)[ROWS]) {
+    constexpr int OWN = 4;
+    __shared__ i64 found[ROWS];
+    i64* row = sums + warp_of_thread() * stride;
+    if (warp_of_thread() < ROWS) {
+        i64 running = 0;
+        for (i64 start = 0; start < count; start += OWN * WARP) {
+            const i64 first = start + OWN * lane_of_thread();
+            i64 own[OWN];
+            i64 sum = 0;
+            #pragma unroll
+            for (int i = 0; i < OWN; ++i) sum += own[i] = first + i < count ? __ldcg(row + first + i) : 0;
+            i64 passed;
+            i64 before = running + warp_exclusive_sum(sum, passed);
+            running += passed;
+            #pragma unroll
+            for (int i = 0; i < OWN; ++i) {
+                if (first + i < count) row[first + i] = before;
+                before += own[i];
+            }
+        }
+        if (lane_of_thread() == 0) found[warp_of_thread()] = running;
+    }
     __syncthreads();
-    return all;
+    #pragma unroll
+    for (int i = 0; i < ROWS; ++i) all[i] = found[i];
+    __syncthreads();
 }
 
 // Sum of changes over all entries of the delta's listed rows before entry e.

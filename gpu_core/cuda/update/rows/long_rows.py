@@ -37,7 +37,7 @@ class LongRows:
     @property
     def bounds(self) -> tuple[int, ...]:
         """The last fields of `facts.BOUNDS`."""
-        return self.expected, self.staging_words, 0, 0, 0
+        return self.expected, self.staging_words, 0, 0, 0, 0
 
     def provide(self, report: Report) -> None:
         """Expect long rows, for a batch that has some and found too little provided for them."""
