@@ -17,6 +17,7 @@ from update_twins import (
     DIRECTIONS,
     FEW_ROWS,
     KERNELS,
+    LAYOUTS,
     ROOMY,
     Edits,
     apply_to_both,
@@ -141,6 +142,35 @@ def test_long_rows_are_provided_for_while_they_are_met(
     assert first[-len(long_ones) :] == long_ones, "and again with them"
     assert launched([(0, "put", 8, 3, 2)]) == long_ones, "the second one knows"
     assert [launched(short) == long_ones for _ in range(5)] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "runs"])
+def test_few_listed_rows_take_two_launches(emulated_device: EmulatedDevice, layout: str) -> None:
+    """Pages are allocated for puts alone; room for more rows is given up when none need it."""
+    host, cuda = pair(layout, reverse=False)
+    plan_many = ["count_listed", "list_rows", "search_entries", "plan_listed"]
+    write_many = ["place_rows", "write_entries"]
+    plan_few, write_few, allocate = ["plan_few_listed"], ["write_few_listed"], ["allocate_demand"]
+    few, many = plan_few + allocate + write_few, plan_many + allocate + write_many
+
+    def launched(what: str, vertices: range) -> list[str]:
+        since = len(emulated_device.launches)
+        edits = [(vertex, what, 1000, 9, 1) for vertex in vertices]
+        apply_to_both(host, cuda, batch_of(edits, host))
+        return [kernel for _, kernel in emulated_device.launches[since:] if kernel in few + many]
+
+    # The page queue has room for all pages that are used below.
+    launched("put", range(1000))
+    launched("delete", range(1000))
+    engine_of(cuda).updates.expected.forget()
+    assert launched("put", range(100)) == few
+    assert launched("delete", range(100)) == plan_few + write_few
+    # More rows without entries than there is room for: the batch is applied again.
+    assert launched("put", range(200, 900)) == few + many
+    assert launched("delete", range(3)) == plan_many + write_many
+    for _ in range(32):
+        last = launched("put", range(3))
+    assert last == few
 
 
 def test_staging_is_taken_as_it_is_needed(

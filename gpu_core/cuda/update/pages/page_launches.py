@@ -61,6 +61,7 @@ PLAN_WORDS: Final = 1 + LISTED_PLAN.words
 _ROW_TILES: Final = 1 + LISTED_PLAN.at("row_tiles")
 _OLD_ROOM: Final = 1 + LISTED_PLAN.at("old_room")
 _MAX_ROWS: Final = 1 + DELTA.at("max_rows")
+_PUTS: Final = 1 + DELTA.at("puts")
 _RESET: Final = PROPERTIES.at("reset")
 _LISTED_ROW_BYTES: Final = LISTED_ROW.nbytes
 _LISTED_TOTALS_BYTES: Final = LISTED_TOTALS.nbytes
@@ -103,7 +104,8 @@ def plans_of(facts, header, plans, end):
     for number in range(call.deltas):
         plan = plans[number]
         rows, entries = deltas[number, _MAX_ROWS], deltas[number, ENTRIES]
-        pages += entries // image.page_entries[deltas[number, 0]] + min(rows, entries)
+        if deltas[number, _PUTS]:
+            pages += entries // image.page_entries[deltas[number, 0]] + min(rows, entries)
         listed, most = min(call.listed_rows, rows), min(call.listed_entries, entries)
         tile_rows = BLOCK * max(-(-rows // (BLOCK * _MOST_ROW_TILES)), 1)
         tiles = -(-rows // tile_rows)
@@ -223,7 +225,8 @@ def write_pages(launches, facts, header, steps, end):
         if steps & PLAN:
             if steps & ALLOCATE:
                 write_planning(launches, facts, plans, queued, slots)
-                write_allocating(launches, facts, most, allocation, taken)
+                if most > 0:
+                    write_allocating(launches, facts, most, allocation, taken)
             else:
                 write_planning(launches, facts, plans, 0, _ENDLESS)
         if steps & ENTER:
