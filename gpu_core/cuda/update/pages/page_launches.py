@@ -104,9 +104,9 @@ def plans_of(facts, header, plans, end):
     for number in range(call.deltas):
         plan = plans[number]
         rows, entries = deltas[number, _MAX_ROWS], deltas[number, ENTRIES]
-        if deltas[number, _PUTS]:
-            pages += entries // image.page_entries[deltas[number, 0]] + min(rows, entries)
         listed, most = min(call.listed_rows, rows), min(call.listed_entries, entries)
+        if deltas[number, _PUTS]:
+            pages += most // image.page_entries[deltas[number, 0]] + listed
         tile_rows = BLOCK * max(-(-rows // (BLOCK * _MOST_ROW_TILES)), 1)
         tiles = -(-rows // tile_rows)
         plan[0], plan[1] = number, totals
