@@ -34,7 +34,7 @@ from . import arena_size, free_runs
 from .accounts import Outcome
 from .arena_size import ImageSize
 from .demand import Demand
-from .fields import CLASSES, NONE, WORD_BYTES, Field, Shape, Table
+from .fields import CLASSES, NONE, WORD_BYTES, Field, ImageTable, Shape
 from .scratch import even
 from .tables import GrowingTables
 
@@ -203,9 +203,9 @@ class BaseArena(GrowingTables):
     def _live_tables(self) -> Int64s:
         """Runs of the tables by size class, the table of free runs not counted."""
         live = np.zeros(CLASSES, np.int64)
-        for table in Table:
+        for table in ImageTable:
             first, size_class = self._position_of(table)
-            if table != Table.FREE_TREE and first != NONE:
+            if table != ImageTable.FREE_TREE and first != NONE:
                 live[size_class] += 1
         return live
 
@@ -329,7 +329,7 @@ class BaseArena(GrowingTables):
     ) -> None:
         """Lay out all runs from the largest class down, the demand as free runs among them."""
         old, old_header = self.image, self.header.copy()
-        old_tables = {table: self.table(table) for table in Table}
+        old_tables = {table: self.table(table) for table in ImageTable}
         old_shapes = {direction: self.shape(direction) for direction in self.directions()}
         slots = self._live_tables() + sum(counts) + demand.runs
         self._open_image(old_header, size)
@@ -337,22 +337,22 @@ class BaseArena(GrowingTables):
         vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
         self.image[vertices] = old[vertices]
 
-        _, tree_class = self._position_of(Table.FREE_TREE)
+        _, tree_class = self._position_of(ImageTable.FREE_TREE)
         slots[tree_class] += 1
         pages = slots << np.arange(CLASSES)
         # Runs of each class begin after those of all larger classes.
         start = pages[::-1].cumsum()[::-1] - pages
         following = start.copy()
-        for table in Table:
+        for table in ImageTable:
             first, size_class = (int(x) for x in old_header[Field.TABLES + 2 * table :][:2])
-            if table == Table.FREE_TREE:
+            if table == ImageTable.FREE_TREE:
                 size_class = tree_class
             elif first == NONE:
                 continue
             self._set_table(table, int(following[size_class]), size_class)
             following[size_class] += 1 << size_class
         self._header_changed()
-        for table in old_tables.keys() - {Table.FREE_TREE}:
+        for table in old_tables.keys() - {ImageTable.FREE_TREE}:
             self.table(table)[:] = old_tables[table]
         self._move_adjacencies(old, old_shapes, counts, following, tight=tight)
         self.header[Field.PAGE_BUMP] = pages.sum()

@@ -77,11 +77,11 @@ class Field(IntEnum):
     DICTIONARY_USED = 22
     #: Batches applied since the image was made.
     BATCHES = 23
-    #: First of the tables: see `Table`.
+    #: First of the tables: see `ImageTable`.
     TABLES = 24
 
 
-class Table(IntEnum):
+class ImageTable(IntEnum):
     """Long-lived tables on runs; table ``t`` has two header fields, from ``Field.TABLES + 2 * t``.
 
     The fields are the first page of its run (`NONE`: no run yet) and the run's size class.

@@ -28,8 +28,8 @@ from ...image.fields import (
     BatchField,
     BatchStatus,
     Field,
+    ImageTable,
     Shape,
-    Table,
 )
 from ...image.free_runs import LEVELS
 from ...image.scratch import even
@@ -134,7 +134,7 @@ class DeviceArena(BaseArena):
             self._image_arguments[direction] = vertex_count, argument
         return argument
 
-    def table_address(self, table: Table) -> int:
+    def table_address(self, table: ImageTable) -> int:
         """Address of a table; 0 where it has no run yet. Valid until the image is replaced."""
         words = self.table_words(table)
         if words == 0:
@@ -159,7 +159,7 @@ class DeviceArena(BaseArena):
         self.push_header()
         self.image_number += 1
         #: uint32, on the device: the table of free runs.
-        self.tree = self.table(Table.FREE_TREE)
+        self.tree = self.table(ImageTable.FREE_TREE)
         #: By direction, the newest `image_argument` of this image, and its number of vertices.
         self._image_arguments: dict[str, tuple[int, bytes]] = {}
         start, fields = address(self.image), (Field.PAGE_END, Field.IMAGE_WORDS)

@@ -22,8 +22,8 @@ from ...image.fields import (
     VERSION,
     WORD_BYTES,
     Field,
+    ImageTable,
     Shape,
-    Table,
 )
 from ...image.memory_size import default_limit_bytes
 from ...image.scratch import Scratch
@@ -98,7 +98,7 @@ class Arena(BaseArena):
     # -- runs of pages -----------------------------------------------------------------------
 
     def _tree(self) -> tuple[UInt32s, Int64s]:
-        tree = self.table(Table.FREE_TREE)
+        tree = self.table(ImageTable.FREE_TREE)
         return tree, tree[: free_runs.COUNT_WORDS].view(np.int64)
 
     def free_run_counts(self) -> Int64s:
@@ -126,10 +126,10 @@ class Arena(BaseArena):
     def _take_queued_pages(self, count: int) -> Int64s:
         """Take up to so many pages from the page queue."""
         count = min(self.pages_queued, count)
-        pages = self._ring(Table.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], count).astype(np.int64)
+        pages = self._ring(ImageTable.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], count)
         self.header[Field.PAGE_QUEUE_FRONT] += count
         self.header[Field.PAGES_FREE] -= count
-        return pages
+        return pages.astype(np.int64)
 
     def give_back_runs(self, firsts: UInt32s | Int64s, classes: npt.NDArray[np.uint8]) -> None:
         """Enter runs (first page, size class) as free; both of one length."""
@@ -137,7 +137,7 @@ class Arena(BaseArena):
 
     def give_back_pages(self, pages: UInt32s) -> None:
         """Put pages that rows have left at the end of the page queue."""
-        self._push(Table.PAGE_QUEUE, Field.PAGE_QUEUE_BACK, pages)
+        self._push(ImageTable.PAGE_QUEUE, Field.PAGE_QUEUE_BACK, pages)
         self.header[Field.PAGES_FREE] += pages.size
 
     # -- growth and compaction ---------------------------------------------------------------
