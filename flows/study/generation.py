@@ -24,12 +24,8 @@ import numpy as np
 
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.errors import GraphtideError, SettingsError
-from ...gpu_core.generators.watts_alpha import (
-    Growing,
-    default_p,
-    propensities,
-    watts_alpha_edges,
-)
+from ...gpu_core.generators.alpha_model import alpha_model
+from ...gpu_core.generators.watts_alpha import Growing, watts_alpha_edges
 from ...gpu_core.jit.parallel import thread_count
 from ..bench.measuring.arm import Arm
 from ..bench.measuring.report import Table, machine
@@ -70,7 +66,7 @@ def _whole(count: int, degree: int, by: str, engine: str, memory: str = "device"
 
 def _sampled(count: int, degree: int, *, one_core: bool) -> Grown:
     """Grow a graph on the host, and time some choices of all pairs for all of them."""
-    growing = Growing(count, degree, propensities(degree, _ALPHA, default_p(count)), 0)
+    growing = Growing(alpha_model(count, degree, _ALPHA))
     every = max(1, growing.src.size // _SAMPLES)
     seconds, timed, choices = 0.0, 0, 0
     while not growing.is_complete:
