@@ -27,6 +27,7 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..io.checked_tables import fault_of
 from ..io.state import batch_summary, result_changes, results
 from ..io.state.directory import StateDirectory
+from ..io.state.reports import write_reports
 from ..io.state.result_changes import Columns
 from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
@@ -268,7 +269,7 @@ class RunResults:
         last = reports[-1].batch_id
         written = self._written
         failed = [each for of_batch in self._failed.values() for each in of_batch]
-        results.write_reports(
+        write_reports(
             self._state, reports, written["whole"], written["changes"], failed, has_summary=True
         )
         batch_summary.write_summary(self._state, reports, self._rows, self._types())

@@ -26,7 +26,7 @@ What defines the graph is kept from the first run on, and a later run that contr
 (``state_settings.py``).
 
 Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
-(``checkpoint.py``), results and reports (``results.py``).
+(``checkpoint.py``), results (``results.py``) and reports (``reports.py``).
 """
 
 import os

@@ -23,7 +23,7 @@ from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 from graphtide.pipeline import run_loop
 from graphtide.pipeline.graph_client import client
 from graphtide.pipeline.graph_client.in_flight import TasksInFlight
