@@ -23,7 +23,7 @@ import yaml
 
 from graphtide.config.settings import RunSettings, default_text, settings_schema
 from graphtide.flows.cli import main
-from graphtide.flows.commands.run import settings_from_options
+from graphtide.flows.flag_settings import settings_from_options
 from graphtide.gpu_core.errors import GraphtideError, SettingsError
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
