@@ -212,7 +212,7 @@ class DeviceArena(BaseArena):
         self.push_header()
         super().prepare(demand)
 
-    def take(self, demand: Demand) -> "Taken":
+    def take(self, demand: Demand) -> "AllocatedRuns":
         """Allocate all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
 
         Needs a mirror that is up to date, and leaves it so.
@@ -234,7 +234,7 @@ class DeviceArena(BaseArena):
         if self.header[BatchField.STATUS] != BatchStatus.OK:
             msg = "the arena was prepared for a demand and cannot allocate it"
             raise AssertionError(msg)
-        return Taken(self.device, allocated, scratch, queued)
+        return AllocatedRuns(self.device, allocated, scratch, queued)
 
     def give_back_runs(
         self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
@@ -335,7 +335,7 @@ class DeviceArena(BaseArena):
         return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
 
 
-class Taken:
+class AllocatedRuns:
     """Runs allocated where the host decided: some for tables, the others for rows."""
 
     def __init__(

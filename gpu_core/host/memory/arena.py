@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...errors import CorruptImageError
 from ...image import free_runs
 from ...image.arena import BaseArena
-from ...image.demand import Demand, Taken
+from ...image.demand import AllocatedRuns, Demand
 from ...image.fields import (
     CLASSES,
     HEADER_FIELDS,
@@ -110,7 +110,7 @@ class Arena(BaseArena):
         free_runs.merge_buddies(tree, counts, self._geometry)
         free_runs.lower_bump(tree, counts, self.header, self._geometry)
 
-    def take(self, demand: Demand) -> Taken:
+    def take(self, demand: Demand) -> AllocatedRuns:
         """Allocate all that `prepare` made sure of, from the largest class down, lowest first."""
         pages = self._take_queued_pages(demand.queue_pages) if demand.queue_pages else _NO_PAGES
         counts = demand.runs.copy()
@@ -121,7 +121,7 @@ class Arena(BaseArena):
         for size_class in counts.nonzero()[0][::-1].tolist():
             runs = firsts[begins[size_class] : ends[size_class]]
             free_runs.take_runs(*table, size_class, runs)
-        return Taken(firsts, begins, pages)
+        return AllocatedRuns(firsts, begins, pages)
 
     def _take_queued_pages(self, count: int) -> Int64s:
         """Take up to so many pages from the page queue."""
