@@ -23,6 +23,7 @@ from graphtide.io.state import batch_summary
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.reports import read_reports, write_reports
 from graphtide.io.state.results import FailedResult
+from graphtide.io.state.state_settings import StateSettings
 from graphtide.pipeline.analyses import analyses_of
 from graphtide.pipeline.graph_worker.batch_results import BatchResults
 from graphtide.pipeline.ingest import run as run_pipeline
@@ -105,7 +106,7 @@ def test_results_of_batches_beyond_a_checkpoint_wait_for_the_next_one(tmp_path) 
     state, settings = StateDirectory(tmp_path / "state"), load_settings({})
     graph = graphtide.DynamicGraph(engine="host")
     with state.lock():
-        state.create_or_open({"directed": True}, "/log", {}, None)
+        state.create_or_open(StateSettings({"directed": True}, "/log", {}, None))
         results = RunResults(state, {}, settings)
         reports = []
         for batch in range(3):
