@@ -292,7 +292,7 @@ class BaseArena(GrowingTables):
     def _rebuild(self, demand: Demand) -> None:
         counts = self._count_all(tight=False)
         size = self._rebuilt_size(demand.vertex_count, [*counts, demand.runs])
-        self._move_all(counts, demand, size)
+        self._replace_by_roomy(counts, demand, size)
 
     def _rebuilt_size(self, vertex_count: int, runs: list[Int64s]) -> ImageSize:
         """Size of an image for so many vertices and all these runs, besides those of the tables."""
@@ -304,16 +304,23 @@ class BaseArena(GrowingTables):
             scratch_held=self._scratch_top,
         )
 
-    def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
-        """Replace the image by one of this size; ``counts`` are the runs of each direction."""
+    def _replace_by_roomy(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
+        """Replace the image by one in which rows keep the capacity that they have."""
         self._replace_image(counts, demand, size, tight=False)
 
     def _replace_image(
         self, counts: list[Int64s], demand: Demand, size: ImageSize, *, tight: bool
     ) -> None:
-        """As `_move_all`.
+        """Replace the image by another one that has all rows, and free runs for a demand.
 
-        ``tight``: whether rows get their smallest runs; ``counts`` were taken with the same value.
+        Parameters
+        ----------
+        counts
+            Runs of the rows by size class, for each direction, counted with the same ``tight``.
+        size
+            Of the new image.
+        tight
+            Whether rows get the smallest runs that hold them.
         """
         before = {name: getattr(self, name) for name in self._PARTS}
         try:
@@ -399,7 +406,7 @@ class BaseArena(GrowingTables):
             self._extend_image(size.area + size.scratch)
         else:
             nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
-            self._move_all(counts, nothing, size)
+            self._replace_by_roomy(counts, nothing, size)
 
 
 class _ScratchBlock(AbstractContextManager[Any]):

@@ -254,9 +254,9 @@ class DeviceArena(BaseArena):
         self._replaced_bytes += self.image.nbytes
         super()._replace_image(counts, demand, size, tight=tight)
 
-    def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
+    def _replace_by_roomy(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
         try:
-            super()._move_all(counts, demand, size)
+            super()._replace_by_roomy(counts, demand, size)
         except ArenaFullError:
             # Two images do not fit: the second one as small as it can be, then.
             live = self._live_tables() + sum(counts)
@@ -264,7 +264,7 @@ class DeviceArena(BaseArena):
             least = even(arena_size.area_for(self.header, wanted, size.area))
             if least >= size.area:
                 raise
-            super()._move_all(counts, demand, ImageSize(least, size.scratch))
+            super()._replace_by_roomy(counts, demand, ImageSize(least, size.scratch))
 
     def _move_adjacencies(
         self,
