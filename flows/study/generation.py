@@ -3,7 +3,7 @@
 The paper's table 1 and figures 2 and 3: time over the number of vertices and over the mean degree,
 alpha being 1, the slopes of lines through it where both axes are logarithmic, and speed over one
 core. ``all pairs`` is the paper's step; ``two hops`` makes the same graph by looking at few
-vertices. On a GPU, which has columns where there is one, memory of rows is handed out by the
+vertices. On a GPU, which has columns where there is one, memory of rows is allocated by the
 kernels (the paper's CUDA 1) or by the host (CUDA 2), to a row that is full; each row has room for
 `_FIRST_ROOM` neighbors at first, which is what the paper adds at a time.
 

@@ -45,7 +45,7 @@ Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 
 BY = ("two hops", "all pairs")
-#: Who hands out the memory of rows that grow on a GPU.
+#: Who allocates the memory of rows that grow on a GPU.
 MEMORY = ("device", "host")
 
 #: Choices of one call of compiled code: it listens to Ctrl-C in between.
@@ -87,7 +87,7 @@ def watts_alpha_edges(
     engine
         Where: ``"host"``, ``"cuda"`` or ``"auto"``; the graph is the same.
     memory
-        On a GPU: who hands out memory to rows that grow, ``"device"`` (kernels) or ``"host"``; the
+        On a GPU: who allocates memory to rows that grow, ``"device"`` (kernels) or ``"host"``; the
         graph is the same.
     first_room
         Neighbors that a row has room for at first, each time it grows twice as many: a power of two

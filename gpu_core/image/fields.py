@@ -50,7 +50,7 @@ class Field(IntEnum):
     #: Word after the page area; the scratch stack begins here.
     PAGE_END = 6
     PAGE_WORDS = 7
-    #: Pages handed out from the top so far; pages from here on were never used.
+    #: Pages allocated from the top so far; pages from here on were never used.
     PAGE_BUMP = 8
     #: Pages below the bump mark that hold nothing.
     PAGES_FREE = 9

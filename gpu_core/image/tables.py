@@ -75,7 +75,7 @@ class GrowingTables(ImageView):
                 waiting = self[Field.VERTEX_QUEUE_BACK] - self[Field.VERTEX_QUEUE_FRONT]
                 words[ImageTable.VERTEX_QUEUE] = waiting + queued
         if self.layout.is_paged:
-            # Every page that was handed out may come back.
+            # Every page that was allocated may come back.
             out_now = self[Field.PAGE_BUMP] - self[Field.PAGES_FREE]
             words[ImageTable.PAGE_QUEUE] = out_now + self.pages_queued + pages
         classes = {table: self.table_growth(table, need) for table, need in words.items()}

@@ -1,6 +1,6 @@
 """Regions of an image: tables, queues, adjacencies, and their accounts.
 
-An engine's arena is an `ImageView` that also hands out runs and grows (`arena.BaseArena`). All here
+An engine's arena is an `ImageView` that also allocates runs and grows (`arena.BaseArena`). All here
 follows from the header; nothing here changes the image.
 """
 
@@ -160,7 +160,7 @@ class ImageView(ABC):
     # -- accounts ----------------------------------------------------------------------------
 
     def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be handed out without growth, largest free run in pages."""
+        """Pages used, pages that can be allocated without growth, largest free run in pages."""
         return free_pages(self.header, self.free_run_counts())
 
     def memory(self) -> MemoryReport:

@@ -73,7 +73,7 @@ def grow(device: Device, model: AlphaModel, by: str, *, memory: str, first_room:
         The device has not so much memory.
     """
     with device.current():
-        growing = _Growing(device, model, first_room, host_hands_out=memory == "host")
+        growing = _Growing(device, model, first_room, host_allocates=memory == "host")
         choose = growing.choose_of_all if by == "all pairs" else growing.choose_of_two_hops
         number = 0
         while not growing.is_complete:
@@ -87,7 +87,7 @@ class _Growing:
     """The graph so far, on the device."""
 
     def __init__(
-        self, device: Device, model: AlphaModel, first_room: int, *, host_hands_out: bool
+        self, device: Device, model: AlphaModel, first_room: int, *, host_allocates: bool
     ) -> None:
         count, edges, propensity = model.num_vertices, model.num_edges, model.propensity
         self._device, self._count, self._edges = device, count, edges
@@ -114,9 +114,9 @@ class _Growing:
         self._model["count"], self._model["edges"] = count, edges
         self._model["classes"] = propensity.size
         self._model["start"] = model.choices.astype(np.int64)
-        self._model["first_room"] = 0 if host_hands_out else first_room
+        self._model["first_room"] = 0 if host_allocates else first_room
         #: The host's own runs, where it hands them out.
-        self._runs = _Runs(count, first_room) if host_hands_out else None
+        self._runs = _Runs(count, first_room) if host_allocates else None
         if self._runs is not None:
             self._arrays["begin"] = device.to_device(self._runs.begin)
             self._arrays["room"] = device.to_device(self._runs.room)
@@ -161,7 +161,7 @@ class _Growing:
                 launches.launch_packed(_SOURCE, "choose_of_all", blocks, _THREADS, arguments)
             launches.start()
             # After a row that is full launches are started for nothing.
-            is_cut = self._hand_out()
+            is_cut = self._grow_full_rows()
             self._ahead = max(self._ahead // 2, least) if is_cut else min(2 * self._ahead, most)
 
     def choose_of_two_hops(self) -> None:
@@ -173,9 +173,9 @@ class _Growing:
         arguments = self._model.tobytes() + pack(*map(address, self._near))
         while not self._is_over:
             device.launch_packed(_SOURCE, "choose_of_two_hops", 1, _THREADS, arguments)
-            self._hand_out()
+            self._grow_full_rows()
 
-    def _hand_out(self) -> bool:
+    def _grow_full_rows(self) -> bool:
         """Give more room to full rows, if launches have ended because of one."""
         words = self._words = self._device.read_words(self._arrays["state"])
         full = int(words[_STATE.index("full")])

@@ -1,6 +1,6 @@
 """The arena of the host engine: the image is one NumPy array.
 
-What an arena is and how it grows: `arena.BaseArena`. Here runs and pages are handed out, and the
+What an arena is and how it grows: `arena.BaseArena`. Here runs and pages are allocated, and the
 words are moved.
 
 The operating system gives memory to an image where it is touched, so a large arena costs little

@@ -1,7 +1,7 @@
 """Write one delta of a batch: settled rows (`rows/settled.py`), then the planned ones.
 
 Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
-Reads     one delta of a batch and its plan (`plan.py`), and the pages handed out for it
+Reads     one delta of a batch and its plan (`plan.py`), and the pages allocated for it
 Writes    segments and vertex records of the delta's rows, and nothing else
 Keeps     rows sorted by neighbor; a row's room is that of the plan. Asks the arena for nothing.
 
@@ -108,7 +108,9 @@ def _write_on_runs(
     size = rows.which.size
     destination, first = np.empty(size, np.uint32), np.empty(size, np.uint32)
     size_class = np.empty(size, np.uint8)
-    hand_out(rows.room_before, rows.room_after, allocated.firsts, allocated.following, destination)
+    assign_runs(
+        rows.room_before, rows.room_after, allocated.firsts, allocated.following, destination
+    )
     for_ranges(place_runs, size, *planned, destination, (first, size_class))
     for_ranges(rewrite_rows, size, *planned, destination, properties)
     return lambda: arena.give_back_runs(first, size_class)
@@ -134,7 +136,7 @@ def properties_of(batch: UpdateBatch) -> Properties:
 
 
 @compiled
-def hand_out(room_before, room_after, firsts, following, destination):
+def assign_runs(room_before, room_after, firsts, following, destination):
     """Runs: assign each row that outgrows its own the next run of its class, in order."""
     for item in range(room_after.size):
         if room_after[item] > room_before[item]:
