@@ -87,7 +87,7 @@ def watts_alpha_edges(
     engine
         Where: ``"host"``, ``"cuda"`` or ``"auto"``; the graph is the same.
     memory
-        On a GPU: who allocates memory to rows that grow, ``"device"`` (kernels) or ``"host"``; the
+        On a GPU: who allocates memory of rows that grow, ``"device"`` (kernels) or ``"host"``; the
         graph is the same.
     first_room
         Neighbors that a row has room for at first, each time it grows twice as many: a power of two

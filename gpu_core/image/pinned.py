@@ -27,7 +27,7 @@ _ALIGNMENT = 32
 
 
 class PinnedImage(ImageView):
-    """A copy of the words in use of another image; nothing may be allocated of it.
+    """A copy of the words in use of another image; nothing may be allocated in it.
 
     Parameters
     ----------
