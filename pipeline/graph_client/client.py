@@ -242,7 +242,7 @@ class GraphClient:
         self._report(self._applied(self._applies.reach(boundary)))
         is_epoch = answer.kept == "epoch"
         number = self.generation.number
-        self._report(events.GraphPinned(number, boundary, is_epoch, answer.room))
+        self._report(events.GraphPinned(number, boundary, is_epoch, answer.most_pinned))
         if (results := answer.results) is not None:
             self._post(partial(self._computed, boundary, results))
 

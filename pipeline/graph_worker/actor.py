@@ -346,7 +346,7 @@ class GraphActor:
             self._pinned.wait_for_release(released)
 
     def _pin(self, request: Pin) -> PinnedAs | None:
-        """Pin the graph, unless there is no room beside the others."""
+        """Pin the graph; None: there is no memory for that beside the others."""
         if request.boundary != self._boundary:
             msg = f"the graph stands before batch {self._boundary}, not {request.boundary}"
             raise AssertionError(msg)
