@@ -18,13 +18,14 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
 from ..io.state import batch_summary
 from ..io.state.directory import StateDirectory
+from ..io.state.reports import read_reports
 from ..io.state.result_changes import (
     batches_with,
     failed_results,
     read_result_at,
     result_names,
 )
-from ..io.state.results import Result, read_reports
+from ..io.state.results import Result
 from ..pipeline.replay import PastGraphs
 from .printing.summary import FATES, result_summary
 

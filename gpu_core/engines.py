@@ -15,7 +15,7 @@ asking which one it will be opens no CUDA context.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from .kind import ArenaSizes, GraphKind
 if TYPE_CHECKING:
     from .cuda.generators.watts_alpha import Grown
     from .engine import Engine
+    from .generators.alpha_model import AlphaModel
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -65,7 +66,7 @@ def likely_engine(name: str) -> str:
     return "cuda" if name in ("auto", "cuda") and cuda_likely() else resolve_engine(name)
 
 
-def grow_on_gpu(by: str, *arguments: Any, **settings: Any) -> Grown:
+def grow_on_gpu(model: AlphaModel, by: str, *, memory: str, first_room: int) -> Grown:
     """Grow a graph of the alpha model in the memory of the current GPU.
 
     Parameters and what is returned: `cuda/generators/watts_alpha.py`.
@@ -73,7 +74,7 @@ def grow_on_gpu(by: str, *arguments: Any, **settings: Any) -> Grown:
     from .cuda.device.devices import open_device
     from .cuda.generators.watts_alpha import grow
 
-    return grow(open_device(), by, *arguments, **settings)
+    return grow(open_device(), model, by, memory=memory, first_room=first_room)
 
 
 def broken_device() -> str | None:

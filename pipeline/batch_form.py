@@ -43,7 +43,7 @@ def convert_for_host(table: pa.Table, times: InsertTimes, **arguments: Any) -> U
     """
     meaning: RowMeaning = arguments["meaning"]
     kind = NumberedBatch if are_names(meaning.ids) else UpdateBatch
-    return convert_table(table, times.of(kind.of_rows), **arguments)
+    return convert_table(table, times.recording(kind.of_rows), **arguments)
 
 
 def convert_to_form(
@@ -57,7 +57,7 @@ def convert_to_form(
         return convert_for_host(table, times, **arguments)
     meaning: RowMeaning = arguments["meaning"]
     if meaning.has_host_tables:
-        return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
+        return convert_table(table, times.recording(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
-    made: ConvertedBatch = convert_table(table, times.of(make), **arguments)
+    made: ConvertedBatch = convert_table(table, times.recording(make), **arguments)
     return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made

@@ -72,14 +72,14 @@ def open_files(
         if newest is not None:
             newest.check_plan(kept.plan)
         boundary = 0 if newest is None else newest.boundary
-        wanted = (
-            settings.graph.identity(), address, settings.columns, listing.time_unit,
-            settings.reading() | ({BAD_ROWS: QUARANTINE} if quarantines else {}),
-        )  # fmt: skip
+        reading = settings.reading() | ({BAD_ROWS: QUARANTINE} if quarantines else {})
+        wanted = StateSettings(
+            settings.graph.identity(), address, dict(settings.columns), listing.time_unit, reading
+        )
         moved_from = kept.moved_from(address)
         if moved_from is not None and not _holds(listing.files, kept.plan):
             # Another log altogether: opening the state says so.
-            directory.create_or_open(*wanted)
+            directory.create_or_open(wanted)
         order = _row_order(update_log, listing, kept.plan, settings)
         is_sorted = order is not None and order.within > 0
         plan = _planned(boundary, kept.plan, listing.files, batch_rows, is_sorted=is_sorted)
@@ -87,7 +87,7 @@ def open_files(
         TimeWindow.of(settings.graph.time_window, listing.time_unit)
         read = ReadRecord.of_state(directory, boundary - 1) if kept.settings else ReadRecord()
         directory.create_or_open(
-            *wanted,
+            wanted,
             is_moved_log=moved_from is not None,
             may_add_words=not Quarantine(directory).path.exists(),
         )

@@ -33,7 +33,7 @@ from ..io.state.checkpoint import Checkpoint, check_state_hash, newest_checkpoin
 from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import Quarantine
 from ..io.state.read_record import ReadFile, ReadRecord
-from ..io.state.results import read_reports
+from ..io.state.reports import read_reports
 from ..io.state.state_settings import BAD_ROWS, QUARANTINE
 from ..io.state.text_indexes import read_indexes
 from .batch_form import convert_for_host

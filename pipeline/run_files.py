@@ -20,6 +20,7 @@ from ..io.state.checkpoint import Checkpoint, write_checkpoint
 from ..io.state.directory import StateDirectory
 from ..io.state.quarantine import Quarantine
 from ..io.state.read_record import ReadRecord
+from ..io.state.reports import read_reports
 from .analyses import Analysis
 from .graph_worker.batch_results import BatchResults, ResultRequest
 from .graph_worker.pinned import Arrays, Copy
@@ -161,7 +162,7 @@ class RunFiles:
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""
-        reports = results.read_reports(self._state, batch_id, notes=[])
+        reports = read_reports(self._state, batch_id, notes=[])
         if reports and reports[0].batch_id == batch_id and reports[0].source is not None:
             return reports[0].source
         batch, _ = self.log.planned(batch_id)

@@ -281,22 +281,21 @@ class RunLoop:
 
     def _progress(self, stage: str) -> None:
         self._stage = stage
-        graph = self._current
+        graph, log = self._current, self._files.log
         boundary = graph.boundary if graph else self._machine.applied
-        rows = self._files.log.rows_before(boundary) - self._files.log.rows_before(self._first)
-        elapsed = self._busy_seconds
+        rows_at_start = log.rows_before(self._first)
+        rows_done, elapsed = log.rows_before(boundary) - rows_at_start, self._busy_seconds
         size = graph.status if graph else GraphStatus(boundary, *self._files.newest_size())
         self._limits.look(size)
         self._on_progress(
             replace(
                 initial_progress(self._files),
                 batches_done=boundary,
-                rows_done=rows,
-                rows_per_second=rows / elapsed if elapsed > 0 else 0.0,
+                rows_done=rows_done,
+                rows_per_second=rows_done / elapsed if elapsed > 0 else 0.0,
                 num_vertices=size.num_vertices,
                 num_edges=size.num_edges,
-                rows_total=self._files.log.rows_before(self._files.log.batches)
-                - self._files.log.rows_before(self._first),
+                rows_total=log.rows_before(log.batches) - rows_at_start,
                 stage=stage,
                 dashboard=self._cluster.dashboard,
                 limits=self._limits.now,

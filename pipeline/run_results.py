@@ -27,6 +27,7 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..io.checked_tables import fault_of
 from ..io.state import batch_summary, result_changes, results
 from ..io.state.directory import StateDirectory
+from ..io.state.reports import write_reports
 from ..io.state.result_changes import Columns
 from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
@@ -76,13 +77,13 @@ class RunResults:
         self._state = state
         self._settings = settings
         self._kinds = {name: each.kind for name, each in analyses.items()}
-        #: Of batches beyond the newest checkpoint: what was written, by form and batch, and columns
-        #: of the summary.
+        #: Of batches beyond the newest checkpoint: names of what was written, by form and batch;
+        #: by batch its row of the summary, and the results that failed.
         self._written: dict[str, dict[int, list[str]]] = {"whole": {}, "changes": {}}
-        self._rows: dict[int, dict[str, float | None]] = {}
+        self._summary_rows: dict[int, dict[str, float | None]] = {}
         self._failed: dict[int, list[FailedResult]] = {}
-        #: Name -> batch of its newest result, and its columns as a reader has them.
-        self._readers: dict[str, tuple[int, Columns]] = {}
+        #: Name -> batch of its newest file, and columns as who reads the files has them then.
+        self._published: dict[str, tuple[int, Columns]] = {}
 
     # -- what is there
 
@@ -189,20 +190,20 @@ class RunResults:
 
         ``is_kept``: a checkpoint covers the batch, so the summary has a row of it.
         """
-        self._rows[batch_id] = {
+        self._summary_rows[batch_id] = {
             **metrics(computed, self._kinds),
             batch_summary.ANALYTICS_SECONDS: computed.seconds,
         }
         if is_kept:
             # Before the columns: while these are not there, another run computes them again.
-            row, types = self._rows[batch_id], self._types()
+            row, types = self._summary_rows[batch_id], self._summary_types()
             batch_summary.amend_summary(self._state, batch_id, row, types)
-        written = [(n, each) for n, each in computed.by_name.items() if each.columns is not None]
-        job = partial(self._write, batch_id, source)
+        found = {name: each for name, each in computed.by_name.items() if each.columns is not None}
+        write = partial(self._write, batch_id, source)
         with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
-            forms = list(pool.map(lambda each: job(*each), written))
+            forms = dict(zip(found, pool.map(write, found, found.values()), strict=True))
         for form, by_batch in self._written.items():
-            by_batch[batch_id] = [n for (n, _), f in zip(written, forms, strict=True) if f == form]
+            by_batch[batch_id] = [name for name, written in forms.items() if written == form]
         self._failed[batch_id] = computed.failures(batch_id)
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
         self.newest = result_texts(batch_id, computed, self._kinds)
@@ -221,7 +222,7 @@ class RunResults:
             results.write_result(self._state, batch_id, name, columns, facts)
             result_changes.changes_file(self._state, batch_id, name).unlink(missing_ok=True)
             if self._settings.changes_beyond is not None:
-                self._readers[name] = batch_id, columns
+                self._published[name] = batch_id, columns
         return form
 
     def _write_changes(
@@ -233,21 +234,23 @@ class RunResults:
         """
         beyond = self._settings.changes_beyond
         assert beyond is not None
-        before = self._reader(batch_id, name, facts)
-        if before is None or _types(before[1]) != _types(columns):
+        before = self._published_before(batch_id, name, facts)
+        if before is None or _dtypes(before[1]) != _dtypes(columns):
             return "whole"
         since, known = before
         changes = result_changes.changes_between(known, columns, beyond)
         if 2 * changes.size > columns["vertex"].size:
             return "whole"
         result_changes.write_changes(self._state, batch_id, name, changes, facts, since)
-        self._readers[name] = batch_id, result_changes.with_changes(known, changes)
+        self._published[name] = batch_id, result_changes.with_changes(known, changes)
         return "changes"
 
-    def _reader(self, batch_id: int, name: str, facts: ResultFacts) -> tuple[int, Columns] | None:
-        """Batch of the result before, and its columns as a reader has them; None: there is none."""
+    def _published_before(
+        self, batch_id: int, name: str, facts: ResultFacts
+    ) -> tuple[int, Columns] | None:
+        """Batch of the file before, and columns as who reads it has them; None: there is none."""
         every = self._settings.cadences[name]
-        kept = self._readers.get(name)
+        kept = self._published.get(name)
         if kept is not None and every is not None and kept[0] == batch_id - every:
             return kept
         # The first of this run, or of a graph that was lost and goes on from its checkpoint.
@@ -268,17 +271,17 @@ class RunResults:
         last = reports[-1].batch_id
         written = self._written
         failed = [each for of_batch in self._failed.values() for each in of_batch]
-        results.write_reports(
+        write_reports(
             self._state, reports, written["whole"], written["changes"], failed, has_summary=True
         )
-        batch_summary.write_summary(self._state, reports, self._rows, self._types())
+        batch_summary.write_summary(self._state, reports, self._summary_rows, self._summary_types())
         # A checkpoint is copied while batches go on: later ones may have results already.
-        for batch_id in [each for each in self._rows if each <= last]:
+        for batch_id in [each for each in self._summary_rows if each <= last]:
             for by_batch in written.values():
                 del by_batch[batch_id]
-            del self._rows[batch_id], self._failed[batch_id]
+            del self._summary_rows[batch_id], self._failed[batch_id]
 
-    def _types(self) -> Mapping[str, str]:
+    def _summary_types(self) -> Mapping[str, str]:
         """Column of the summary -> its type, of all results of the run."""
         return {
             column: metric.dtype
@@ -287,5 +290,5 @@ class RunResults:
         }
 
 
-def _types(columns: Columns) -> dict[str, str]:
+def _dtypes(columns: Columns) -> dict[str, str]:
     return {name: str(column.dtype) for name, column in columns.items()}

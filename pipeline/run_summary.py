@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport
-from ..io.state import results
 from ..io.state.directory import StateDirectory
+from ..io.state.reports import read_reports
 from ..io.state.results import Failures
 
 
@@ -60,7 +60,7 @@ class RunSummary:
         StateError
             They are not there any more.
         """
-        reports = results.read_reports(StateDirectory(self.folder), self.first)
+        reports = read_reports(StateDirectory(self.folder), self.first)
         of_run = [report for report in reports if report.batch_id <= self.watermark]
         if len(of_run) != self.batches_applied:
             msg = f"the reports of the run are not in {self.folder} any more; restore the state"

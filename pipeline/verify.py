@@ -23,7 +23,7 @@ from ..gpu_core.report import BatchReport
 from ..io.state.checkpoint import Checkpoint, whole_checkpoints
 from ..io.state.directory import StateDirectory
 from ..io.state.read_record import ReadRecord
-from ..io.state.results import read_reports
+from ..io.state.reports import read_reports
 from .replay import Replay, nothing_applied
 
 #: Counts of a report that depend on the log alone.

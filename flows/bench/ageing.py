@@ -23,11 +23,11 @@ from functools import partial
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
+from .bench_options import BenchOptions
 from .measuring import draws
 from .measuring.arm import Arm, Bench, Row
 from .measuring.clock import spread
 from .measuring.report import Table
-from .measuring.selection import Selection
 from .measuring.streams import STREAMS, Step, Stream
 from .measuring.workloads import Keys, unpack
 from .scan import scan_of
@@ -118,10 +118,8 @@ def _megabytes(graph: DynamicGraph, more: Sequence[str]) -> float:
     return (memory.graph_bytes + sum(memory.regions[name] for name in more)) / 1e6
 
 
-def bench_ageing(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, batches: int
-) -> None:
-    """Age the workloads of these names (none: `_DEFAULT`) by every stream, and print a table.
+def bench_ageing(options: BenchOptions, *, batches: int) -> None:
+    """Age workloads, by default `_DEFAULT`, by every stream, and print a table.
 
     Raises
     ------
@@ -133,8 +131,8 @@ def bench_ageing(
     if batches < 1:
         msg = f"--batches={batches} ages nothing; it must be at least 1"
         raise SettingsError(msg)
-    selection = Selection(names, _DEFAULT, repeats, smaller)
-    arm = selection.begin("bench ageing", Arm(engine), f"--batches {batches}")
+    selection = options.selection(_DEFAULT)
+    arm = selection.begin("bench ageing", Arm(options.engine), f"--batches {batches}")
     table = Table(["stream", "what"], ["fresh", "aged", "aged over fresh"])
     for bench in selection.benches(Ageing, arm):
         name = bench.name

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..options import ReportingGroup, debug_option, options_of
+from .bench_options import BenchOptions
 
 
 @click.group(cls=ReportingGroup)
@@ -34,33 +35,31 @@ _bench_options = options_of(
 @click.option(
     "--layout", default="runs", show_default=True, metavar="NAME", help="runs, chain or tree."
 )
-def bench_updates(
-    workloads: tuple[str, ...], engine: str, layout: str, repeats: int, smaller: int
-) -> None:
+def bench_updates(layout: str, **measured: Any) -> None:
     """Time batches of inserts and deletes, beside a rebuild.
 
     WORKLOADS are names such as G4; all where none is given.
     """
     from .updates import bench_updates as measure
 
-    measure(engine, workloads, layout=layout, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured), layout=layout)
 
 
 @bench.command("analytics")
 @_bench_options
-def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_analytics(**measured: Any) -> None:
     """Time PageRank, triangles and BFS, beside a sparse product.
 
     WORKLOADS are names such as G4; all but G3b and G5 where none is given.
     """
     from .algorithms.analytics import bench_analytics as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("maintained")
 @_bench_options
-def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_maintained(**measured: Any) -> None:
     """Time maintained clustering, PageRank and components.
 
     Repairs beside recounts, and beside PageRank that starts from the ranks before.
@@ -69,12 +68,12 @@ def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smal
     """
     from .algorithms.maintained import bench_maintained as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("traversals")
 @_bench_options
-def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_traversals(**measured: Any) -> None:
     """Time components, paths, cores, Katz centrality.
 
     Beside other packages.
@@ -83,12 +82,12 @@ def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smal
     """
     from .algorithms.traversals import bench_traversals as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("sizes")
 @_bench_options
-def bench_sizes(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_sizes(**measured: Any) -> None:
     """Time updates and analytics over the graph's size.
 
     From a million entries to a thousand million; --smaller 5 ends at 32 million.
@@ -97,12 +96,12 @@ def bench_sizes(workloads: tuple[str, ...], engine: str, repeats: int, smaller: 
     """
     from .sizes import bench_sizes as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("structure")
 @_bench_options
-def bench_structure(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_structure(**measured: Any) -> None:
     """Time strong components, communities, betweenness.
 
     Also parents of a search and Jaccard coefficients; beside other packages.
@@ -111,46 +110,44 @@ def bench_structure(workloads: tuple[str, ...], engine: str, repeats: int, small
     """
     from .algorithms.structure import bench_structure as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("programs")
 @_bench_options
-def bench_programs(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_programs(**measured: Any) -> None:
     """Time algorithms as programs, operators, methods.
 
     WORKLOADS are names such as G4; G1, G2 and G3 where none is given.
     """
     from .algorithms.programs import bench_programs as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("ageing")
 @click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
 @_bench_options
-def bench_ageing(
-    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, batches: int
-) -> None:
+def bench_ageing(batches: int, **measured: Any) -> None:
     """Time a graph after many batches, beside a fresh one.
 
     WORKLOADS are names such as G3; G4 where none is given.
     """
     from .ageing import bench_ageing as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller, batches=batches)
+    measure(BenchOptions(**measured), batches=batches)
 
 
 @bench.command("expiry")
 @_bench_options
-def bench_expiry(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+def bench_expiry(**measured: Any) -> None:
     """Time edges that expire, beside deletes by rows.
 
     WORKLOADS are names such as G3; G4 where none is given.
     """
     from .expiry import bench_expiry as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(BenchOptions(**measured))
 
 
 @bench.command("start")
@@ -196,9 +193,7 @@ def bench_follow(
 @bench.command("layouts")
 @_bench_options
 @click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")
-def bench_layouts(
-    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, page_bytes: int | None
-) -> None:
+def bench_layouts(page_bytes: int | None, **measured: Any) -> None:
     """Compare runs, chains and trees.
 
     Updates, scans, queries, memory.
@@ -207,7 +202,7 @@ def bench_layouts(
     """
     from .layouts import bench_layouts as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes)
+    measure(BenchOptions(**measured), page_bytes=page_bytes)
 
 
 @bench.command("pipeline")

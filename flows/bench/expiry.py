@@ -10,7 +10,6 @@ all entries of both are compared with those that must be left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -19,10 +18,10 @@ import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
+from .bench_options import BenchOptions
 from .measuring.arm import Arm, Bench, Row, check
 from .measuring.clock import spread
 from .measuring.report import Table
-from .measuring.selection import Selection
 from .measuring.workloads import unpack
 
 _DEFAULT = ("G4",)
@@ -31,8 +30,8 @@ _PARTS = 100
 _MOST_REPEATS = _PARTS - 2
 
 
-def bench_expiry(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+def bench_expiry(options: BenchOptions) -> None:
+    """Measure workloads, by default `_DEFAULT`, and print a table.
 
     Raises
     ------
@@ -41,9 +40,9 @@ def bench_expiry(engine: str, names: Sequence[str], *, repeats: int, smaller: in
     GraphtideError
         A graph has other entries than it must have.
     """
-    repeats = min(repeats, _MOST_REPEATS)
-    selection = Selection(names, _DEFAULT, repeats, smaller)
-    arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
+    options = replace(options, repeats=min(options.repeats, _MOST_REPEATS))
+    selection = options.selection(_DEFAULT)
+    arms = {layout: Arm(options.engine, layout) for layout in LAYOUTS}
     arm = selection.begin("bench expiry", next(iter(arms.values())), clock="caller's")
     table = Table(["graph", "layout"], ["expire", "delete by rows", "expire over delete"])
     for bench in selection.benches(Bench, arm):

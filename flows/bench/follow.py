@@ -34,7 +34,7 @@ from ...io.state.directory import StateDirectory, padded_id
 from ...pipeline.ingest import run
 from ...pipeline.log_watch import Follow
 from ...pipeline.monitoring.progress import Progress
-from ..commands.run import settings_from_options
+from ..flag_settings import settings_from_options
 from .measuring.report import Table
 
 PARTS = ("planned", "applied", "copied", "kept")

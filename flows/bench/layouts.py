@@ -14,15 +14,15 @@ The first round compiles, and is not kept. At the end all entries of each graph 
 those that it must have.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from ...gpu_core.layouts import LAYOUTS
+from .bench_options import BenchOptions
 from .measuring import draws
 from .measuring.arm import Arm, Bench, Row
 from .measuring.report import Table
-from .measuring.selection import Selection
 from .measuring.workloads import Keys, unpack
 from .updates import csr_bytes
 
@@ -77,10 +77,8 @@ def compare(
     return rows
 
 
-def bench_layouts(
-    engine: str, names: Sequence[str], *, repeats: int, smaller: int, page_bytes: int | None = None
-) -> None:
-    """Compare all layouts on the workloads of these names (none: `_DEFAULT`), and print a table.
+def bench_layouts(options: BenchOptions, *, page_bytes: int | None = None) -> None:
+    """Compare all layouts on workloads, by default `_DEFAULT`, and print a table.
 
     Raises
     ------
@@ -89,10 +87,10 @@ def bench_layouts(
     GraphtideError
         A graph has other entries than it must have.
     """
-    selection = Selection(names, _DEFAULT, repeats, smaller)
-    arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
-    options = [f"--page-bytes {page_bytes}"] if page_bytes else []
-    arm = selection.begin("bench layouts", next(iter(arms.values())), *options)
+    selection = options.selection(_DEFAULT)
+    arms = {layout: Arm(options.engine, layout) for layout in LAYOUTS}
+    own = [f"--page-bytes {page_bytes}"] if page_bytes else []
+    arm = selection.begin("bench layouts", next(iter(arms.values())), *own)
     table = Table(["graph", "layout"], [*_FIGURES, "memory over CSR"])
     xp = arm.xp
     for bench in selection.benches(Bench, arm):
@@ -101,7 +99,7 @@ def bench_layouts(
         hub = draws.hub_keys(xp, plain, scale, neighbors, 7)
         for what, keys in (name, plain), (f"{name}, a hub", xp.concatenate([plain, hub])):
             keys = xp.sort(keys)
-            benches = {each: Bench(arms[each], what, keys, scale, repeats) for each in arms}
+            benches = {each: Bench(arms[each], what, keys, scale, bench.repeats) for each in arms}
             if what == name:
                 draw = partial(benches["runs"].fresh, max(keys.size // _SHARE, 1))
                 known = keys
@@ -109,7 +107,7 @@ def bench_layouts(
                 draw = partial(draws.hub_keys, xp, keys, scale, max(neighbors // 16, 1))
                 known = hub
             half = min(_QUERIES >> 1, known.size)
-            others = draw(repeats + 1)[:half]
+            others = draw(bench.repeats + 1)[:half]
             asked = xp.concatenate([draws.some_keys(xp, known, half, 3), others])
             for layout, row in compare(benches, draw, asked, page_bytes).items():
                 table.row(what, layout, *map(row.device, _FIGURES), row.batch)

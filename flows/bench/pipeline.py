@@ -33,7 +33,7 @@ from ...io.durable import check_new_file
 from ...pipeline.ingest import run
 from ...pipeline.workers.local_cluster import default_cpu_workers
 from ..commands.generate import write_log
-from ..commands.run import settings_from_options
+from ..flag_settings import settings_from_options
 from .measuring.arm import Arm
 from .measuring.replay import Expected, replay
 from .measuring.report import machine

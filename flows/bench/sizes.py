@@ -11,13 +11,14 @@ no two neighbors differ by more than one, and each has a neighbor one nearer; co
 entry leaves, and of which that of the source has what the search has reached; the bound of ranks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from ...gpu_core.errors import GraphtideError
+from .bench_options import BenchOptions
 from .measuring import draws
 from .measuring.arm import Arm, Bench, Row
 from .measuring.comparison import Calls
@@ -37,8 +38,8 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def bench_sizes(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: `NAMES`) in all sizes, and print the table.
+def bench_sizes(options: BenchOptions) -> None:
+    """Measure workloads, by default `NAMES`, in all sizes, and print the table.
 
     Raises
     ------
@@ -47,26 +48,26 @@ def bench_sizes(engine: str, names: Sequence[str], *, repeats: int, smaller: int
     GraphtideError
         A result is not what it must be.
     """
-    selection = Selection(names, NAMES, repeats, smaller)
-    arm = selection.begin("bench sizes", Arm(engine))
+    selection = options.selection(NAMES)
+    arm = selection.begin("bench sizes", Arm(options.engine))
     table = Table(["graph", "vertices", "entries"], list(_COLUMNS))
-    for bench in _benches(arm, names or NAMES, repeats, smaller):
+    for bench in _benches(arm, selection):
         row = _Sized(bench).measured()
         vertices = f"2^{bench.scale}"
         figures = (row.device(what) for what in _COLUMNS)
         table.row(bench.name, vertices, f"{bench.keys.size:,}", *figures)
 
 
-def _benches(arm: Arm, names: Sequence[str], repeats: int, smaller: int) -> Iterator[Bench]:
-    for name in names:
+def _benches(arm: Arm, selection: Selection) -> Iterator[Bench]:
+    for name in selection.chosen:
         workload = WORKLOADS[name]
         # Entries a vertex; all sizes have about as many.
         degree = workload.keys(arm.xp, smaller=workload.scale - 12).size / (1 << 12)
-        largest = _LARGEST - smaller
+        largest = _LARGEST - selection.smaller
         for bits in range(min(_SMALLEST, largest), largest + 1, _STEP):
             scale = round(bits - np.log2(degree))
             keys = workload.keys(arm.xp, smaller=workload.scale - scale)
-            yield Bench(arm, name, keys, scale, repeats)
+            yield Bench(arm, name, keys, scale, selection.repeats)
 
 
 class _Sized:

@@ -12,18 +12,18 @@ comes from host memory (`transfers.py`).
 After the last repeat the graph's entries are compared, all of them, with those that it must have.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import click
 
+from .bench_options import BenchOptions
 from .latency import BATCHES, percentiles, small_batches
 from .measuring import draws
 from .measuring.arm import PLAIN, Arm, Bench, Row
 from .measuring.peers import Rebuild
 from .measuring.report import Table
-from .measuring.selection import Selection
 from .measuring.workloads import Keys, pack
 from .transfers import LOCKED, PAGEABLE, transfer_rows
 
@@ -168,10 +168,8 @@ def _print_transfers(bench: Bench, smaller: int) -> None:
         table.row(row.batch, row.device(PAGEABLE), row.device(LOCKED))
 
 
-def bench_updates(
-    engine: str, names: Sequence[str], *, layout: str = "runs", repeats: int, smaller: int
-) -> None:
-    """Measure the workloads of these names (none: all) and print the tables.
+def bench_updates(options: BenchOptions, *, layout: str) -> None:
+    """Measure workloads, by default all, and print the tables.
 
     Raises
     ------
@@ -180,19 +178,19 @@ def bench_updates(
     GraphtideError
         The graph has other entries than it must have.
     """
-    selection = Selection(names, tuple(SIZES), repeats, smaller)
-    options = [f"--layout {layout}"] if layout != "runs" else []
-    arm = selection.begin("bench updates", Arm(engine, layout), *options, known=SIZES)
+    selection = options.selection(tuple(SIZES))
+    own = [f"--layout {layout}"] if layout != "runs" else []
+    arm = selection.begin("bench updates", Arm(options.engine, layout), *own, known=SIZES)
     table = Table(["graph", "batch"], _FIGURES)
     detailed = None
     for bench in selection.benches(Updates, arm):
-        for row in rows_of(bench, smaller=smaller):
+        for row in rows_of(bench, smaller=options.smaller):
             device = [row.device(what) for what in ("insert", "delete")]
             rebuilt = [row.device(f"rebuild, {what}") for what in ("insert", "delete")]
             table.row(bench.name, row.batch, *device, row.caller("insert"), *rebuilt)
         if bench.name == _DETAILED:
             detailed = bench
     if detailed is not None:
-        _print_small_batches(detailed, smaller)
+        _print_small_batches(detailed, options.smaller)
         if arm.engine == "cuda":
-            _print_transfers(detailed, smaller)
+            _print_transfers(detailed, options.smaller)

@@ -19,15 +19,9 @@ from ...io.checked_tables import fault_of
 from ...io.state.batch_summary import missing_summaries, read_summary
 from ...io.state.checkpoint import Checkpoint, check_checkpoint
 from ...io.state.directory import StateDirectory
+from ...io.state.reports import written_results
 from ...io.state.result_changes import changes_file, changes_files, read_changes
-from ...io.state.results import (
-    ResultFacts,
-    read_result,
-    result_facts,
-    result_file,
-    result_files,
-    written_results,
-)
+from ...io.state.results import ResultFacts, read_result, result_facts, result_file, result_files
 from ..printing.summary import file_summary
 from ..printing.text import amount
 

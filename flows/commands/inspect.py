@@ -19,8 +19,8 @@ from ...io.log.paths.log_order import twice_note, unordered_note
 from ...io.log.paths.partitions import hidden_note
 from ...pipeline.log_of_settings import first_listing, log_of_settings
 from ...pipeline.monitoring.needs import Need, sizes_to_come
+from ..flag_settings import settings_from_options
 from ..printing.text import TIED, amount, line
-from .run import settings_from_options
 
 #: Operations that have a column of the table; all others are in the lines above it.
 _OPERATIONS = ("insert", "delete")

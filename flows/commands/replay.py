@@ -12,12 +12,12 @@ from ...io.log.plan import BatchPlan
 from ...io.state.directory import StateDirectory
 from ...io.state.state_settings import QUARANTINE
 from ...pipeline.replay import Replay
+from ..flag_settings import settings_from_options
 from ..printing.activity import Activity
 from ..printing.summary import expired_lines, fates, graph_text, rounded_lines
 from ..printing.text import line
 from .export import check_files, write_graph
 from .output_files import check_outputs_of_log, check_outputs_of_state
-from .run import settings_from_options
 
 
 def replay_log(

@@ -1,4 +1,4 @@
-"""``graphtide run``: from the flags to the settings, through the pipeline, to a short summary."""
+"""``graphtide run``: apply a log, once or by a schedule, and print what happened."""
 
 import json
 import logging
@@ -10,17 +10,15 @@ from types import FrameType
 from typing import Any
 
 import click
-import yaml
 
-from ...config.settings import RunSettings, load_settings
-from ...config.yaml_text import read_yaml
-from ...gpu_core.errors import GraphtideError, SettingsError
+from ...gpu_core.errors import GraphtideError
 from ...io.log.file_errors import EmptyLogError
 from ...io.state.directory import StateDirectory
 from ...io.state.results import Failures
 from ...pipeline.workers.forking.fork_server import start_fork_server
 from ...pipeline.workers.forking.unwanted_imports import use_arrow_without_pandas
 from ..failures import Terminated
+from ..flag_settings import settings_from_options
 from ..interrupts import put_off
 from ..printing.run_reports import reporter_for
 from ..printing.summary import failure_text, run_lines, run_values
@@ -121,45 +119,3 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     # As with Ctrl-C: what Dask logs while it is stopped would only confuse the user.
     logging.disable(logging.CRITICAL)
     raise Terminated
-
-
-def settings_from_options(options: Mapping[str, Any]) -> RunSettings:
-    """The settings of a run: files of settings, and over them the flags that were given."""
-    flags = {key: value for key, value in options.items() if value is not None}
-    config_file = flags.pop("config_file", None)
-    assignments: dict[str, Any] = {}
-    for assignment in flags.pop("assignments", ()):
-        _assign(assignments, assignment)
-    if "analytics" in flags:
-        flags["analytics"] = _analytics(flags["analytics"])
-    return load_settings(flags, config_file, assignments)
-
-
-def _analytics(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    return [] if names in (["none"], [""]) else names
-
-
-def _assign(assignments: dict[str, Any], assignment: str) -> None:
-    """Read ``key=value`` or ``section.key=value``; the value is written as in YAML."""
-    key, equals, text = assignment.partition("=")
-    if not key or not equals:
-        msg = f"--set {assignment} is no assignment; write --set key=value"
-        raise SettingsError(msg)
-    try:
-        value = read_yaml(text)
-    except yaml.YAMLError:
-        msg = f"--set {key}: {text!r} is not a YAML value; put it in quotes"
-        raise SettingsError(msg) from None
-    section, dot, inner = key.partition(".")
-    if dot:
-        nested = assignments.setdefault(section, {})
-        if not isinstance(nested, dict):
-            msg = f"--set {section} and --set {key} contradict each other; leave one of them out"
-            raise SettingsError(msg)
-        nested[inner] = value
-        return
-    known = assignments.get(key)
-    if isinstance(known, dict) and isinstance(value, dict):
-        value = {**known, **value}
-    assignments[key] = value

@@ -26,8 +26,9 @@ from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
+from ...io.state.reports import read_reports
 from ...io.state.result_changes import failed_results
-from ...io.state.results import failures_by_name, read_reports, result_files
+from ...io.state.results import failures_by_name, result_files
 from ...io.state.running import read_running
 from ...pipeline.monitoring.limits import reported_limits
 from ..printing.limits import LimitWarnings, limits_text

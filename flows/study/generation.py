@@ -3,7 +3,7 @@
 The paper's table 1 and figures 2 and 3: time over the number of vertices and over the mean degree,
 alpha being 1, the slopes of lines through it where both axes are logarithmic, and speed over one
 core. ``all pairs`` is the paper's step; ``two hops`` makes the same graph by looking at few
-vertices. On a GPU, which has columns where there is one, memory of rows is handed out by the
+vertices. On a GPU, which has columns where there is one, memory of rows is allocated by the
 kernels (the paper's CUDA 1) or by the host (CUDA 2), to a row that is full; each row has room for
 `_FIRST_ROOM` neighbors at first, which is what the paper adds at a time.
 
@@ -24,12 +24,8 @@ import numpy as np
 
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.errors import GraphtideError, SettingsError
-from ...gpu_core.generators.watts_alpha import (
-    Growing,
-    default_p,
-    propensities,
-    watts_alpha_edges,
-)
+from ...gpu_core.generators.alpha_model import alpha_model
+from ...gpu_core.generators.watts_alpha import Growing, watts_alpha_edges
 from ...gpu_core.jit.parallel import thread_count
 from ..bench.measuring.arm import Arm
 from ..bench.measuring.report import Table, machine
@@ -70,7 +66,7 @@ def _whole(count: int, degree: int, by: str, engine: str, memory: str = "device"
 
 def _sampled(count: int, degree: int, *, one_core: bool) -> Grown:
     """Grow a graph on the host, and time some choices of all pairs for all of them."""
-    growing = Growing(count, degree, propensities(degree, _ALPHA, default_p(count)), 0)
+    growing = Growing(alpha_model(count, degree, _ALPHA))
     every = max(1, growing.src.size // _SAMPLES)
     seconds, timed, choices = 0.0, 0, 0
     while not growing.is_complete:

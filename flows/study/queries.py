@@ -17,6 +17,7 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from ..bench import layouts
+from ..bench.bench_options import BenchOptions
 from ..bench.measuring.arm import Arm, Bench, Row
 from ..bench.measuring.report import Table
 from ..bench.measuring.workloads import unpack
@@ -41,7 +42,7 @@ def study_queries(engine: str, options: StudyOptions) -> None:
     """
     names = options.workloads or _DEFAULT
     selection = replace(options, workloads=names).selection(_DEFAULT)
-    layouts.bench_layouts(engine, names, repeats=options.repeats, smaller=options.smaller)
+    layouts.bench_layouts(BenchOptions(names, engine, options.repeats, options.smaller))
     click.echo()
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")

@@ -129,30 +129,25 @@ def _packed(
     threads: int = 1,
 ) -> PackedBatch:
     """Narrow what is not narrow yet of the fields of an `UpdateBatch`."""
-    counts = np.array([fields["put_rows"].size, fields["delete_rows"].size], np.uint32)
-    arrays: dict[str, npt.NDArray[Any]] = {"row_counts": counts}
-    for name in (*IDS, *_OFFSETS, *PROPERTIES, *_FLAGS, *REPEATS):
-        array = fields[name]
-        if array is not None:
-            arrays[name] = array.view(np.uint8) if name in _FLAGS else array
+    arrays = _arrays_of(fields)
     narrow = {*_OFFSETS, *(IDS if dense else ())}
     types = {name: np.dtype(np.uint32) if name in narrow else a.dtype for name, a in arrays.items()}
-    wide = [name for name in arrays if arrays[name].dtype != types[name]]
-    moved = list(arrays) if memory is not None else wide
-    size = sum(padded(arrays[name].size * types[name].itemsize) for name in moved)
-    block = np.empty(size, np.uint8) if memory is None else memory(size)
+    moved = {
+        name: array
+        for name, array in arrays.items()
+        if memory is not None or array.dtype != types[name]
+    }
+    places = _places_of(moved, types, memory or _new_block)
+    lists = [
+        (_mode_of(name, array.dtype, types[name]), array, places[name])
+        for name, array in moved.items()
+    ]
+    #: The largest ids; those of lists that stay where they are, first.
     tops = {"put": -1, "delete": -1}
     for name in narrow.intersection(IDS).difference(moved):
         if arrays[name].size:
             side = name.partition("_")[0]
             tops[side] = max(tops[side], int(arrays[name].max()))
-    start, lists = 0, []
-    for name in moved:
-        source, dtype = arrays[name], types[name]
-        nbytes = source.size * dtype.itemsize
-        arrays[name] = block[start : start + nbytes].view(dtype)
-        start += padded(nbytes)
-        lists.append((_mode_of(name, source.dtype, dtype), source, arrays[name]))
     for side, ids in zip(tops, copy_lists(lists, threads), strict=True):
         if not 0 <= ids.bits < MAX_VERTICES:
             _refuse(fields, side)
@@ -165,7 +160,37 @@ def _packed(
         "put_vertex_row_count": int(np.count_nonzero(fields["put_vertex_rows"])),
         "delete_vertex_row_count": int(np.count_nonzero(fields["delete_vertex_rows"])),
     }
-    return PackedBatch(scalars, arrays)
+    return PackedBatch(scalars, {**arrays, **places})
+
+
+def _arrays_of(fields: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    """Arrays among the fields of an `UpdateBatch`, as a device takes them but for their types."""
+    counts = np.array([fields["put_rows"].size, fields["delete_rows"].size], np.uint32)
+    arrays: dict[str, npt.NDArray[Any]] = {"row_counts": counts}
+    for name in (*IDS, *_OFFSETS, *PROPERTIES, *_FLAGS, *REPEATS):
+        array = fields[name]
+        if array is not None:
+            arrays[name] = array.view(np.uint8) if name in _FLAGS else array
+    return arrays
+
+
+def _places_of(
+    arrays: dict[str, npt.NDArray[Any]],
+    types: dict[str, np.dtype[Any]],
+    memory: Callable[[int], npt.NDArray[np.uint8]],
+) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of the same sizes and of these types, side by side in one block, not yet written."""
+    sizes = {name: array.size * types[name].itemsize for name, array in arrays.items()}
+    block, start = memory(sum(map(padded, sizes.values()))), 0
+    places = {}
+    for name, nbytes in sizes.items():
+        places[name] = block[start : start + nbytes].view(types[name])
+        start += padded(nbytes)
+    return places
+
+
+def _new_block(nbytes: int) -> npt.NDArray[np.uint8]:
+    return np.empty(nbytes, np.uint8)
 
 
 def _mode_of(name: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> int:

@@ -39,8 +39,8 @@ _ONE_THREAD: Final = int(NONE)
 class RawRows:
     """Rows that insert and delete edges, in order."""
 
-    #: ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` what is needed; in host
-    #: memory, or what stands for it on a device.
+    #: ``src`` and ``dst``, both uint32 or both int64, and of ``op``, ``weight``, ``type``, ``ts``
+    #: what is needed, as in `CheckedRows`; in host memory, or what stands for it on a device.
     arrays: dict[str, Any]
     #: What no id lies beyond; None: that is not known.
     bounds: Bounds | None

@@ -32,7 +32,6 @@ Sources: Watts, "Small Worlds", Princeton 1999; Leist, Hawick, "Graph Generation
 Dynamic Memory Allocation", PDPTA 2011 (its equation 1 and algorithm 1).
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -40,18 +39,14 @@ import numpy.typing as npt
 
 from ..engines import grow_on_gpu, resolve_engine
 from ..errors import SettingsError
-from .counter_random import random_words, stream_start
-from .uniform import MAX_VERTICES
+from .alpha_model import AlphaModel, alpha_model
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 
 BY = ("two hops", "all pairs")
-#: Who hands out the memory of rows that grow on a GPU.
+#: Who allocates the memory of rows that grow on a GPU.
 MEMORY = ("device", "host")
-
-_STREAM = 0x616C7068  # "alph"
-_CHOICE, _ORDER = _STREAM, _STREAM + 1
 
 #: Choices of one call of compiled code: it listens to Ctrl-C in between.
 _CHOICES = 1 << 15
@@ -92,7 +87,7 @@ def watts_alpha_edges(
     engine
         Where: ``"host"``, ``"cuda"`` or ``"auto"``; the graph is the same.
     memory
-        On a GPU: who hands out memory to rows that grow, ``"device"`` (kernels) or ``"host"``; the
+        On a GPU: who allocates memory of rows that grow, ``"device"`` (kernels) or ``"host"``; the
         graph is the same.
     first_room
         Neighbors that a row has room for at first, each time it grows twice as many: a power of two
@@ -113,20 +108,6 @@ def watts_alpha_edges(
     ArenaFullError
         The GPU has not so much memory.
     """
-    if not 1 <= num_vertices <= MAX_VERTICES:
-        msg = f"num_vertices={num_vertices} cannot be drawn; it must be from 1 to {MAX_VERTICES}"
-        raise SettingsError(msg)
-    if not 0 < degree <= max(num_vertices - 1, 1):
-        msg = f"degree={degree} is not above 0 and at most {num_vertices - 1}, of all vertices"
-        raise SettingsError(msg)
-    if not 0 <= alpha < math.inf:
-        msg = f"alpha={alpha} is not a number from 0 on"
-        raise SettingsError(msg)
-    if p is None:
-        p = default_p(num_vertices)
-    if not 0 < p <= 1:
-        msg = f"p={p} is not above 0 and at most 1"
-        raise SettingsError(msg)
     if by not in BY:
         msg = f"by={by!r} is unknown; use {' or '.join(map(repr, BY))}"
         raise SettingsError(msg)
@@ -136,45 +117,14 @@ def watts_alpha_edges(
     if first_room < _FIRST_ROOM or first_room & (first_room - 1):
         msg = f"first_room={first_room} is not a power of two from {_FIRST_ROOM} on"
         raise SettingsError(msg)
-    propensity = propensities(degree, alpha, p)
+    model = alpha_model(num_vertices, degree, alpha, p, seed)
     if resolve_engine(engine) == "cuda":
-        grown = grow_on_gpu(
-            by, num_vertices, _edges_of(num_vertices, degree), propensity,
-            int(stream_start(seed, _CHOICE)),
-            lambda number: _order(seed, number, num_vertices).astype(np.uint32),
-            memory=memory, first_room=first_room,
-        )  # fmt: skip
+        grown = grow_on_gpu(model, by, memory=memory, first_room=first_room)
         return grown.src.astype(np.int64), grown.dst.astype(np.int64)
-    growing = Growing(num_vertices, degree, propensity, seed, first_room)
+    growing = Growing(model, first_room)
     while not growing.is_complete:
         growing.choose(_CHOICES, by)
     return growing.src.astype(np.int64), growing.dst.astype(np.int64)
-
-
-def default_p(num_vertices: int) -> float:
-    """Propensity of two vertices without neighbors in common, where none is given."""
-    return 1 / max(num_vertices * (num_vertices - 1), 1)
-
-
-def propensities(degree: float, alpha: float, p: float) -> npt.NDArray[np.float64]:
-    """float64[ceil(degree) + 1]: propensity by common neighbors; the last one is of more, too."""
-    common = np.arange(math.ceil(degree) + 1)
-    # Of more common neighbors than the degree it is set below.
-    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        found = (common / degree) ** alpha * (1 - p) + p
-    found[0] = p
-    found[common >= degree] = 1.0
-    return found
-
-
-def _edges_of(count: int, degree: float) -> int:
-    return min(int(count * degree / 2), count * (count - 1) // 2)
-
-
-def _order(seed: int, number: int, count: int) -> Int64s:
-    """Order in which the vertices choose in a round."""
-    choices = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
-    return np.argsort(random_words(seed, _ORDER, choices), kind="stable")
 
 
 class GrowingGraph(NamedTuple):
@@ -197,23 +147,16 @@ class GrowingGraph(NamedTuple):
 class Growing:
     """The graph so far: rows of neighbors that move where there is room when they grow.
 
-    In the memory of the host; arguments are those of `watts_alpha_edges`, checked.
+    In the memory of the host.
     """
 
-    def __init__(
-        self,
-        count: int,
-        degree: float,
-        propensity: npt.NDArray[np.float64],
-        seed: int,
-        first_room: int = _FIRST_ROOM,
-    ) -> None:
-        edges = _edges_of(count, degree)
+    def __init__(self, model: AlphaModel, first_room: int = _FIRST_ROOM) -> None:
+        count, edges = model.num_vertices, model.num_edges
         self.src, self.dst = np.empty(edges, np.uint32), np.empty(edges, np.uint32)
-        self._count, self._seed = count, seed
+        self._model, self._count = model, count
         self._looked = np.zeros(count, np.uint32)
         #: Start of the stream of choices, and what choices are weighted by.
-        self._draw = stream_start(seed, _CHOICE), propensity
+        self._draw = model.choices, model.propensity
         degrees, room = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
         # A row of d neighbors has left behind less room than it has, which is less than 2 d or the
         # first one.
@@ -237,7 +180,7 @@ class Growing:
         """
         within = self._choice % self._count
         if within == 0:
-            self._order = _order(self._seed, self._choice // self._count, self._count)
+            self._order = self._model.order(self._choice // self._count)
         vertices, first = self._order[within : within + most], np.uint64(self._choice)
         if by == "two hops":
             self._choose_of_two_hops(vertices, first)

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
 @compiled
 def free_pages(header, counts):
-    """Pages used, pages that can be handed out without growth, largest free run in pages.
+    """Pages used, pages that can be allocated without growth, largest free run in pages.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from . import arena_size, free_runs
 from .accounts import Outcome
 from .arena_size import ImageSize
 from .demand import Demand
-from .fields import CLASSES, NONE, WORD_BYTES, Field, Shape, Table
+from .fields import CLASSES, NONE, WORD_BYTES, Field, ImageTable, Shape
 from .scratch import even
 from .tables import GrowingTables
 
@@ -203,9 +203,9 @@ class BaseArena(GrowingTables):
     def _live_tables(self) -> Int64s:
         """Runs of the tables by size class, the table of free runs not counted."""
         live = np.zeros(CLASSES, np.int64)
-        for table in Table:
+        for table in ImageTable:
             first, size_class = self._position_of(table)
-            if table != Table.FREE_TREE and first != NONE:
+            if table != ImageTable.FREE_TREE and first != NONE:
                 live[size_class] += 1
         return live
 
@@ -292,7 +292,7 @@ class BaseArena(GrowingTables):
     def _rebuild(self, demand: Demand) -> None:
         counts = self._count_all(tight=False)
         size = self._rebuilt_size(demand.vertex_count, [*counts, demand.runs])
-        self._move_all(counts, demand, size)
+        self._replace_by_roomy(counts, demand, size)
 
     def _rebuilt_size(self, vertex_count: int, runs: list[Int64s]) -> ImageSize:
         """Size of an image for so many vertices and all these runs, besides those of the tables."""
@@ -304,16 +304,23 @@ class BaseArena(GrowingTables):
             scratch_held=self._scratch_top,
         )
 
-    def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
-        """Replace the image by one of this size; ``counts`` are the runs of each direction."""
+    def _replace_by_roomy(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
+        """Replace the image by one in which rows keep the capacity that they have."""
         self._replace_image(counts, demand, size, tight=False)
 
     def _replace_image(
         self, counts: list[Int64s], demand: Demand, size: ImageSize, *, tight: bool
     ) -> None:
-        """As `_move_all`.
+        """Replace the image by another one that has all rows, and free runs for a demand.
 
-        ``tight``: whether rows get their smallest runs; ``counts`` were taken with the same value.
+        Parameters
+        ----------
+        counts
+            Runs of the rows by size class, for each direction, counted with the same ``tight``.
+        size
+            Of the new image.
+        tight
+            Whether rows get the smallest runs that hold them.
         """
         before = {name: getattr(self, name) for name in self._PARTS}
         try:
@@ -329,7 +336,7 @@ class BaseArena(GrowingTables):
     ) -> None:
         """Lay out all runs from the largest class down, the demand as free runs among them."""
         old, old_header = self.image, self.header.copy()
-        old_tables = {table: self.table(table) for table in Table}
+        old_tables = {table: self.table(table) for table in ImageTable}
         old_shapes = {direction: self.shape(direction) for direction in self.directions()}
         slots = self._live_tables() + sum(counts) + demand.runs
         self._open_image(old_header, size)
@@ -337,22 +344,22 @@ class BaseArena(GrowingTables):
         vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
         self.image[vertices] = old[vertices]
 
-        _, tree_class = self._position_of(Table.FREE_TREE)
+        _, tree_class = self._position_of(ImageTable.FREE_TREE)
         slots[tree_class] += 1
         pages = slots << np.arange(CLASSES)
         # Runs of each class begin after those of all larger classes.
         start = pages[::-1].cumsum()[::-1] - pages
         following = start.copy()
-        for table in Table:
+        for table in ImageTable:
             first, size_class = (int(x) for x in old_header[Field.TABLES + 2 * table :][:2])
-            if table == Table.FREE_TREE:
+            if table == ImageTable.FREE_TREE:
                 size_class = tree_class
             elif first == NONE:
                 continue
             self._set_table(table, int(following[size_class]), size_class)
             following[size_class] += 1 << size_class
         self._header_changed()
-        for table in old_tables.keys() - {Table.FREE_TREE}:
+        for table in old_tables.keys() - {ImageTable.FREE_TREE}:
             self.table(table)[:] = old_tables[table]
         self._move_adjacencies(old, old_shapes, counts, following, tight=tight)
         self.header[Field.PAGE_BUMP] = pages.sum()
@@ -399,7 +406,7 @@ class BaseArena(GrowingTables):
             self._extend_image(size.area + size.scratch)
         else:
             nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
-            self._move_all(counts, nothing, size)
+            self._replace_by_roomy(counts, nothing, size)
 
 
 class _ScratchBlock(AbstractContextManager[Any]):

@@ -29,7 +29,7 @@ from .fields import (
     VERSION,
     WORD_BYTES,
     Field,
-    Table,
+    ImageTable,
 )
 from .scratch import even
 
@@ -120,7 +120,7 @@ def new_header(kind: GraphKind, page_bytes: int) -> Int64s:
     header[Field.REVERSE_ENTRY_WORDS] = kind.record.reverse_words if kind.stores_reverse else 0
     header[Field.SOA] = kind.storage == "soa"
     header[Field.DENSE_IDS] = kind.dense_ids
-    for table in Table:
+    for table in ImageTable:
         header[Field.TABLES + 2 * table] = NONE
     return header
 
@@ -167,7 +167,7 @@ def open_header(header: Int64s, size: ImageSize) -> tuple[Int64s, Int64s]:
     header[Field.PAGE_END] = size.area
     header[Field.PAGE_BUMP] = 1 << tree_class
     header[Field.PAGES_FREE] = 0
-    header[Field.TABLES + 2 * Table.FREE_TREE :][:2] = 0, tree_class
+    header[Field.TABLES + 2 * ImageTable.FREE_TREE :][:2] = 0, tree_class
     return header, geometry
 
 

@@ -28,8 +28,8 @@ class Demand:
         return int(sum(int(count) << size_class for size_class, count in enumerate(self.runs)))
 
 
-class Taken:
-    """Runs handed out for one batch, to be spent by size class.
+class AllocatedRuns:
+    """Runs that were allocated for one batch, to be spent by size class.
 
     Parameters
     ----------

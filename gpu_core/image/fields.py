@@ -50,7 +50,7 @@ class Field(IntEnum):
     #: Word after the page area; the scratch stack begins here.
     PAGE_END = 6
     PAGE_WORDS = 7
-    #: Pages handed out from the top so far; pages from here on were never used.
+    #: Pages allocated from the top so far; pages from here on were never used.
     PAGE_BUMP = 8
     #: Pages below the bump mark that hold nothing.
     PAGES_FREE = 9
@@ -77,11 +77,11 @@ class Field(IntEnum):
     DICTIONARY_USED = 22
     #: Batches applied since the image was made.
     BATCHES = 23
-    #: First of the tables: see `Table`.
+    #: First of the tables: see `ImageTable`.
     TABLES = 24
 
 
-class Table(IntEnum):
+class ImageTable(IntEnum):
     """Long-lived tables on runs; table ``t`` has two header fields, from ``Field.TABLES + 2 * t``.
 
     The fields are the first page of its run (`NONE`: no run yet) and the run's size class.

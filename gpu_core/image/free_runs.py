@@ -5,7 +5,7 @@ has one bit for each such position, 1 = a free run of exactly this class begins 
 above has one bit for each word below it, 1 = that word is not empty. So the lowest free run is
 found in one word a level, and the trees take some 2.1 bits a page.
 
-Runs are handed out in a fixed order, lowest first: of the class itself, then split off the smallest
+Runs are allocated in a fixed order, lowest first: of the class itself, then split off the smallest
 larger run, then from the bump mark (pages never used). Holes that alignment leaves are free runs.
 Neighboring buddies are merged only when a demand is not allocated otherwise.
 

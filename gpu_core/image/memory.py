@@ -196,9 +196,9 @@ class MemoryReport:
     page_bytes: int
     #: Pages that hold an adjacency or a table.
     pages_used: int
-    #: Pages that can be handed out without growth: free ones and those never used.
+    #: Pages that can be allocated without growth: free ones and those never used.
     pages_free: int
-    #: Pages of the largest run that can be handed out without merging, compaction or growth; a
+    #: Pages of the largest run that can be allocated without merging, compaction or growth; a
     #: power of two, or 0.
     largest_free_run: int
     #: Page-locked memory of the host that batches go through on their way to a GPU; no part of the

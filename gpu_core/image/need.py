@@ -46,7 +46,7 @@ def used_bytes(kind: GraphKind, vertices: int, pages_used: int, page_bytes: int)
 def _ring_words(kind: GraphKind, words: float) -> float:
     """Words of the ring of freed pages, of a layout of pages, for pages of ``words`` words.
 
-    It has a slot for each page that was handed out, those of tables and its own before it doubled
+    It has a slot for each page that was allocated, those of tables and its own before it doubled
     among them.
     """
     page_words = page_size(kind, None) // WORD_BYTES

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError, EpochClosedError
 from ..rows import Array
-from .fields import HEADER_WORDS, WORD_BYTES, Field, Table
+from .fields import HEADER_WORDS, WORD_BYTES, Field, ImageTable
 from .free_runs import COUNT_WORDS
 from .image_graph import Arena, ImageGraph
 from .view import ImageView, Int64s
@@ -27,7 +27,7 @@ _ALIGNMENT = 32
 
 
 class PinnedImage(ImageView):
-    """A copy of the words in use of another image; nothing may be handed out of it.
+    """A copy of the words in use of another image; nothing may be allocated in it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class PinnedImage(ImageView):
 
     def free_run_counts(self) -> Int64s:
         """int64[CLASSES]: free runs of each class."""
-        counts = self.table(Table.FREE_TREE)[:COUNT_WORDS]
+        counts = self.table(ImageTable.FREE_TREE)[:COUNT_WORDS]
         return np.asarray(counts if self.xp is np else self.xp.asnumpy(counts)).view(np.int64)
 
     def host_image(self) -> npt.NDArray[np.uint32]:

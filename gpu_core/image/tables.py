@@ -12,7 +12,7 @@ import numpy as np
 
 from ..rows import Array
 from . import arena_size
-from .fields import NONE, Field, Table
+from .fields import NONE, Field, ImageTable
 from .view import ImageView
 
 
@@ -32,9 +32,9 @@ class GrowingTables(ImageView):
 
     def give_back_vertices(self, indices: Array) -> None:
         """Put freed vertex indices at the end of the vertex queue."""
-        self._push(Table.VERTEX_QUEUE, Field.VERTEX_QUEUE_BACK, indices)
+        self._push(ImageTable.VERTEX_QUEUE, Field.VERTEX_QUEUE_BACK, indices)
 
-    def _push(self, table: Table, back: Field, values: Array) -> None:
+    def _push(self, table: ImageTable, back: Field, values: Array) -> None:
         if values.size:
             slots = self.table(table)
             slots[(self[back] + self.xp.arange(values.size)) & (slots.size - 1)] = values
@@ -44,10 +44,10 @@ class GrowingTables(ImageView):
         """Add to a header field."""
         self.header[field] += value
 
-    def _set_table(self, table: Table, first: int, size_class: int) -> None:
+    def _set_table(self, table: ImageTable, first: int, size_class: int) -> None:
         self.header[Field.TABLES + 2 * table :][:2] = first, size_class
 
-    def table_growth(self, table: Table, words: int) -> int | None:
+    def table_growth(self, table: ImageTable, words: int) -> int | None:
         """Size class that a table needs for ``words`` words; `None` where it has the room."""
         if words <= self.table_words(table):
             return None
@@ -55,7 +55,7 @@ class GrowingTables(ImageView):
 
     def growing_tables(
         self, vertex_count: int, created: int, queued: int, pages: int
-    ) -> list[tuple[Table, int]]:
+    ) -> list[tuple[ImageTable, int]]:
         """Tables that must move to a larger run for a batch, with its size class.
 
         Parameters
@@ -67,28 +67,28 @@ class GrowingTables(ImageView):
         pages
             Pages that its rows take, of a layout of pages.
         """
-        words: dict[Table, int] = {}
+        words: dict[ImageTable, int] = {}
         if not self[Field.DENSE_IDS]:
-            words[Table.VERTEX_IDS] = 2 * vertex_count
-            words[Table.DICTIONARY] = 2 * (self[Field.DICTIONARY_USED] + created)
+            words[ImageTable.VERTEX_IDS] = 2 * vertex_count
+            words[ImageTable.DICTIONARY] = 2 * (self[Field.DICTIONARY_USED] + created)
             if queued:
                 waiting = self[Field.VERTEX_QUEUE_BACK] - self[Field.VERTEX_QUEUE_FRONT]
-                words[Table.VERTEX_QUEUE] = waiting + queued
+                words[ImageTable.VERTEX_QUEUE] = waiting + queued
         if self.layout.is_paged:
-            # Every page that was handed out may come back.
+            # Every page that was allocated may come back.
             out_now = self[Field.PAGE_BUMP] - self[Field.PAGES_FREE]
-            words[Table.PAGE_QUEUE] = out_now + self.pages_queued + pages
+            words[ImageTable.PAGE_QUEUE] = out_now + self.pages_queued + pages
         classes = {table: self.table_growth(table, need) for table, need in words.items()}
         return [(table, size) for table, size in classes.items() if size is not None]
 
-    def move_table(self, table: Table, first: int, size_class: int) -> None:
+    def move_table(self, table: ImageTable, first: int, size_class: int) -> None:
         """Move a table to a larger run, which begins at page ``first``, and free the old one.
 
         The words after the old ones are undefined; rings are unrolled to begin at slot 0.
         """
         old_first, old_class = self._position_of(table)
-        if table in (Table.VERTEX_QUEUE, Table.PAGE_QUEUE):
-            vertex = table == Table.VERTEX_QUEUE
+        if table in (ImageTable.VERTEX_QUEUE, ImageTable.PAGE_QUEUE):
+            vertex = table == ImageTable.VERTEX_QUEUE
             content = self.queued_vertices() if vertex else self.queued_pages()
             front = Field.VERTEX_QUEUE_FRONT if vertex else Field.PAGE_QUEUE_FRONT
             back = Field.VERTEX_QUEUE_BACK if vertex else Field.PAGE_QUEUE_BACK

@@ -1,6 +1,6 @@
 """Regions of an image: tables, queues, adjacencies, and their accounts.
 
-An engine's arena is an `ImageView` that also hands out runs and grows (`arena.BaseArena`). All here
+An engine's arena is an `ImageView` that also allocates runs and grows (`arena.BaseArena`). All here
 follows from the header; nothing here changes the image.
 """
 
@@ -26,8 +26,8 @@ from .fields import (
     OUT_FIRST_WORD,
     WORD_BYTES,
     Field,
+    ImageTable,
     Shape,
-    Table,
 )
 from .memory import MemoryReport
 
@@ -62,17 +62,17 @@ class ImageView(ABC):
     def __getitem__(self, field: int) -> int:
         return self.header.item(field)
 
-    def _position_of(self, table: Table) -> tuple[int, int]:
+    def _position_of(self, table: ImageTable) -> tuple[int, int]:
         """First page and size class of a table's run."""
         field = Field.TABLES + 2 * table
         return self.header.item(field), self.header.item(field + 1)
 
-    def table_words(self, table: Table) -> int:
+    def table_words(self, table: ImageTable) -> int:
         """Words that a table has room for; 0 where it has no run yet."""
         first, size_class = self._position_of(table)
         return 0 if first == NONE else self[Field.PAGE_WORDS] << size_class
 
-    def table(self, table: Table) -> Array:
+    def table(self, table: ImageTable) -> Array:
         """Words of a table; empty where it has no run yet. Valid until the image is replaced."""
         first, size_class = self._position_of(table)
         if first == NONE:
@@ -137,7 +137,7 @@ class ImageView(ABC):
 
     # -- queues ------------------------------------------------------------------------------
 
-    def _ring(self, table: Table, start: int, count: int) -> Array:
+    def _ring(self, table: ImageTable, start: int, count: int) -> Array:
         if count == 0:
             return self.xp.empty(0, np.uint32)
         slots = self.table(table)
@@ -146,11 +146,11 @@ class ImageView(ABC):
     def queued_vertices(self) -> Array:
         """Freed vertex indices in the order in which they will be used again."""
         front = self[Field.VERTEX_QUEUE_FRONT]
-        return self._ring(Table.VERTEX_QUEUE, front, self[Field.VERTEX_QUEUE_BACK] - front)
+        return self._ring(ImageTable.VERTEX_QUEUE, front, self[Field.VERTEX_QUEUE_BACK] - front)
 
     def queued_pages(self) -> Array:
         """Freed pages of a layout of pages in the order in which they will be used again."""
-        return self._ring(Table.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], self.pages_queued)
+        return self._ring(ImageTable.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], self.pages_queued)
 
     @property
     def pages_queued(self) -> int:
@@ -160,7 +160,7 @@ class ImageView(ABC):
     # -- accounts ----------------------------------------------------------------------------
 
     def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be handed out without growth, largest free run in pages."""
+        """Pages used, pages that can be allocated without growth, largest free run in pages."""
         return free_pages(self.header, self.free_run_counts())
 
     def memory(self) -> MemoryReport:
@@ -171,11 +171,11 @@ class ImageView(ABC):
         tables = {
             name: self.table_words(table) * WORD_BYTES
             for name, table in (
-                ("dictionary", Table.DICTIONARY),
-                ("vertex ids", Table.VERTEX_IDS),
-                ("vertex queue", Table.VERTEX_QUEUE),
-                ("page queue", Table.PAGE_QUEUE),
-                ("free-run trees", Table.FREE_TREE),
+                ("dictionary", ImageTable.DICTIONARY),
+                ("vertex ids", ImageTable.VERTEX_IDS),
+                ("vertex queue", ImageTable.VERTEX_QUEUE),
+                ("page queue", ImageTable.PAGE_QUEUE),
+                ("free-run trees", ImageTable.FREE_TREE),
             )
         }
         pages = self[Field.PAGE_BUMP] * page_bytes

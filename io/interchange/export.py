@@ -21,23 +21,23 @@ A file may be at any address that fsspec can write to, such as ``s3://bucket/edg
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
-from ...gpu_core.copies.snapshot import CanonicalEdges
 from ...gpu_core.errors import SettingsError
+from ...gpu_core.face.graph_reader import GraphReader
 from ..arrow_types import is_text
 from ..file_systems import check_new_file_at, new_file_at
 from ..given_paths import path_text
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file
 from .edge_table import edge_table, table_of
+from .given_graph import check_graph
 from .graphml import write_graphml
 
 EDGE_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".mtx", ".graphml")
@@ -49,26 +49,7 @@ _ID_COLUMNS = ("src", "dst", "vertex")
 _PIECE_ROWS = 1 << 20
 
 
-class _Graph(Protocol):
-    """The methods of a `DynamicGraph` that are needed."""
-
-    @property
-    def directed(self) -> bool: ...
-
-    @property
-    def lock(self) -> AbstractContextManager[Any, bool | None]: ...
-
-    def edges(self) -> CanonicalEdges: ...
-
-    @property
-    def vertex_properties(self) -> dict[str, str]: ...
-
-    def vertices(self) -> npt.NDArray[Any]: ...
-
-    def vertex_values(self) -> Any: ...
-
-
-def export_edges(graph: _Graph, path: str | Path) -> int:
+def export_edges(graph: GraphReader, path: str | Path) -> int:
     """Write the edges of a graph, sorted by (src, dst), with their properties, to a file.
 
     Parameters
@@ -87,8 +68,10 @@ def export_edges(graph: _Graph, path: str | Path) -> int:
     Raises
     ------
     SettingsError
-        The ending is unknown, the format cannot hold the graph, or the file cannot be written.
+        ``graph`` is none, the ending is unknown, the format cannot hold the graph, or the file
+        cannot be written.
     """
+    check_graph(graph)
     path = path_text("path", path)
     ending = ending_of(path, EDGE_ENDINGS)
     check_new_file_at(path, SettingsError)
@@ -107,7 +90,7 @@ def export_edges(graph: _Graph, path: str | Path) -> int:
     return len(edges)
 
 
-def export_vertices(graph: _Graph, path: str) -> int:
+def export_vertices(graph: GraphReader, path: str) -> int:
     """Write the vertices of a graph, sorted, and their properties; gives their number.
 
     As for edges, but no matrix.
@@ -116,7 +99,7 @@ def export_vertices(graph: _Graph, path: str) -> int:
     return export_columns(_vertex_columns(graph), path)
 
 
-def _vertex_columns(graph: _Graph) -> Mapping[str, npt.NDArray[Any]]:
+def _vertex_columns(graph: GraphReader) -> Mapping[str, npt.NDArray[Any]]:
     """Ids of all vertices, and their properties."""
     if not graph.vertex_properties:
         return {"vertex": graph.vertices()}

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.interchange
 
 from ...gpu_core.batch.update_batch import UpdateBatch
+from ...gpu_core.choices import choice_shown, is_integer
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.kind import RowMeaning
 from ..log.columns.column_types import of_read_types, time_unit_of, with_typed_nulls
@@ -72,8 +73,14 @@ def batch_of_frame(
     ------
     BatchError
         A column is missing, is there twice or of a type without a meaning, or a row breaks the
-        rules of a log.
+        rules of a log; ``meaning`` or ``op`` is something else.
     """
+    if not isinstance(meaning, RowMeaning):
+        msg = f"meaning is a {type(meaning).__name__}, not what rows mean; give the graph's `kind`"
+        raise BatchError(msg)
+    if op is not None and not (is_integer(op) and op in (1, -1)):
+        msg = f"op is {choice_shown(op)}; use 1 for insert, -1 for delete, or None for the column"
+        raise BatchError(msg)
     record = meaning.record
     own = meaning.value_names
     wanted = needed_columns(record.name, meaning.on_repeat)

@@ -26,7 +26,7 @@ class TimeRange(NamedTuple):
 
 
 class InsertTimes:
-    """Sees the times of the rows of a batch that insert an edge, while they are converted.
+    """Records the times of the rows of a batch that insert an edge, while they are converted.
 
     Dropped self loops count, for they have a time as well. Rows that are left out do not, nor
     deletes and rows about vertices, whose times mean nothing.
@@ -36,10 +36,10 @@ class InsertTimes:
         #: Of the rows that were converted last; None: none of them inserts an edge.
         self.seen: TimeRange | None = None
 
-    def of(self, make: Callable[..., Made]) -> Callable[..., Made]:
-        """``make`` for `conversion.convert_table`, whose rows are seen."""
+    def recording(self, make: Callable[..., Made]) -> Callable[..., Made]:
+        """``make`` for `conversion.convert_table`, which also records the times of its rows."""
 
-        def seen(op: Any, src: Any, dst: Any, meaning: Any, **columns: Any) -> Made:
+        def make_and_record(op: Any, src: Any, dst: Any, meaning: Any, **columns: Any) -> Made:
             batch = make(op, src, dst, meaning, **columns)
             times, dst_valid = columns.get("ts"), columns.get("dst_valid")
             self.seen = None
@@ -50,7 +50,7 @@ class InsertTimes:
                     self.seen = TimeRange(int(times.min()), int(times.max()))
             return batch
 
-        return seen
+        return make_and_record
 
 
 def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) -> BatchSource:

@@ -34,6 +34,7 @@ from .columns.column_types import OP_BYTES, cure_of_ids, is_id, time_unit_of
 from .columns.id_bounds import bounds_of
 from .columns.name_columns import name_column
 from .columns.own_columns import own_columns
+from .columns.schema import needed_columns
 from .columns.whole_decimals import integers_of
 from .operations import USUAL, Operations, word_shown
 from .row_origin import RowOrigin
@@ -87,10 +88,8 @@ def convert_table(
         src, _ = columns.ids("src", meaning.ids, nulls=False)
         dst, dst_valid = columns.ids("dst", meaning.ids, nulls=True)
         properties: dict[str, Any] = {}
-        for name, kept in _KEPT_IF.items():
-            # Where inserts are counted, their weights are not looked at.
-            counts = name == "weight" and meaning.on_repeat == "count"
-            if getattr(meaning.record, kept) and not counts and name in table.column_names:
+        for name in needed_columns(meaning.record.name, meaning.on_repeat):
+            if name in _PROPERTY_TYPES and name in table.column_names:
                 properties[name] = columns.property(name, op, dst_valid)
         if "ts" in properties and time_unit is not None:
             wanted = time_unit_named(time_unit)
@@ -115,9 +114,7 @@ def convert_table(
         raise UpdateLogError(msg) from error
 
 
-#: Property column -> field of the record that says whether it is kept.
-_KEPT_IF = {"weight": "has_weight", "type": "has_times", "ts": "has_times"}
-
+#: Property column -> whether it may be of an Arrow type, and what it may be, in words.
 _PROPERTY_TYPES = {
     "weight": (lambda t: pa.types.is_floating(t) or pa.types.is_integer(t), "numbers"),
     "type": (pa.types.is_integer, "int32 numbers"),

@@ -26,12 +26,12 @@ What defines the graph is kept from the first run on, and a later run that contr
 (``state_settings.py``).
 
 Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
-(``checkpoint.py``), results and reports (``results.py``).
+(``checkpoint.py``), results (``results.py``) and reports (``reports.py``).
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -43,7 +43,6 @@ from ...gpu_core.printable import is_unicode, printable
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..given_paths import path_text
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
-from ..log.paths.addresses import Address, absolute_address
 from ..log.plan import BatchPlan, PlannedFile
 from .state_lock import LOCK, is_lock_of, lock_holder, release_lock, take_lock
 from .state_settings import BAD_ROWS, StateSettings
@@ -185,35 +184,20 @@ class StateDirectory:
             raise StateError(_damaged(file, str(error))) from error
 
     def create_or_open(
-        self,
-        identity: Mapping[str, Any],
-        log_address: Address,
-        columns: Mapping[str, str],
-        time_unit: str | None,
-        reading: Mapping[str, Any] | None = None,
-        *,
-        is_moved_log: bool = False,
-        may_add_words: bool = False,
+        self, wanted: StateSettings, *, is_moved_log: bool = False, may_add_words: bool = False
     ) -> None:
         """Make the state, or check that it is of the same graph.
 
         ``is_moved_log`` says that the log at another address is known to be the same one. How it is
-        read, ``reading``, may be another way as long as there is no checkpoint; with
-        ``may_add_words`` words of ``op`` may be added at any time, as rows that had them were
-        refused: so none is in the graph, nor, as the caller knows, left out of it.
+        read may change as long as there is no checkpoint; with ``may_add_words`` words of ``op``
+        may be added at any time, as rows that had them were refused: so none is in the graph, nor,
+        as the caller knows, left out of it.
 
         Raises
         ------
         StateError
             The state was made with other settings, or the directory holds something else.
         """
-        wanted = StateSettings(
-            dict(identity),
-            absolute_address(log_address),
-            dict(columns),
-            time_unit,
-            dict(reading or {}),
-        )
         if not self.exists():
             self._refuse_foreign_folder()
             self._write_settings(wanted)

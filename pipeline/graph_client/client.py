@@ -131,10 +131,10 @@ class GraphClient:
         batches = [each.batch_id for each in applies]
         behind = [each.behind for each in applies]
         for batch_id, task in zip(batches, self._tasks.apply(batches, behind), strict=True):
-            ended = partial(self._apply_ended, batch_id)
+            ended = partial(self._on_apply_ended, batch_id)
             task.add_done_callback(lambda task, ended=ended: self._post(partial(ended, task)))
 
-    def _apply_ended(self, batch_id: int, task: Future) -> Event | None:
+    def _on_apply_ended(self, batch_id: int, task: Future) -> Event | None:
         """Take an apply for done without its answer, except for errors, and one now and then."""
         if self._is_closed:
             return None
@@ -143,20 +143,20 @@ class GraphClient:
             self._tasks.drop("apply", batch_id)
         else:
             self._status_due = time.monotonic() + _STATUS_SECONDS
-            self._fetch("apply", batch_id, self._apply_answered)
-        return self._accepted(batch_id) if has_succeeded else None
+            self._fetch("apply", batch_id, self._on_apply_answer)
+        return self._actor_has(batch_id) if has_succeeded else None
 
-    def _apply_answered(self, batch_id: int, status: GraphStatus) -> Event:
+    def _on_apply_answer(self, batch_id: int, status: GraphStatus) -> Event:
         self._update_status(status)
-        return self._accepted(batch_id)
+        return self._actor_has(batch_id)
 
-    def _accepted(self, batch_id: int) -> Event:
+    def _actor_has(self, batch_id: int) -> Event:
         """The actor has a batch; so the graph has all before the first that it has not."""
-        event = self._applied(self._applies.end(batch_id))
+        event = self._graph_has(self._applies.end(batch_id))
         self._on_applied()
         return event
 
-    def _applied(self, boundary: int) -> Event:
+    def _graph_has(self, boundary: int) -> Event:
         """The graph has all batches before a boundary, which may have been known already."""
         self.generation.slots.give_back(boundary)
         return events.BatchesApplied(self.generation.number, boundary)
@@ -231,42 +231,42 @@ class GraphClient:
             partial(tasks.pin_graph, share=self._shares),
             pin,
             requests,
-            on_answer=self._pinned,
+            on_answer=self._on_pin_answer,
             executor="default",
         )
 
-    def _pinned(self, boundary: int, answer: PinAnswer) -> None:
+    def _on_pin_answer(self, boundary: int, answer: PinAnswer) -> None:
         """Report a pin, unless the graph never was at its boundary, and then its results."""
         if answer.kept == "missed":
             return
-        self._report(self._applied(self._applies.reach(boundary)))
+        self._report(self._graph_has(self._applies.reach(boundary)))
         is_epoch = answer.kept == "epoch"
         number = self.generation.number
-        self._report(events.GraphPinned(number, boundary, is_epoch, answer.room))
+        self._report(events.GraphPinned(number, boundary, is_epoch, answer.most_pinned))
         if (results := answer.results) is not None:
-            self._post(partial(self._computed, boundary, results))
+            self._post(partial(self._open_results, boundary, results))
 
-    def _computed(self, boundary: int, results: BatchResults | SharedResults) -> Event | None:
+    def _open_results(self, boundary: int, results: BatchResults | SharedResults) -> Event | None:
         if self._is_closed:
             return None
         if not isinstance(results, SharedResults):
-            return self._analyzed(boundary, results)
+            return self._keep_results(boundary, results)
         try:
             opened = results.opened()
         except OSError:
             # Their memory is on another machine: Dask sends them.
             self._request(
-                "results", boundary, tasks.send_results, boundary, on_answer=self._analyzed_shared
+                "results", boundary, tasks.send_results, boundary, on_answer=self._on_shared_results
             )
             return None
-        return self._analyzed_shared(boundary, opened)
+        return self._on_shared_results(boundary, opened)
 
-    def _analyzed_shared(self, boundary: int, results: BatchResults) -> Event:
+    def _on_shared_results(self, boundary: int, results: BatchResults) -> Event:
         """Results are here whose columns the graph worker still has in shared memory."""
         self._tasks.submit_and_forget("release_columns", boundary, tasks.release_columns)
-        return self._analyzed(boundary, results)
+        return self._keep_results(boundary, results)
 
-    def _analyzed(self, boundary: int, results: BatchResults) -> Event:
+    def _keep_results(self, boundary: int, results: BatchResults) -> Event:
         self._results[boundary] = results
         self._monitor.failed(results.failures(boundary - 1))
         return events.Analyzed(self.generation.number, boundary, results.has_columns)
@@ -284,24 +284,26 @@ class GraphClient:
             boundary,
             partial(tasks.copy_pinned, share=self._shares),
             boundary,
-            on_answer=self._copy_made,
+            on_answer=self._on_copy_answer,
             executor="default",
         )
 
-    def _copy_made(self, boundary: int, copy: Copy) -> Event | None:
+    def _on_copy_answer(self, boundary: int, copy: Copy) -> Event | None:
         self._copy = copy
         if copy.status is not None:
             # Of the last batches before it no answer may have been fetched.
             self._update_status(copy.status)
-        return self._copied(boundary, copy.arrays)
+        return self._keep_arrays(boundary, copy.arrays)
 
-    def _copied(self, boundary: int, arrays: Arrays | ArraysAddress) -> Event | None:
+    def _keep_arrays(self, boundary: int, arrays: Arrays | ArraysAddress) -> Event | None:
         if isinstance(arrays, ArraysAddress):
             try:
                 arrays = open_arrays(arrays)
             except OSError:
                 # Their memory is on another machine: Dask sends them.
-                self._request("arrays", boundary, tasks.send_copy, boundary, on_answer=self._copied)
+                self._request(
+                    "arrays", boundary, tasks.send_copy, boundary, on_answer=self._keep_arrays
+                )
                 return None
         self._arrays = arrays
         self._tasks.submit_and_forget("release_copy", boundary, tasks.release_copy)

@@ -207,7 +207,7 @@ class GraphActor:
         while True:
             released = self._pinned.released
             with self._boundary_lock:
-                is_due = self._has_next and self._may_apply_next()
+                is_due = self._has_next and self._pin_before_next()
                 if is_due:
                     self._apply_next()
                     self._boundary_lock.notify_all()
@@ -231,8 +231,11 @@ class GraphActor:
         is_over = self._failure is not None or self._is_closed
         return self._boundary in self._waiting and not is_over
 
-    def _may_apply_next(self) -> bool:
-        """Whether the next batch may be applied; a pin that must come before it is made first."""
+    def _pin_before_next(self) -> bool:
+        """Make the pin that the next batch must not overtake; returns whether it may be applied.
+
+        It may not where there is no memory for the pin, nor while the graph itself is pinned.
+        """
         behind = self._waiting[self._boundary].behind
         is_pinned = behind is None or self._pins.make_once(behind, self._pin)
         return is_pinned and not self._pinned.has(self._graph)
@@ -343,7 +346,7 @@ class GraphActor:
             self._pinned.wait_for_release(released)
 
     def _pin(self, request: Pin) -> PinnedAs | None:
-        """Pin the graph, unless there is no room beside the others."""
+        """Pin the graph; None: there is no memory for that beside the others."""
         if request.boundary != self._boundary:
             msg = f"the graph stands before batch {self._boundary}, not {request.boundary}"
             raise AssertionError(msg)

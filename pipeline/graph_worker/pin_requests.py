@@ -25,19 +25,19 @@ class PinRequests:
         self._here: set[Pin] = set()
         #: Answers that no task has taken yet, and errors of pins that failed.
         self._answers: dict[Pin, PinAnswer | Exception] = {}
-        #: Graphs beside which there was no room for the one that is to be made; None: not tried.
-        self._room: int | None = None
+        #: Graphs beside which there is no memory for the one that is to be made; None: not tried.
+        self._most_pinned: int | None = None
 
     def make_once(self, request: Pin, make: Callable[[Pin], PinnedAs | None]) -> bool:
         """Make a pin of the graph's boundary, unless that is done; returns whether it is made.
 
-        False where there is no room: then the next call tries again. False also where it failed,
+        False where there is no memory: then the next call tries again. False also where it failed,
         at this call or an earlier one: `answer` raises the error.
 
         Parameters
         ----------
         make
-            Pins the graph; returns None where there is no room beside the others.
+            Pins the graph; returns None where there is no memory beside the others.
         """
         if request in self._here or request in self._answers:
             return request in self._here
@@ -48,11 +48,11 @@ class PinRequests:
             self._answers[request] = error
             return False
         if kept is None:
-            self._room = others
+            self._most_pinned = others
             return False
-        self._answers[request] = PinAnswer(kept, self._room)
+        self._answers[request] = PinAnswer(kept, self._most_pinned)
         self._here.add(request)
-        self._room = None
+        self._most_pinned = None
         return True
 
     def answer(self, request: Pin) -> PinAnswer | None:

@@ -95,9 +95,8 @@ class PinAnswer:
     """Answer to a `Pin`."""
 
     kept: PinnedAs
-    #: Graphs beside which there was no room for it, so that it waited for the oldest of them; None:
-    #: there was room at once.
-    room: int | None = None
+    #: As of `events.GraphPinned`.
+    most_pinned: int | None = None
     #: Results of it, or their address in shared memory; None: none were requested.
     results: BatchResults | SharedResults | None = None
 

@@ -49,6 +49,27 @@ def _failures_of(name: str, failed: dict[str, str]) -> Iterator[None]:
         forget_frames(error)
 
 
+def _computed(
+    graph: GraphReader, requests: Mapping[str, ResultRequest], failed: dict[str, str]
+) -> tuple[dict[str, ComputedResult], dict[str, Any]]:
+    """Compute results one by one; returns what is shown of them, and those with columns to write.
+
+    ``failed`` gets the name of each that failed, and why.
+    """
+    found: dict[str, ComputedResult] = {}
+    results: dict[str, Any] = {}
+    for name, request in requests.items():
+        # One lock for both: on a GPU, on the stream of epochs, beside batches.
+        with _failures_of(name, failed), graph.lock:
+            result = graph.compute(request.kind, **request.arguments)
+            found[name] = summarized(request, result)
+            if request.written is not None:
+                results[name] = result
+        # Before the next one takes memory.
+        result = None
+    return found, results
+
+
 class PinnedReads:
     """Reads pinned graphs, and keeps shared memory until the client has opened it.
 
@@ -82,23 +103,13 @@ class PinnedReads:
             Leave columns in shared memory, where the system has such a thing.
         """
         start = time.perf_counter()
-        found: dict[str, ComputedResult] = {}
         failed: dict[str, str] = {}
-        results: dict[str, Any] = {}
         with ExitStack() as fetching, ends_with_its_device():
             with self._graphs.reading(boundary, checkpoint=False) as pinned:
                 graph = pinned.graph
                 assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
+                found, results = _computed(graph, requests, failed)
                 lock = graph.lock
-                for name, each in requests.items():
-                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
-                    with _failures_of(name, failed), lock:
-                        result = graph.compute(each.kind, **each.arguments)
-                        found[name] = summarized(each, result)
-                        if each.written is not None:
-                            results[name] = result
-                    # Before the next one takes memory.
-                    result = None
                 if results:
                     fetching.enter_context(self._fetching)
             # Results remain when the graph is released: the next one is read while columns, of

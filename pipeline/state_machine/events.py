@@ -103,9 +103,9 @@ class GraphPinned:
     boundary: int
     #: Whether as an epoch, beside which batches can be applied.
     is_epoch: bool
-    #: Number of pinned graphs beside which there was no memory for it, so that it waited until
-    #: the oldest was released; None: it did not wait.
-    room: int | None = None
+    #: Pinned graphs that memory holds at most, as was found: beside so many there was none for it,
+    #: so that it waited until the oldest was released. None: it did not wait.
+    most_pinned: int | None = None
 
 
 @dataclass(frozen=True)

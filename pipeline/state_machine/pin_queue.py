@@ -107,8 +107,8 @@ class PinQueue:
                 self.made = number + 1
                 break
         self._lacks_memory = not answer.is_epoch
-        if answer.room is not None:
-            self.most = max(answer.room, 1)
+        if answer.most_pinned is not None:
+            self.most = max(answer.most_pinned, 1)
 
     def missed(self, batch_id: int) -> None:
         """A batch cannot be applied: pins behind it are never made."""

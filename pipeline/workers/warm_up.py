@@ -48,7 +48,7 @@ _FEW_ROWS = 16
 #: Ids so far apart, which int32 holds yet, need 64 bits for an edge.
 _FAR_APART = 1 << 26
 #: Rows that load the kernels of an update: on a GPU all of them, so that the arena has to grow and
-#: runs are handed out by many blocks, and more vertices and inserts than CuPy scans without a
+#: runs are allocated by many blocks, and more vertices and inserts than CuPy scans without a
 #: kernel for sums of sums, 512 * 512; the host engine's few others load when they are first met.
 _GPU_ROWS, _HOST_ROWS = 1 << 19, 1 << 10
 #: Bits of a row's number, and of a destination, in one number.

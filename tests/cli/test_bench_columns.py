@@ -8,6 +8,7 @@ import pytest
 
 from commands import graphtide_here
 from graphtide.flows.bench import ageing, latency, start, updates
+from graphtide.flows.bench.bench_options import BenchOptions
 from graphtide.flows.bench.measuring import clock
 from graphtide.flows.bench.measuring.arm import Arm, Bench, Row
 from graphtide.flows.bench.measuring.clock import Clock, Lap, percentile, spread
@@ -153,7 +154,7 @@ def test_wrong_results_have_no_figures(capsys: pytest.CaptureFixture[str]) -> No
         {}, lambda _: wrong, most_of_networkx=0,
     )  # fmt: skip
     with pytest.raises(GraphtideError, match="hops are not what they must be"):
-        comparison.measure("host", ["G1"], repeats=1, smaller=12)
+        comparison.measure(BenchOptions(["G1"], "host", repeats=1, smaller=12))
     assert not rows_of(capsys.readouterr().out, "G1")
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from commands import fails, graphtide_here
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import ResultFacts, read_reports, result_files, write_result
+from graphtide.io.state.reports import read_reports
+from graphtide.io.state.results import ResultFacts, result_files, write_result
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log, model_after, random_rows, write_rows
 

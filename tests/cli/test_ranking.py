@@ -14,8 +14,9 @@ import graphtide
 from commands import fails, graphtide_here
 from graphtide.io.state.batch_summary import write_summary
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.reports import read_reports
 from graphtide.io.state.result_changes import changes_between, write_changes
-from graphtide.io.state.results import ResultFacts, read_reports, write_result
+from graphtide.io.state.results import ResultFacts, write_result
 from made_state import apply_log, random_rows, write_rows
 
 BATCHES = 4

@@ -23,7 +23,8 @@ from graphtide.gpu_core.image.memory import MemoryReport
 from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.io.checked_tables import FACTS_KEY, write_table
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import ResultFacts, read_reports, write_result
+from graphtide.io.state.reports import read_reports
+from graphtide.io.state.results import ResultFacts, write_result
 from made_state import apply_log, random_rows, write_rows
 from old_state import flip
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph
-from graphtide.gpu_core.image.fields import Table
+from graphtide.gpu_core.image.fields import ImageTable
 from graphtide.testing import image_of
 from strategies import LAYOUTS
 from update_twins import rows_of
@@ -64,7 +64,7 @@ def check_same_words(graph: DynamicGraph, other: DynamicGraph) -> None:
     """The images have the same words, but for those behind the entries of a row."""
     ours, theirs = image_of(graph), image_of(other)
     assert np.array_equal(ours.header, theirs.header)
-    assert np.array_equal(ours.table(Table.FREE_TREE), theirs.table(Table.FREE_TREE))
+    assert np.array_equal(ours.table(ImageTable.FREE_TREE), theirs.table(ImageTable.FREE_TREE))
     assert np.array_equal(ours.queued_pages(), theirs.queued_pages())
     assert np.array_equal(ours.vertex_table(), theirs.vertex_table())
     for direction in ours.directions():

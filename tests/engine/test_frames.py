@@ -296,6 +296,17 @@ def test_a_stream_is_a_frame_and_a_column_is_none():
 
 
 @host_only
+def test_arguments_beside_a_frame_that_mean_nothing_are_refused():
+    graph, frame = DynamicGraph(), pd.DataFrame({"src": [1], "dst": [2]})
+    with pytest.raises(BatchError, match="meaning is a DynamicGraph, not what rows mean"):
+        graphtide.batch_of_frame(frame, graph)
+    for op in (0, "insert", True):
+        with pytest.raises(BatchError, match=f"op is {op!r}; use 1 for insert, -1 for delete"):
+            graphtide.batch_of_frame(frame, graph.kind, op)
+    assert graph.apply(graphtide.batch_of_frame(frame, graph.kind, 1)).inserted == 1
+
+
+@host_only
 def test_an_unknown_operation_in_a_frame_is_not_told_of_settings():
     frame = pd.DataFrame({"op": ["unfollow"], "src": [1], "dst": [2]})
     with pytest.raises(BatchError, match=r"op 'unfollow' is unknown; use .*or 1 or -1$"):

@@ -2,7 +2,9 @@
 
 import random
 import threading
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -340,10 +342,11 @@ def test_nodes_of_several_kinds_and_dense_matrices_are_refused(ids: str):
         from_scipy(np.ones((2, 2)))
 
 
-def test_what_is_no_graph_is_named() -> None:
+def test_what_is_no_graph_is_named(tmp_path: Path) -> None:
     """As a result instead of its graph, or a graph of another library."""
     result = DynamicGraph.from_edges([1], [2]).pagerank()
-    for copy in (graphtide.to_networkx, graphtide.to_igraph, graphtide.to_scipy):
+    export = partial(graphtide.export_edges, path=tmp_path / "edges.csv")
+    for copy in (graphtide.to_networkx, graphtide.to_igraph, graphtide.to_scipy, export):
         with pytest.raises(SettingsError, match="PageRankResult, not a graph of graphtide"):
             copy(result)
     with pytest.raises(SettingsError, match="DiGraph, not a graph of graphtide, or a result"):

@@ -15,7 +15,7 @@ from graphtide.gpu_core.image.fields import (
     OUT_DEGREE_WORD,
     OUT_FIRST_WORD,
     Field,
-    Table,
+    ImageTable,
 )
 from graphtide.gpu_core.layouts import link_word, parent_of
 from graphtide.gpu_core.layouts.pages import pages_of
@@ -112,9 +112,9 @@ def test_every_header_field(way: dict[str, Any], field: Field) -> None:
     assert re.search(words, told)
 
 
-@pytest.mark.parametrize("table", Table, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", ImageTable, ids=lambda table: table.name)
 @pytest.mark.parametrize("what", ["first page", "size class"])
-def test_where_tables_lie(table: Table, what: str) -> None:
+def test_where_tables_lie(table: ImageTable, what: str) -> None:
     graph = lived_in(**PAGED_WAYS[0])
     header = image_of(graph).header
     at = Field.TABLES + 2 * table + (what == "size class")
@@ -200,9 +200,9 @@ def test_every_link_between_pages(way: dict[str, Any], engine: str) -> None:
 def test_users_ids_and_the_dictionary() -> None:
     graph = lived_in(**WAYS[0])
     arena = image_of(graph)
-    ids = arena.table(Table.VERTEX_IDS).view(np.int64)
+    ids = arena.table(ImageTable.VERTEX_IDS).view(np.int64)
     assert "by its id" in spoil_and_see(graph, ids, 3, 10**12)
-    slots = arena.table(Table.DICTIONARY)
+    slots = arena.table(ImageTable.DICTIONARY)
     taken, free = np.flatnonzero(slots != NONE)[5], np.flatnonzero(slots == NONE)[5]
     assert "dictionary" in spoil_and_see(graph, slots, taken, NONE)
     assert "dictionary" in spoil_and_see(graph, slots, free, 0)
@@ -212,11 +212,11 @@ def test_users_ids_and_the_dictionary() -> None:
 def test_queues() -> None:
     graph = lived_in(**PAGED_WAYS[0])
     arena = image_of(graph)
-    vertices = arena.table(Table.VERTEX_QUEUE)
+    vertices = arena.table(ImageTable.VERTEX_QUEUE)
     front = arena[Field.VERTEX_QUEUE_FRONT] & (vertices.size - 1)
     for value in (0, 1 << 20, NONE):
         assert "vertex queue" in spoil_and_see(graph, vertices, front, value)
-    pages = arena.table(Table.PAGE_QUEUE)
+    pages = arena.table(ImageTable.PAGE_QUEUE)
     front = arena[Field.PAGE_QUEUE_FRONT] & (pages.size - 1)
     for value in (0, int(pages[front + 1]), 1 << 20, NONE):
         assert "page" in spoil_and_see(graph, pages, front, value)
@@ -225,7 +225,7 @@ def test_queues() -> None:
 def test_trees_of_free_runs() -> None:
     graph = lived_in(**WAYS[1])
     arena = image_of(graph)
-    tree = arena.table(Table.FREE_TREE)
+    tree = arena.table(ImageTable.FREE_TREE)
     counts = np.flatnonzero(tree[: free_runs.COUNT_WORDS])
     assert "counts of free runs" in spoil_and_see(graph, tree, counts[0], tree[counts[0]] + 1)
     words = np.flatnonzero(tree[free_runs.COUNT_WORDS :]) + free_runs.COUNT_WORDS

@@ -87,6 +87,7 @@ class EmulatedDevice:
     shared_bytes = 2048 + 8 * 64
     #: Its blocks run one after another.
     meeting_blocks = 1
+    stream = 0
     memory_bytes = 1 << 34
 
     def __init__(self, ordinal: int = 0, *, shuffle: int | None = None) -> None:
@@ -212,21 +213,22 @@ class EmulatedDevice:
         return self._entry_points
 
     def run(self, launches: np.ndarray) -> None:
-        code, number = run_launches(launches, *self._entry_points, 0, self.overlaps)
-        if code:
-            self.refuse(launches, code, number)
+        self._check(launches, run_launches(launches, *self._entry_points, 0, self.overlaps))
 
     def launch_list(self) -> np.ndarray:
         return empty_list()
 
     def start(self, launches: np.ndarray) -> None:
-        code, number = start_launches(launches, self._entry_points[0], 0, self.overlaps)
-        if code:
-            self.refuse(launches, code, number)
+        launch, _ = self._entry_points
+        self._check(launches, start_launches(launches, launch, 0, self.overlaps))
 
     def start_written(self, written: bytes) -> None:
         launches = empty_list()
-        code, number = start_written(launches, written, self._entry_points[0], 0, self.overlaps)
+        launch, _ = self._entry_points
+        self._check(launches, start_written(launches, written, launch, 0, self.overlaps))
+
+    def _check(self, launches: np.ndarray, answer: tuple[int, int]) -> None:
+        code, number = answer
         if code:
             self.refuse(launches, code, number)
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphtide.gpu_core.cuda.device.packed_arguments import address
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.host.engine import HostEngine
-from graphtide.gpu_core.image.fields import HEADER_WORDS, BatchField, Field, Shape, Table
+from graphtide.gpu_core.image.fields import HEADER_WORDS, BatchField, Field, ImageTable, Shape
 from graphtide.gpu_core.kind import ArenaSizes, GraphKind
 from graphtide.gpu_core.records import record_named
 
@@ -48,7 +48,7 @@ class ArenaView:
     def shape(self, direction: str) -> Shape:
         return self._arena.shape(direction)._replace(vertex_count=self[Field.VERTEX_COUNT])
 
-    def table(self, table: Table) -> Any:
+    def table(self, table: ImageTable) -> Any:
         view = self._arena.table(table)
         first = (view.ctypes.data - self._arena.image.ctypes.data) // 4 if view.size else 0
         return self.image[first : first + view.size]
@@ -58,12 +58,12 @@ class ArenaView:
 
     @property
     def tree(self) -> Any:
-        return self.table(Table.FREE_TREE)
+        return self.table(ImageTable.FREE_TREE)
 
-    def table_words(self, table: Table) -> int:
+    def table_words(self, table: ImageTable) -> int:
         return self.table(table).size
 
-    def table_address(self, table: Table) -> int:
+    def table_address(self, table: ImageTable) -> int:
         return address(self.table(table))
 
     def image_argument(self, direction: str) -> bytes:
@@ -71,7 +71,7 @@ class ArenaView:
 
     def queued_vertices(self) -> Any:
         front, back = self[Field.VERTEX_QUEUE_FRONT], self[Field.VERTEX_QUEUE_BACK]
-        slots = self.table(Table.VERTEX_QUEUE)
+        slots = self.table(ImageTable.VERTEX_QUEUE)
         return slots[np.arange(front, back) & (slots.size - 1)] if back > front else slots[:0]
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 
 #: Settings of the graph and of its batches; the rows below are seven bad ones in three batches.
 BATCH_ROWS = 4

@@ -61,7 +61,7 @@ class World:
         self.behind: dict[int, Pin | None] = {}
         #: Answers of those that are made, and graphs beside which there was no room for one.
         self.made: list[GraphPinned] = []
-        self.room: int | None = None
+        self.memory_holds: int | None = None
         #: Whether there is room for another epoch.
         self.has_room = True
         #: What is pinned, the oldest first, and the one that is the graph itself.
@@ -134,7 +134,7 @@ class World:
                 self.most_writes = max(self.most_writes, len(arrays))
             case Discard():
                 self._forget()
-                self.starting = self.late = self.held = self.room = self.copying = None
+                self.starting = self.late = self.held = self.memory_holds = self.copying = None
                 self.computing, self.pinned, self.requested_pins, self.made = [], [], [], []
             case Finish():
                 self.finish = instruction
@@ -209,7 +209,7 @@ class World:
     def _make(self, pin: Pin) -> bool:
         """Pin the graph, which stands there, if there is room beside the others."""
         if pin.epoch and not self.has_room and self.pinned:
-            self.room = len(self.pinned)
+            self.memory_holds = len(self.pinned)
             return False
         self.requested_pins.remove(pin)
         self.pinned.append(pin)
@@ -218,8 +218,8 @@ class World:
         if not is_epoch:
             self.held = pin
         answers = self.computing if pin.results else self.made
-        answers.append(GraphPinned(pin.generation, pin.boundary, is_epoch, self.room))
-        self.room = None
+        answers.append(GraphPinned(pin.generation, pin.boundary, is_epoch, self.memory_holds))
+        self.memory_holds = None
         return True
 
     def answer(self, *, is_late: bool = False) -> None:

@@ -1,11 +1,13 @@
 """A state directory without a run, and what is in its files."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.state_settings import StateSettings
 
 #: What defines the graph of the state.
 IDENTITY: dict[str, Any] = {
@@ -23,17 +25,14 @@ IDENTITY: dict[str, Any] = {
 }
 
 
-def made(path: Path, **changes: Any) -> StateDirectory:
-    """A state of IDENTITY at path."""
+def made(
+    path: Path, *, is_moved_log: bool = False, may_add_words: bool = False, **changes: Any
+) -> StateDirectory:
+    """A state of IDENTITY at path, or of other settings."""
     state = StateDirectory(path)
-    arguments: dict[str, Any] = {
-        "identity": IDENTITY,
-        "log_address": "/log",
-        "columns": {},
-        "time_unit": None,
-    }
+    settings = replace(StateSettings(IDENTITY, "/log", columns={}, time_unit=None), **changes)
     with state.lock():
-        state.create_or_open(**{**arguments, **changes})
+        state.create_or_open(settings, is_moved_log=is_moved_log, may_add_words=may_add_words)
     return state
 
 

@@ -17,7 +17,7 @@ from graphtide.gpu_core.cuda import kernels_ahead
 from graphtide.gpu_core.cuda.device import compile as kernel_compile
 from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
 from graphtide.gpu_core.cuda.update.pages import listed_rows
-from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
+from graphtide.gpu_core.image.fields import CLASS_MASK, Field, ImageTable, Shape
 from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
 from graphtide.gpu_core.layouts import layout_of, page_after, segment_base
 from graphtide.gpu_core.records import RECORDS
@@ -162,8 +162,8 @@ def check_same_image(host: DynamicGraph, cuda: DynamicGraph, *, by_row: bool = T
     same = header == arena.header
     same[Field.IMAGE_WORDS] = True
     assert same.all(), f"header fields {np.flatnonzero(~same)} differ"
-    tree = device_arena.device.to_host(device_arena.table(Table.FREE_TREE))
-    assert np.array_equal(tree, arena.table(Table.FREE_TREE)), "free runs differ"
+    tree = device_arena.device.to_host(device_arena.table(ImageTable.FREE_TREE))
+    assert np.array_equal(tree, arena.table(ImageTable.FREE_TREE)), "free runs differ"
     queued = device_arena.device.to_host(device_arena.queued_pages())
     assert np.array_equal(queued, arena.queued_pages()), "queued pages differ"
     for direction in arena.directions() if by_row else []:

@@ -21,7 +21,7 @@ from graphtide.gpu_core.image.fields import (
     BatchField,
     BatchStatus,
     Field,
-    Table,
+    ImageTable,
 )
 from graphtide.gpu_core.image.free_runs import tree_geometry
 from graphtide.gpu_core.kind import ArenaSizes, GraphKind
@@ -260,8 +260,10 @@ def test_no_memory_for_two_images(device: Any, monkeypatch: pytest.MonkeyPatch) 
     arena.take(demand)
 
 
-@pytest.mark.parametrize("table", [Table.VERTEX_QUEUE, Table.VERTEX_IDS, Table.DICTIONARY])
-def test_tables_move(device: Any, table: Table) -> None:
+@pytest.mark.parametrize(
+    "table", [ImageTable.VERTEX_QUEUE, ImageTable.VERTEX_IDS, ImageTable.DICTIONARY]
+)
+def test_tables_move(device: Any, table: ImageTable) -> None:
     graph = graph_with_holes(arena_bytes=600_000, ids="any")
     host, arena = twin_of(graph, device)
     assert arena.queued_vertices().size > 40
@@ -280,7 +282,7 @@ def test_tables_move(device: Any, table: Table) -> None:
     np.testing.assert_array_equal(
         device.to_host(arena.table(table)[:words]), host.table(table)[:words]
     )
-    np.testing.assert_array_equal(device.to_host(arena.tree), host.table(Table.FREE_TREE))
+    np.testing.assert_array_equal(device.to_host(arena.tree), host.table(ImageTable.FREE_TREE))
     arena.pull_header()
     np.testing.assert_array_equal(arena.header, host.header)
 

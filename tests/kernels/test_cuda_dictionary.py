@@ -27,7 +27,7 @@ from graphtide.gpu_core.image.fields import (
     BatchField,
     BatchStatus,
     Field,
-    Table,
+    ImageTable,
 )
 from strategies import ANY_IDS, LIMITS
 
@@ -69,8 +69,8 @@ class Tables:
     def shape(self, direction: str) -> Any:
         return self._shape
 
-    def table(self, table: Table) -> Any:
-        return self.slots if table == Table.DICTIONARY else self.ids
+    def table(self, table: ImageTable) -> Any:
+        return self.slots if table == ImageTable.DICTIONARY else self.ids
 
     def set_present(self, vertices_: list[int], word: int) -> None:
         for vertex in vertices_:
@@ -224,9 +224,12 @@ def test_vertices_are_created_and_removed_as_on_the_host(
     grown = host_map_ids(twin.arena, batch, create_vertices=True)
     if not dense:
         # Tables grow before vertices are created; let the host do it for both.
-        tables = {Table.VERTEX_IDS: 2 * grown.vertex_count,
-                  Table.DICTIONARY: 2 * (twin.arena[Field.DICTIONARY_USED] + grown.created.size),
-                  Table.VERTEX_QUEUE: 64}  # fmt: skip
+        used = twin.arena[Field.DICTIONARY_USED] + grown.created.size
+        tables = {
+            ImageTable.VERTEX_IDS: 2 * grown.vertex_count,
+            ImageTable.DICTIONARY: 2 * used,
+            ImageTable.VERTEX_QUEUE: 64,
+        }
         for table, words in tables.items():
             move_table(twin, table, words)
     soil_records(twin)
@@ -244,7 +247,7 @@ def test_vertices_are_created_and_removed_as_on_the_host(
     np.testing.assert_array_equal(view.host_image(), twin.image)
 
 
-def move_table(engine: HostEngine, table: Table, words: int) -> None:
+def move_table(engine: HostEngine, table: ImageTable, words: int) -> None:
     size_class = engine.arena.table_growth(table, words)
     if size_class is None:
         return
@@ -265,7 +268,7 @@ def soil_records(engine: HostEngine) -> None:
 def test_nothing_is_changed_unless_the_status_is_ok(device: Any) -> None:
     """Create, fill, remove: a batch that the host must look at first leaves the image alone."""
     twin = engine_with(list(range(50, 60)), dense=False)
-    move_table(twin, Table.VERTEX_QUEUE, 64)
+    move_table(twin, ImageTable.VERTEX_QUEUE, 64)
     soil_records(twin)
     batch = vertex_batch([1, 2, 3], [])
     for slots in (twin.dictionary_slots, 0):

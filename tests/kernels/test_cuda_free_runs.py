@@ -18,7 +18,7 @@ from graphtide.gpu_core.image.fields import (
     BatchField,
     BatchStatus,
     Field,
-    Table,
+    ImageTable,
 )
 from graphtide.gpu_core.kind import ArenaSizes, GraphKind
 from graphtide.gpu_core.records import RECORDS
@@ -95,7 +95,7 @@ class Twins:
         np.testing.assert_array_equal(mirror, self.device.header)
         np.testing.assert_array_equal(self.device.header, self.host.header)
         tree = self.device.device.to_host(self.device.tree)
-        np.testing.assert_array_equal(tree, self.host.table(Table.FREE_TREE))
+        np.testing.assert_array_equal(tree, self.host.table(ImageTable.FREE_TREE))
 
 
 def random_demand(rng: np.random.Generator) -> np.ndarray:

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph
+from graphtide.gpu_core.batch.raw_rows import raw_rows
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.gpu_core.cuda.convert.raw_edges import from_edges
+from graphtide.gpu_core.cuda.convert.feed import Feed
+from graphtide.gpu_core.cuda.device.staging import Staging
+from graphtide.gpu_core.kind import row_meaning
 
 #: The smallest float32, and the largest that is not normal.
 LEAST, MOST = 2.0**-149, 2.0**-126 - 2.0**-149
@@ -44,14 +47,14 @@ def test_the_smallest_weights_are_combined(engine: str, rule: str, expected: flo
 
 @pytest.mark.parametrize("records", ["weighted", "weighted64"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_smallest_weights_of_rows_on_the_device_are_kept(
+def test_the_smallest_weights_of_rows_that_the_device_converts_are_kept(
     device: Any, records: str, dtype: Any
 ) -> None:
     weights = np.array([LEAST, MOST, 0.1, 1.5 * LEAST, -LEAST]).astype(dtype)
     src, dst = np.arange(5), np.arange(1, 6)
-    ends = device.to_device(src), device.to_device(dst)
-    properties = {"weight": device.to_device(weights)}
-    batch = from_edges(device, *ends, properties=properties, dense=True, records=records)
+    meaning = row_meaning(records=records)
+    rows = raw_rows(None, src, dst, meaning, dense=True, batch_id=-1, weight=weights)
+    batch = Feed(Staging(device), dense=True).send(rows).batch()
     expected = UpdateBatch.from_rows(None, src, dst, weight=weights, records=records)
     kept = batch.data["put_weight"]
     assert device.to_host(kept).tolist() == expected.put_weight.tolist()

@@ -8,14 +8,9 @@ import pytest
 
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.engines import grow_on_gpu
-from graphtide.gpu_core.generators.counter_random import random_words, stream_start
-from graphtide.gpu_core.generators.watts_alpha import (
-    BY,
-    MEMORY,
-    Growing,
-    propensities,
-    watts_alpha_edges,
-)
+from graphtide.gpu_core.generators.alpha_model import AlphaModel, alpha_model
+from graphtide.gpu_core.generators.counter_random import stream_start
+from graphtide.gpu_core.generators.watts_alpha import BY, MEMORY, Growing, watts_alpha_edges
 from graphtide.gpu_core.generators.watts_alpha_kernels import drawn_class
 
 DRAWS = str(Path(__file__).parents[1] / "helpers" / "alpha_draws.cu")
@@ -75,17 +70,11 @@ def test_classes_are_drawn_as_on_the_host(device: Any, classes: int) -> None:
 
 @pytest.mark.parametrize("by", BY)
 def test_there_may_be_more_classes_than_threads(device: Any, by: str) -> None:
-    shares = np.linspace(0.01, 1, 1100)
-    growing = Growing(50, 6, shares, 3)
+    model = AlphaModel(50, 150, np.linspace(0.01, 1, 1100), seed=3)
+    growing = Growing(model)
     while not growing.is_complete:
         growing.choose(50, "two hops")
-    start = int(stream_start(3, 0x616C7068))
-
-    def order(number: int) -> np.ndarray:
-        turns = np.arange(50 * number, 50 * (number + 1), dtype=np.uint64)
-        return np.argsort(random_words(3, 0x616C7069, turns), kind="stable").astype(np.uint32)
-
-    grown = grow_on_gpu(by, 50, 150, shares, start, order, memory="device", first_room=4)
+    grown = grow_on_gpu(model, by, memory="device", first_room=4)
     assert grown.src.tolist() == growing.src.tolist()
     assert grown.dst.tolist() == growing.dst.tolist()
 
@@ -119,11 +108,8 @@ def memory_of(src: np.ndarray, dst: np.ndarray, count: int, first_room: int, tak
 def test_rows_leave_memory_to_others_when_they_grow(device: Any, memory: str) -> None:
     count, degree = 60, 14
     first = {"device": 0, "host": count * 4}[memory]
-    grown = grow_on_gpu(
-        "two hops", count, count * degree // 2, propensities(degree, 1.0, 0.01), 77,
-        lambda number: np.roll(np.arange(count, dtype=np.uint32), number),
-        memory=memory, first_room=4,
-    )  # fmt: skip
+    model = alpha_model(count, degree, 1.0, 0.01, seed=77)
+    grown = grow_on_gpu(model, "two hops", memory=memory, first_room=4)
     assert grown.taken == memory_of(grown.src, grown.dst, count, 4, first)
     pairs = {frozenset(edge) for edge in zip(grown.src.tolist(), grown.dst.tolist(), strict=True)}
     assert len(pairs) == count * degree // 2

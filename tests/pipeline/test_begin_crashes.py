@@ -16,7 +16,7 @@ import pytest
 from graphtide.config.settings import RunSettings
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import LOCK, StateDirectory
-from graphtide.io.state.results import read_reports, write_reports
+from graphtide.io.state.reports import read_reports, write_reports
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.opening import open_files

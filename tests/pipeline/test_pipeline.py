@@ -23,7 +23,8 @@ from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
+from graphtide.io.state.state_settings import StateSettings
 from graphtide.pipeline import run_loop
 from graphtide.pipeline.graph_client import client
 from graphtide.pipeline.graph_client.in_flight import TasksInFlight
@@ -333,7 +334,7 @@ def test_a_state_that_was_planned_in_the_order_of_text_goes_on_with_its_plan(
     log = UpdateLog(str(tmp_path / "log"))
     state = StateDirectory(tmp_path / "state")
     wanted = run_settings()
-    state.create_or_open(wanted.graph.identity(), log.address, {}, None)
+    state.create_or_open(StateSettings(wanted.graph.identity(), log.address, {}, None))
     by_text = sorted(listing_of(log).files, key=lambda file: file.name)
     state.write_plan(BatchPlan().extended(by_text, BATCH_ROWS))
     summary = run(log.address, str(state.path), wanted)

@@ -21,7 +21,7 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
 from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 from graphtide.pipeline.graph_client.answers import explain
 from graphtide.pipeline.graph_client.generation import GraphLostError
 from graphtide.pipeline.graph_worker.pinned import Arrays, Copy

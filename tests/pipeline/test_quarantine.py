@@ -20,7 +20,7 @@ from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state import quarantine
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.replay import PastGraphs

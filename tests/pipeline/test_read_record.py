@@ -20,6 +20,7 @@ from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.parquet.page_checks import ChunkSum
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.read_record import ReadRecord
+from graphtide.io.state.state_settings import StateSettings
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, expected_hash, rows_of
@@ -125,7 +126,7 @@ def test_the_status_names_files_without_checksums(
 def made(path: Path) -> StateDirectory:
     state = StateDirectory(path)
     with state.lock():
-        state.create_or_open({}, "/log", {}, None)
+        state.create_or_open(StateSettings({}, "/log", {}, None))
     return state
 
 

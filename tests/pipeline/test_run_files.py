@@ -16,7 +16,7 @@ from graphtide.io.log.file_errors import EmptyLogError
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import written_results
+from graphtide.io.state.reports import written_results
 from graphtide.pipeline.graph_worker.batch_results import BatchResults
 from graphtide.pipeline.graph_worker.batches import AppliedBatch
 from graphtide.pipeline.graph_worker.pinned import Copy

@@ -19,9 +19,11 @@ from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.checked_tables import read_table
-from graphtide.io.state import batch_summary, results
+from graphtide.io.state import batch_summary
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import FailedResult, read_reports, write_reports
+from graphtide.io.state.reports import read_reports, write_reports
+from graphtide.io.state.results import FailedResult
+from graphtide.io.state.state_settings import StateSettings
 from graphtide.pipeline.analyses import analyses_of
 from graphtide.pipeline.graph_worker.batch_results import BatchResults
 from graphtide.pipeline.ingest import run as run_pipeline
@@ -104,7 +106,7 @@ def test_results_of_batches_beyond_a_checkpoint_wait_for_the_next_one(tmp_path) 
     state, settings = StateDirectory(tmp_path / "state"), load_settings({})
     graph = graphtide.DynamicGraph(engine="host")
     with state.lock():
-        state.create_or_open({"directed": True}, "/log", {}, None)
+        state.create_or_open(StateSettings({"directed": True}, "/log", {}, None))
         results = RunResults(state, {}, settings)
         reports = []
         for batch in range(3):
@@ -386,7 +388,7 @@ def test_files_that_a_run_writes_in_another_group_meanwhile_are_not_missing(
         write_reports(state, reports, has_summary=True)
         return read_table(path)
 
-    monkeypatch.setattr(results, "read_table", read_late)
+    monkeypatch.setattr("graphtide.io.state.reports.read_table", read_late)
     assert read_reports(state, notes=[]) == reports
     assert len(state.report_files()) == 1
     assert Status(state).damage == []

@@ -19,7 +19,7 @@ from graphtide.gpu_core.errors import ArenaFullError, EngineError
 from graphtide.io.log.batch_times import TimeRange
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.replay import PastGraphs

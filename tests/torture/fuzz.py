@@ -23,11 +23,11 @@ import yaml
 
 from graphtide.config.settings import RunSettings, default_text, settings_schema
 from graphtide.flows.cli import main
-from graphtide.flows.commands.run import settings_from_options
+from graphtide.flows.flag_settings import settings_from_options
 from graphtide.gpu_core.errors import GraphtideError, SettingsError
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 from made_state import apply_log
 
 from .cases import Bench, Failure

@@ -8,7 +8,7 @@ from graphtide.gpu_core.report import BatchReport
 from graphtide.io.state.batch_summary import read_summary
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import LOCK, StateDirectory
-from graphtide.io.state.results import read_reports
+from graphtide.io.state.reports import read_reports
 
 from .forked import Ended
 

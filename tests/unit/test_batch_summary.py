@@ -15,7 +15,7 @@ from graphtide.io.state.batch_summary import (
     write_summary,
 )
 from graphtide.io.state.directory import StateDirectory
-from graphtide.io.state.results import write_reports
+from graphtide.io.state.reports import write_reports
 from small_state import made
 
 TYPES = {"pagerank": "float64"}

@@ -67,7 +67,7 @@ def test_times_of_inserts_are_those_of_rows_that_insert_an_edge(
         "ts": np.array([9, 0, 5, 1, 12]),
         "dst_valid": None if is_edge is None else np.array(is_edge, np.bool_),
     }
-    make = times.of(lambda *_, **given: given)
+    make = times.recording(lambda *_, **given: given)
     assert make(None if op is None else np.array(op), None, None, None, **columns) == columns
     assert times.seen == seen
 

@@ -14,6 +14,7 @@ from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.state.checkpoint import check_state_hash, newest_checkpoint, write_checkpoint
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.state_settings import StateSettings
 from old_state import change_json, flip, make_version_1
 
 
@@ -21,7 +22,7 @@ from old_state import change_json, flip, make_version_1
 def state(tmp_path):
     state = StateDirectory(tmp_path / "s")
     with state.lock():
-        state.create_or_open({"directed": True}, "/log", {}, None)
+        state.create_or_open(StateSettings({"directed": True}, "/log", {}, None))
         yield state
 
 
@@ -214,7 +215,7 @@ def test_a_checkpoint_without_a_hash_is_looked_at_and_taken(state):
     assert newest_checkpoint(state).batch_id == 2
     change_json(state.checkpoint(2) / "manifest.json", num_edges=999)
     assert newest_checkpoint(state).batch_id == 1
-    state.create_or_open({"directed": True}, "/log", {}, None)
+    state.create_or_open(StateSettings({"directed": True}, "/log", {}, None))
     assert newest_checkpoint(state).batch_id == 1
     change_json(state.checkpoint(1) / "manifest.json", handover={})
     assert newest_checkpoint(state) is None

@@ -7,7 +7,7 @@ import pytest
 
 from graphtide import UpdateBatch
 from graphtide.gpu_core.batch.net_effect import edge_buckets
-from graphtide.gpu_core.batch.net_effect.edge_buckets import MOST_BUCKET_BITS, Layout
+from graphtide.gpu_core.batch.net_effect.edge_buckets import MOST_BUCKET_BITS, KeyLayout
 
 #: What only one of both kinds of records keeps.
 OTHERWISE = {"records", "put_weight"}
@@ -116,11 +116,11 @@ def test_edges_that_just_fit_a_word(src_bits: int, dst_bits: int) -> None:
 
 def test_there_are_as_many_buckets_as_narrow_words_need() -> None:
     ids = (0, (1 << 20) - 1)
-    assert Layout.of(1, ids, ids) == (0, 0, 11, 20, 9)
-    assert Layout.of(1 << 23, ids, ids) == (0, 0, 10, 20, 10)
+    assert KeyLayout.of(1, ids, ids) == (0, 0, 11, 20, 9)
+    assert KeyLayout.of(1 << 23, ids, ids) == (0, 0, 10, 20, 10)
     # Narrow words would need too many: then they are wide, and buckets as many as rows fill.
     ids = (0, (1 << 22) - 1)
-    assert Layout.of(1 << 20, ids, ids) == (0, 0, 15, 22, 7)
-    assert Layout.of(1 << 31, ids, ids) == (0, 0, 22 - MOST_BUCKET_BITS, 22, MOST_BUCKET_BITS)
+    assert KeyLayout.of(1 << 20, ids, ids) == (0, 0, 15, 22, 7)
+    assert KeyLayout.of(1 << 31, ids, ids) == (0, 0, 22 - MOST_BUCKET_BITS, 22, MOST_BUCKET_BITS)
     ids = (-(1 << 63), (1 << 63) - 1)
-    assert Layout.of(1, ids, ids) is None
+    assert KeyLayout.of(1, ids, ids) is None

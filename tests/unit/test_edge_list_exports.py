@@ -1,8 +1,5 @@
 """Edges of a graph as text, Matrix Market and Parquet, and the way back."""
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,20 +10,14 @@ import scipy.sparse
 import graphtide
 from edge_files import read_edge_list, read_matrix_market
 from graphtide import SettingsError
-from graphtide.gpu_core.copies.snapshot import CanonicalEdges
 from graphtide.io.interchange.edge_lists import export_edges, export_vertices
 
 
-def graph_of(src, dst, *, directed=True, **properties):
-    """What export asks of a graph, with these arrays."""
-    edges = CanonicalEdges(np.array(src, np.int64), np.array(dst, np.int64), properties)
-    vertices = np.unique(np.concatenate([edges.src, edges.dst]))
-    return SimpleNamespace(
-        directed=directed,
-        lock=nullcontext(),
-        edges=lambda: edges,
-        vertices=lambda: vertices,
-        vertex_properties={},
+def graph_of(src, dst, *, directed=True, weight=None):
+    records = "simple" if weight is None else "weighted"
+    loops = "keep" if directed else "drop"
+    return graphtide.DynamicGraph.from_edges(
+        src, dst, weight=weight, directed=directed, records=records, self_loops=loops, engine="host"
     )
 
 
@@ -107,7 +98,6 @@ def test_exports_that_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="rows of a matrix start at 1, but there is vertex 0"):
         export_edges(graph_of([0], [2]), str(tmp_path / "e.mtx"))
     (tmp_path / "file").touch()
-    nothing_to_ask = SimpleNamespace()
     with pytest.raises(SettingsError, match="cannot be written"):
-        export_edges(nothing_to_ask, str(tmp_path / "file" / "e.csv"))
+        export_edges(graph_of([1], [2]), str(tmp_path / "file" / "e.csv"))
     assert [file.name for file in tmp_path.iterdir()] == ["file"]

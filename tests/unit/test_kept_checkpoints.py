@@ -10,6 +10,7 @@ import pytest
 
 from graphtide.io.state.checkpoint import newest_checkpoint, whole_checkpoints, write_checkpoint
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.state_settings import StateSettings
 
 ARRAYS = {
     "vertex_ids": np.arange(4),
@@ -62,7 +63,7 @@ def killed_after(operations: int, folder: Path) -> Iterator[None]:
 def state_of(path: Path, *batches: int) -> StateDirectory:
     state = StateDirectory(path)
     with state.lock():
-        state.create_or_open({"directed": True}, "/log", {}, None)
+        state.create_or_open(StateSettings({"directed": True}, "/log", {}, None))
         for batch_id in batches:
             write_checkpoint(state, batch_id, ARRAYS, lambda: "abc", keep=None)
     return state

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateLogError
-from graphtide.flows.commands.run import settings_from_options
+from graphtide.flows.flag_settings import settings_from_options
 from graphtide.io.log.log_inspection import inspect_log
 from graphtide.io.log.log_listing import listing_of
 from graphtide.io.log.log_writer import write_log_file

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphtide.config.settings import load_settings
-from graphtide.flows.commands.run import settings_from_options
+from graphtide.flows.flag_settings import settings_from_options
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.errors import SettingsError
 

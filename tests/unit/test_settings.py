@@ -21,7 +21,7 @@ from graphtide.config.settings import (
     settings_schema,
 )
 from graphtide.config.yaml_text import read_yaml
-from graphtide.flows.commands.run import settings_from_options
+from graphtide.flows.flag_settings import settings_from_options
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.errors import SettingsError
 from graphtide.gpu_core.kind import row_meaning

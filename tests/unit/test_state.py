@@ -77,9 +77,9 @@ def test_every_contradiction_is_named_and_nothing_else(tmp_path):
 
 def test_the_same_log_by_another_spelling(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    state = made("s", log_address="log")
+    state = made("s", log_address=absolute_address("log"))
     for spelling in ("./log", f"{tmp_path}/log/", f"file://{tmp_path}/log"):
-        made(state.path, log_address=spelling)
+        made(state.path, log_address=absolute_address(spelling))
     assert absolute_address("s3://bucket/log/") == "s3://bucket/log"
 
 

@@ -17,6 +17,7 @@ from graphtide.gpu_core.report import BatchSource
 from graphtide.io.checked_tables import DamagedTableError
 from graphtide.io.state.batch_summary import drop_summary_from, read_summary, write_summary
 from graphtide.io.state.quarantine import Quarantine
+from graphtide.io.state.reports import read_reports, write_reports, written_results
 from graphtide.io.state.result_changes import (
     batches_with,
     changes_between,
@@ -27,13 +28,10 @@ from graphtide.io.state.result_changes import (
 from graphtide.io.state.results import (
     FailedResult,
     ResultFacts,
-    read_reports,
     read_result,
     result_facts,
     result_files,
-    write_reports,
     write_result,
-    written_results,
 )
 from small_state import made
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.generators.alpha_model import propensities
 from graphtide.gpu_core.generators.counter_random import random_words, unit_floats
-from graphtide.gpu_core.generators.watts_alpha import BY, propensities, watts_alpha_edges
+from graphtide.gpu_core.generators.watts_alpha import BY, watts_alpha_edges
 
 
 def defined(

@@ -8,7 +8,7 @@ least that an iteration of PageRank takes with a library. A second table has res
 batch (`refresh.py`), a third cuGraph, where it is installed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,12 @@ import numpy as np
 from ....gpu_core.algorithms.traversal.bfs import UNREACHED
 from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
+from ..bench_options import BenchOptions
 from ..measuring.arm import Arm, Bench, Row
 from ..measuring.clock import spread
 from ..measuring.cugraph import CuGraph, has_cugraph
 from ..measuring.peers import sparse_products
 from ..measuring.report import Table
-from ..measuring.selection import Selection
 from ..measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
 
@@ -102,8 +102,8 @@ def _print_cugraph(table: Table, bench: Bench) -> None:
     table.row(bench.name, *(row.device(what) for what in ("build", "PageRank", "triangles")))
 
 
-def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: `NAMES`) and print the tables.
+def bench_analytics(options: BenchOptions) -> None:
+    """Measure workloads, by default `NAMES`, and print the tables.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller:
     GraphtideError
         A result is not what it must be.
     """
-    selection = Selection(names, NAMES, repeats, smaller)
-    arm = selection.begin("bench analytics", Arm(engine))
+    selection = options.selection(NAMES)
+    arm = selection.begin("bench analytics", Arm(options.engine))
     table = Table(["graph"], _FIGURES)
     for bench in selection.benches(Refresh, arm):
         _print_calls(table, bench)

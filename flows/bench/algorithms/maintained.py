@@ -14,7 +14,7 @@ Checked with every row of PageRank: maintained residuals against others from not
 and the ranks against those recomputed, by the bounds of both.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -24,9 +24,9 @@ from ....gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPag
 from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
 from ....testing import engine_of
+from ..bench_options import BenchOptions
 from ..measuring.arm import Arm, Row
 from ..measuring.report import Table
-from ..measuring.selection import Selection
 from ..measuring.workloads import unpack
 from .maintained_clustering import FIGURES as CLUSTERING_FIGURES
 from .maintained_clustering import SHARES, Clustering, DirectedClustering
@@ -112,8 +112,8 @@ def _loss(row: Row, *others: str) -> str:
     return f"{times['maintained'] / better:.2f}"
 
 
-def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: `NAMES`) and print the tables.
+def bench_maintained(options: BenchOptions) -> None:
+    """Measure workloads, by default `NAMES`, and print the tables.
 
     Raises
     ------
@@ -124,8 +124,8 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
     GraphtideError
         Ranks are not within their bounds.
     """
-    selection = Selection(names, NAMES, repeats, smaller)
-    arm = selection.begin("bench maintained", Arm(engine))
+    selection = options.selection(NAMES)
+    arm = selection.begin("bench maintained", Arm(options.engine))
     tables = ((Clustering, ["graph", "edges"]), (DirectedClustering, ["graph", "by", "edges"]))
     for kind, heads in tables:
         table = Table(heads, [*CLUSTERING_FIGURES])

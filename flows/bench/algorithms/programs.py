@@ -8,7 +8,7 @@ method are an error.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,9 +24,9 @@ from ....gpu_core.programs.traversals import (
     hops_traversal,
 )
 from ....gpu_core.programs.vertex_state import VertexState
+from ..bench_options import BenchOptions
 from ..measuring.arm import Arm, Bench
 from ..measuring.report import Table
-from ..measuring.selection import Selection
 from ..measuring.subject import Subject
 
 NAMES = ("G1", "G2", "G3")
@@ -100,8 +100,8 @@ def _check(what: str, forms: _Forms) -> ProgramResult | None:
     return found
 
 
-def bench_programs(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: `NAMES`) and print the table.
+def bench_programs(options: BenchOptions) -> None:
+    """Measure workloads, by default `NAMES`, and print the table.
 
     Raises
     ------
@@ -110,8 +110,8 @@ def bench_programs(engine: str, names: Sequence[str], *, repeats: int, smaller: 
     GraphtideError
         A program finds other values than the method.
     """
-    selection = Selection(names, NAMES, repeats, smaller)
-    arm = selection.begin("bench programs", Arm(engine))
+    selection = options.selection(NAMES)
+    arm = selection.begin("bench programs", Arm(options.engine))
     forms = "method", *_DIRECTIONS, "operators"
     table = Table(["graph", "algorithm"], [*forms, "supersteps", "pulled"])
     for bench in selection.benches(Bench, arm):

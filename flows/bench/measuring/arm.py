@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ....gpu_core.batch.raw_rows import RawRows
 from ....gpu_core.batch.update_batch import UpdateBatch
 from ....gpu_core.engines import resolve_engine
 from ....gpu_core.errors import GraphtideError, SettingsError
 from ....gpu_core.graph import DynamicGraph
+from ....gpu_core.kind import row_meaning
 from . import draws
 from .clock import Clock, Lap, spread
 from .workloads import Keys, pack, rmat_pairs, uniform_pairs, unpack
@@ -82,9 +84,11 @@ class Arm:
         else:
             ops = op
         if self.engine == "cuda":
-            from ....gpu_core.cuda.convert.raw_edges import from_edges
+            from ....gpu_core.cuda.convert.raw_edges import begin_edges
 
-            return from_edges(self.device, src, dst, ops, dense=ids == "dense", directed=directed)
+            columns = {"src": src, "dst": dst} | ({} if ops is None else {"op": ops})
+            rows = RawRows(columns, None, row_meaning(directed=directed), dense=ids == "dense")
+            return begin_edges(self.device, rows).batch()
         return UpdateBatch.from_rows(ops, src, dst, directed=directed)
 
     def locked(self, array: Any) -> Any:

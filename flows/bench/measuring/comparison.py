@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ....gpu_core.errors import GraphtideError
+from ..bench_options import BenchOptions
 from .arm import Arm, Bench
 from .report import Table
-from .selection import Selection
 from .subject import Subject
 
 S = TypeVar("S", bound=Subject)
@@ -55,8 +55,8 @@ class Comparison(Generic[S]):
     #: Entries of the largest graph that networkx is given, which is slow.
     most_of_networkx: int
 
-    def measure(self, engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-        """Measure the workloads of these names (none: `NAMES`) and print the table.
+    def measure(self, options: BenchOptions) -> None:
+        """Measure workloads, by default `NAMES`, and print the table.
 
         Raises
         ------
@@ -65,8 +65,8 @@ class Comparison(Generic[S]):
         GraphtideError
             A result is not what it must be.
         """
-        selection = Selection(names, NAMES, repeats, smaller)
-        arm = selection.begin(self.command, Arm(engine))
+        selection = options.selection(NAMES)
+        arm = selection.begin(self.command, Arm(options.engine))
         table = Table(["graph", "package"], list(self.columns))
         for bench in selection.benches(Bench, arm):
             subject = self.subject(bench)

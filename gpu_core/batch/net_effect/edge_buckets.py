@@ -33,7 +33,7 @@ MOST_BUCKET_BITS = 11
 _TAIL = np.int64(1)
 
 
-class Layout(NamedTuple):
+class KeyLayout(NamedTuple):
     """Bits of an edge's parts in a key: ``src - src_low`` is the bucket above ``src_bits`` bits."""
 
     src_low: int
@@ -65,7 +65,7 @@ class EdgeBuckets(NamedTuple):
     #: uint32[b]: where each bucket begins and ends in ``words``; gaps are rows that were dropped.
     begins: npt.NDArray[np.uint32]
     ends: npt.NDArray[np.uint32]
-    layout: Layout
+    layout: KeyLayout
     #: Rows that have a word.
     rows: int
     #: Smallest and largest id of all rows, also of those without a word, or what lies beyond them.
@@ -132,7 +132,7 @@ def _fill_buckets(
     low, high = min(src_low, dst_low), max(src_high, dst_high)
     if not directed:
         src_low, src_high, dst_low, dst_high = low, high, low, high
-    layout = Layout.of(src.size, (src_low, src_high), (dst_low, dst_high))
+    layout = KeyLayout.of(src.size, (src_low, src_high), (dst_low, dst_high))
     if layout is None:
         return None, True
     # One more for ids beyond the bounds.

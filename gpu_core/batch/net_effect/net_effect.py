@@ -23,8 +23,9 @@ from ...image.fields import MAX_VERTICES
 from ...jit.arrays import readonly
 from ...jit.compile import compiled
 from ...kind import RowMeaning
+from ...properties.kinds import Kinds
 from ...records import Record
-from ..row_values import spread_values, values_at
+from ..row_values import Values, spread_values, values_at
 from ..rows import CheckedRows
 from ..serial_sort import distinct_ids
 from . import edge_buckets, last_deletes, last_rows
@@ -56,9 +57,9 @@ def net_effect(
     fields: dict[str, Any] = {"rows": rows.src.size, "rounded": rows.rounded}
     vertices = _vertex_effect(rows, keep_loops=keep_loops)
     fields.update(delete_vertices=vertices.deletes, delete_vertex_rows=vertices.delete_rows)
-    own_values = values_at(meaning.vertex_properties, rows.vertex_values, vertices.deciding)
-    own_puts, rows = vertices.puts, vertices.edges
+    vertex_values = values_at(meaning.vertex_properties, rows.vertex_values, vertices.deciding)
 
+    rows = vertices.edges
     edges = _edge_effect(
         rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type
     )
@@ -71,25 +72,33 @@ def net_effect(
     fields.update(_properties(rows, record, edges), on_repeat=meaning.on_repeat)
     if edges.folded is not None:
         fields.update(_combined(edges.folded, puts, vertices.deletes))
-
-    put_vertices, own_at = own_puts, np.arange(own_puts.size)
-    if meaning.create_vertices:
-        ends = _ends_of(deletes, revoked)
-        if vertices.created.size or ends.size:
-            put_vertices = distinct_ids(np.concatenate([own_puts, vertices.created, ends]))
-            own_at = np.searchsorted(put_vertices, own_puts)
-    put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
-    put_vertex_rows[own_at] = True
-    fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
     fields["put_values"] = values_at(meaning.properties, rows.values, edges.lists.deciding)
-    fields["put_vertex_values"] = spread_values(
-        meaning.vertex_properties, own_values, own_at, put_vertices.size
-    )
 
-    decided = puts.indices.size + deletes.indices.size + own_puts.size
+    created = _NONE
+    if meaning.create_vertices:
+        created = np.concatenate([vertices.created, _ends_of(deletes, revoked)])
+    kinds = meaning.vertex_properties
+    fields.update(_vertices_to_put(vertices.puts, created, kinds, vertex_values))
+
+    decided = puts.indices.size + deletes.indices.size + vertices.puts.size
     decided += int(np.count_nonzero(vertices.delete_rows))
     fields["overridden"] = fields["rows"] - fields["dropped"] - decided
     return fields
+
+
+def _vertices_to_put(puts: Ids, created: Ids, kinds: Kinds, values: Values) -> dict[str, Any]:
+    """Fields of vertices that rows put, with their ``values``, and of those that edges create."""
+    listed, at = puts, np.arange(puts.size)
+    if created.size:
+        listed = distinct_ids(np.concatenate([puts, created]))
+        at = np.searchsorted(listed, puts)
+    has_row = np.zeros(listed.size, dtype=np.bool_)
+    has_row[at] = True
+    return {
+        "put_vertices": listed,
+        "put_vertex_rows": has_row,
+        "put_vertex_values": spread_values(kinds, values, at, listed.size),
+    }
 
 
 class _EdgeEffect(NamedTuple):

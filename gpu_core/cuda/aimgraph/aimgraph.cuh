@@ -24,7 +24,7 @@ constexpr int SLOTS = 3;  // slots of the row in use: entries, and marks of dele
 constexpr int RECORD_WORDS = 4;
 
 // Counters of pages: taken from the queue, put there, in it; of those after it, how many were
-// handed out. The last may be more than the room: then pages were refused.
+// allocated. The last may be more than the room: then pages were refused.
 constexpr int FRONT = 0;
 constexpr int BACK = 1;
 constexpr int QUEUED = 2;

@@ -25,7 +25,7 @@ from ..device.packed_arguments import address, packer
 from ..device.sorting.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
 from ..device.sorting.sorting import BLOCK_KEYS, SORT_FIELDS, Grid, grid_of, pass_words, write_sort
 from ..device.sorting.sorting import KERNELS as SORT_KERNELS
-from ..device.stream_words import renew_words, words_of_stream
+from ..device.stream_words import StreamWords, renew_words, words_of_stream
 from ..memory.scratch import ALIGNMENT
 from ..structs import BUCKET_THREADS, DIGITS, SORT_THREADS
 from .edge_order import KEY_BITS, NARROW, EdgeRows, bits_of
@@ -43,8 +43,6 @@ _PACK, _PACK_NARROW, _GROUP, _SORTING = range(4)
 _KEYS: Final = SORT_FIELDS.index("keys")
 #: Words of ``OutputList`` of the kernels.
 _LIST_WORDS: Final = 8
-#: As `StreamWords`.
-_OF_STREAM: Final = ("tickets", "ticket", "block_numbers", "faults")
 _OF_ROWS: Final = (
     "op", "src", "dst", "are_narrow", "count",
     # `Grid`
@@ -62,12 +60,12 @@ _OF_ROWS: Final = (
 #: What launches are written from, int64 words all of it.
 _FACTS: Final = np.dtype([
     ("kernels", np.int64, (len(_KERNELS),)),
-    *((name, np.int64) for name in (*_OF_STREAM, *_OF_ROWS)),
+    *((name, np.int64) for name in (*StreamWords._fields, *_OF_ROWS)),
     ("puts", np.int64, (_LIST_WORDS,)),
     ("deletes", np.int64, (_LIST_WORDS,)),
 ])  # fmt: skip
 _HANDLES: Final = packer(*[kernel for _, kernel in _KERNELS])
-_STREAM_FACTS: Final = packer(*_OF_STREAM)
+_STREAM_FACTS: Final = packer(*StreamWords._fields)
 _ROW_FACTS: Final = packer(*_OF_ROWS)
 #: Of each device: handles of the kernels, packed.
 _KERNELS_OF: WeakKeyDictionary[Device, bytes] = WeakKeyDictionary()

@@ -104,7 +104,6 @@ __device__ __forceinline__ void pack_rows(
         const u64 dst_offset = static_cast<u64>(onto) - static_cast<u64>(to.dst_low);
         if (src_offset > to.src_span || dst_offset > to.dst_span) faults |= OUT_OF_BOUNDS;
         const int op = to.op ? to.op[row] : 1;
-        if (op != 1 && op != -1) faults |= BAD_OP;
         // Either offset is 0 where it is no part of the key.
         u64 key = src && dst ? src_offset << to.dst_bits | dst_offset : src_offset | dst_offset;
         const u64 tail = static_cast<u64>(row) << 1 | (op > 0);

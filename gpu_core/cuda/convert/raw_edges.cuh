@@ -89,7 +89,7 @@ struct alignas(8) Counts {
 // Words of the report to the host: the counts, then the faults.
 constexpr u32 FAULTS_WORD = sizeof(Counts) / sizeof(u32);
 
-enum Fault : u32 { BAD_OP = 1, OUT_OF_BOUNDS = 4, BUCKET_OVERFULL = 8 };
+enum Fault : u32 { OUT_OF_BOUNDS = 1, BUCKET_OVERFULL = 2 };
 
 // Where counts and faults of a batch are reported; passed by value.
 struct Report {

@@ -57,9 +57,10 @@ class DeviceArrays(DeviceContext):
             if not 0 < array.nbytes <= _MOST_TAKEN_BYTES:
                 return self.xp.asarray(array)
             copied = self.xp.empty(array.shape, array.dtype)
-            stream = self.xp.cuda.get_current_stream().ptr
             # 1: host to device.
-            self._runtime.memcpyAsync(copied.data.ptr, array.ctypes.data, array.nbytes, 1, stream)
+            self._runtime.memcpyAsync(
+                copied.data.ptr, array.ctypes.data, array.nbytes, 1, self.stream
+            )
             return copied
 
     def fill_bytes(self, address: int, size: int, value: int) -> None:
@@ -68,8 +69,7 @@ class DeviceArrays(DeviceContext):
         if size == 0:
             return
         try:
-            stream = self.xp.cuda.get_current_stream().ptr
-            self._runtime.memsetAsync(address, value, size, stream)
+            self._runtime.memsetAsync(address, value, size, self.stream)
         except Exception as error:
             self._raise_named("setting memory", error)
 
@@ -116,7 +116,7 @@ class DeviceArrays(DeviceContext):
 
     def _copy_to(self, memory: Any, array: Array) -> None:
         """Copy an array to page-locked memory, after all work before, and wait for it."""
-        stream = self.xp.cuda.get_current_stream().ptr
+        stream = self.stream
         # 2: device to host.
         self._runtime.memcpyAsync(memory.ptr, array.data.ptr, array.nbytes, 2, stream)
         self._runtime.streamSynchronize(stream)

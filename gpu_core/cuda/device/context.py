@@ -67,6 +67,12 @@ class DeviceContext:
         #: Bytes of memory of the device.
         self.memory_bytes: int = properties["totalGlobalMem"]
 
+    @property
+    def stream(self) -> int:
+        """The current stream, as the driver knows it."""
+        handle: int = self.xp.cuda.get_current_stream().ptr
+        return handle
+
     def synchronize(self) -> None:
         """Wait for all work of the current stream."""
         self._enter()

@@ -136,7 +136,7 @@ class Device(DeviceArrays):
                 launch.shared_bytes = self._allow_shared_bytes(launch.function, shared_bytes)
             self._driver.launchKernel(
                 launch.function, blocks, 1, 1, threads, 1, 1, shared_bytes,
-                self.xp.cuda.get_current_stream().ptr, 0, launch.extra,
+                self.stream, 0, launch.extra,
             )  # fmt: skip
         except Exception as error:
             self._raise_named(self._kernels[launch.function], error)
@@ -191,7 +191,7 @@ class Device(DeviceArrays):
             blocks = min(launch.blocks_each, blocks_each) * self.multiprocessors
             self._driver.launchCooperativeKernel(
                 launch.function, blocks, 1, 1, threads, 1, 1, 0,
-                self.xp.cuda.get_current_stream().ptr, launch.parameters,
+                self.stream, launch.parameters,
             )  # fmt: skip
         except Exception as error:
             self._raise_named(self._kernels[launch.function], error)
@@ -238,10 +238,7 @@ class Device(DeviceArrays):
 
     def run(self, launches: npt.NDArray[np.int64]) -> None:
         """Start all launches of a list (`launches.py`) on the current stream, and wait for it."""
-        stream = self.xp.cuda.get_current_stream().ptr
-        code, number = run_launches(launches, *self.enter(), stream, self.overlaps)
-        if code:
-            self.refuse(launches, code, number)
+        self._check(launches, run_launches(launches, *self.enter(), self.stream, self.overlaps))
 
     def launch_list(self) -> npt.NDArray[np.int64]:
         """A list for launches that are started next; each thread has one."""
@@ -249,17 +246,18 @@ class Device(DeviceArrays):
 
     def start(self, launches: npt.NDArray[np.int64]) -> None:
         """Start all launches of a list on the current stream."""
-        stream = self.xp.cuda.get_current_stream().ptr
-        code, number = start_launches(launches, self.enter()[0], stream, self.overlaps)
-        if code:
-            self.refuse(launches, code, number)
+        launch, _ = self.enter()
+        self._check(launches, start_launches(launches, launch, self.stream, self.overlaps))
 
     def start_written(self, written: bytes) -> None:
         """Start launches that `launch_list.Launches` has written, on the current stream."""
         launches = self.launch_list()
         launch, _ = self.entry_points
-        stream = self.xp.cuda.get_current_stream().ptr
-        code, number = start_written(launches, written, launch, stream, self.overlaps)
+        self._check(launches, start_written(launches, written, launch, self.stream, self.overlaps))
+
+    def _check(self, launches: npt.NDArray[np.int64], answer: tuple[int, int]) -> None:
+        """Refuse the answer of a call that started launches of a list, if it is an error."""
+        code, number = answer
         if code:
             self.refuse(launches, code, number)
 

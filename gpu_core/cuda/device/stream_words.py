@@ -1,6 +1,8 @@
 """Words of device memory that are 0 between launches: counters by which blocks number themselves.
 
-Launches of one stream run one after the other and share theirs; so each stream has its own.
+Launches of one stream run one after the other and share theirs; so each stream has its own. So
+has a graph for its updates (`update/kernels.py`), of which many batches know the addresses: they
+are not renewed when another graph's launches fail.
 """
 
 from contextlib import suppress
@@ -17,7 +19,7 @@ _TICKETS: Final = 256
 
 
 class StreamWords(NamedTuple):
-    """Addresses of words of a stream, uint32, 0 before and after the launches that use them."""
+    """Addresses of uint32 words for launches of one stream, 0 while none of them runs."""
 
     #: Of sorts.
     tickets: int
@@ -45,7 +47,7 @@ def renew_words(device: Device) -> None:
     """
     with suppress(Exception):  # a device that broke is at rest
         device.synchronize()
-    _WORDS_OF[device].pop(_stream_of(device), None)
+    _WORDS_OF[device].pop(device.stream, None)
 
 
 def ticket_of(device: Device) -> Array:
@@ -55,17 +57,15 @@ def ticket_of(device: Device) -> Array:
 
 def _words_of(device: Device) -> tuple[StreamWords, Array]:
     of_streams = _WORDS_OF.setdefault(device, {})
-    stream = _stream_of(device)
+    stream = device.stream
     if stream not in of_streams:
-        memory = device.to_device(np.zeros(_TICKETS + 3, np.uint32))
-        first = address(memory)
-        others = (first + 4 * (_TICKETS + number) for number in range(3))
-        of_streams[stream] = StreamWords(first, *others), memory
+        of_streams[stream] = new_words(device)
     return of_streams[stream]
 
 
-def _stream_of(device: Device) -> int:
-    """The current stream; an emulated device has none."""
-    cuda = getattr(device.xp, "cuda", None)
-    stream: int = cuda.get_current_stream().ptr if cuda else 0
-    return stream
+def new_words(device: Device) -> tuple[StreamWords, Array]:
+    """Make such words; returns them with their memory, which must be kept as long."""
+    memory = device.to_device(np.zeros(_TICKETS + 3, np.uint32))
+    first = address(memory)
+    others = (first + 4 * (_TICKETS + number) for number in range(3))
+    return StreamWords(first, *others), memory

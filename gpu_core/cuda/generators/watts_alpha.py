@@ -14,12 +14,12 @@ Memory of rows is allocated
     launch ends, the host moves the row, and goes on. That is a round trip each time a row grows.
 """
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ...generators.alpha_model import AlphaModel
 from ..device.declarations import constant, structure
 from ..device.device import Array, Device
 from ..device.launch_list import Launches
@@ -55,30 +55,13 @@ class Grown(NamedTuple):
     taken: int
 
 
-def grow(
-    device: Device,
-    by: str,
-    num_vertices: int,
-    num_edges: int,
-    propensity: npt.NDArray[np.float64],
-    start: int,
-    order_of: Callable[[int], UInt32s],
-    *,
-    memory: str,
-    first_room: int,
-) -> Grown:
+def grow(device: Device, model: AlphaModel, by: str, *, memory: str, first_room: int) -> Grown:
     """Grow a graph.
 
     Parameters
     ----------
     by
         ``"two hops"`` or ``"all pairs"``.
-    propensity
-        float64[classes], by common neighbors.
-    start
-        Of the stream of words that choices are drawn from.
-    order_of
-        uint32[num_vertices]: vertices in the order in which they choose in a round, by its number.
     memory
         Where memory is allocated: ``"device"`` or ``"host"``.
     first_room
@@ -90,13 +73,11 @@ def grow(
         The device has not so much memory.
     """
     with device.current():
-        growing = _Growing(
-            device, num_vertices, num_edges, propensity, start, memory == "host", first_room
-        )
+        growing = _Growing(device, model, first_room, host_allocates=memory == "host")
         choose = growing.choose_of_all if by == "all pairs" else growing.choose_of_two_hops
         number = 0
         while not growing.is_complete:
-            growing.begin_round(order_of(number), number)
+            growing.begin_round(number)
             choose()
             number += 1
         return growing.result()
@@ -106,16 +87,11 @@ class _Growing:
     """The graph so far, on the device."""
 
     def __init__(
-        self,
-        device: Device,
-        count: int,
-        edges: int,
-        propensity: npt.NDArray[np.float64],
-        start: int,
-        host_hands_out: bool,
-        first_room: int,
+        self, device: Device, model: AlphaModel, first_room: int, *, host_allocates: bool
     ) -> None:
+        count, edges, propensity = model.num_vertices, model.num_edges, model.propensity
         self._device, self._count, self._edges = device, count, edges
+        self._order_of = model.order
         self._end = 0
         empty, zeros = device.empty, np.zeros
         # A row of d neighbors has left behind less room than it has, which is less than 2 d or the
@@ -137,10 +113,10 @@ class _Growing:
         self._model = np.zeros((), _MODEL)
         self._model["count"], self._model["edges"] = count, edges
         self._model["classes"] = propensity.size
-        self._model["start"] = np.uint64(start).astype(np.int64)
-        self._model["first_room"] = 0 if host_hands_out else first_room
+        self._model["start"] = model.choices.astype(np.int64)
+        self._model["first_room"] = 0 if host_allocates else first_room
         #: The host's own runs, where it hands them out.
-        self._runs = _Runs(count, first_room) if host_hands_out else None
+        self._runs = _Runs(count, first_room) if host_allocates else None
         if self._runs is not None:
             self._arrays["begin"] = device.to_device(self._runs.begin)
             self._arrays["room"] = device.to_device(self._runs.room)
@@ -161,8 +137,9 @@ class _Growing:
         taken = self._state("taken") if self._runs is None else self._runs.taken
         return Grown(src, dst, taken)
 
-    def begin_round(self, order: UInt32s, number: int) -> None:
+    def begin_round(self, number: int) -> None:
         """Set which vertices choose in the next launches."""
+        order = self._order_of(number).astype(np.uint32)
         self._arrays["order"] = self._device.to_device(order)
         self._model["order"] = address(self._arrays["order"])
         self._model["first_choice"] = number * self._count
@@ -184,7 +161,7 @@ class _Growing:
                 launches.launch_packed(_SOURCE, "choose_of_all", blocks, _THREADS, arguments)
             launches.start()
             # After a row that is full launches are started for nothing.
-            is_cut = self._hand_out()
+            is_cut = self._grow_full_rows()
             self._ahead = max(self._ahead // 2, least) if is_cut else min(2 * self._ahead, most)
 
     def choose_of_two_hops(self) -> None:
@@ -196,9 +173,9 @@ class _Growing:
         arguments = self._model.tobytes() + pack(*map(address, self._near))
         while not self._is_over:
             device.launch_packed(_SOURCE, "choose_of_two_hops", 1, _THREADS, arguments)
-            self._hand_out()
+            self._grow_full_rows()
 
-    def _hand_out(self) -> bool:
+    def _grow_full_rows(self) -> bool:
         """Give more room to full rows, if launches have ended because of one."""
         words = self._words = self._device.read_words(self._arrays["state"])
         full = int(words[_STATE.index("full")])

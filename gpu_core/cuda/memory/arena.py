@@ -28,8 +28,8 @@ from ...image.fields import (
     BatchField,
     BatchStatus,
     Field,
+    ImageTable,
     Shape,
-    Table,
 )
 from ...image.free_runs import LEVELS
 from ...image.scratch import even
@@ -134,7 +134,7 @@ class DeviceArena(BaseArena):
             self._image_arguments[direction] = vertex_count, argument
         return argument
 
-    def table_address(self, table: Table) -> int:
+    def table_address(self, table: ImageTable) -> int:
         """Address of a table; 0 where it has no run yet. Valid until the image is replaced."""
         words = self.table_words(table)
         if words == 0:
@@ -159,7 +159,7 @@ class DeviceArena(BaseArena):
         self.push_header()
         self.image_number += 1
         #: uint32, on the device: the table of free runs.
-        self.tree = self.table(Table.FREE_TREE)
+        self.tree = self.table(ImageTable.FREE_TREE)
         #: By direction, the newest `image_argument` of this image, and its number of vertices.
         self._image_arguments: dict[str, tuple[int, bytes]] = {}
         start, fields = address(self.image), (Field.PAGE_END, Field.IMAGE_WORDS)
@@ -212,7 +212,7 @@ class DeviceArena(BaseArena):
         self.push_header()
         super().prepare(demand)
 
-    def take(self, demand: Demand) -> "Taken":
+    def take(self, demand: Demand) -> "AllocatedRuns":
         """Allocate all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
 
         Needs a mirror that is up to date, and leaves it so.
@@ -234,7 +234,7 @@ class DeviceArena(BaseArena):
         if self.header[BatchField.STATUS] != BatchStatus.OK:
             msg = "the arena was prepared for a demand and cannot allocate it"
             raise AssertionError(msg)
-        return Taken(self.device, allocated, scratch, queued)
+        return AllocatedRuns(self.device, allocated, scratch, queued)
 
     def give_back_runs(
         self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
@@ -254,9 +254,9 @@ class DeviceArena(BaseArena):
         self._replaced_bytes += self.image.nbytes
         super()._replace_image(counts, demand, size, tight=tight)
 
-    def _move_all(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
+    def _replace_by_roomy(self, counts: list[Int64s], demand: Demand, size: ImageSize) -> None:
         try:
-            super()._move_all(counts, demand, size)
+            super()._replace_by_roomy(counts, demand, size)
         except ArenaFullError:
             # Two images do not fit: the second one as small as it can be, then.
             live = self._live_tables() + sum(counts)
@@ -264,7 +264,7 @@ class DeviceArena(BaseArena):
             least = even(arena_size.area_for(self.header, wanted, size.area))
             if least >= size.area:
                 raise
-            super()._move_all(counts, demand, ImageSize(least, size.scratch))
+            super()._replace_by_roomy(counts, demand, ImageSize(least, size.scratch))
 
     def _move_adjacencies(
         self,
@@ -335,7 +335,7 @@ class DeviceArena(BaseArena):
         return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
 
 
-class Taken:
+class AllocatedRuns:
     """Runs allocated where the host decided: some for tables, the others for rows."""
 
     def __init__(

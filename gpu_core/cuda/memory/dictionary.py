@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...image.fields import Field, Table
+from ...image.fields import Field, ImageTable
 from ..device.compile import shape_argument
 from ..device.device import Array
 from ..grid import THREADS, blocks_for
@@ -71,4 +71,4 @@ def _insert(arena: DeviceArena, indices: Array | None, count: int) -> None:
 def _tables(arena: DeviceArena) -> tuple[Any, Any]:
     """Slots (uint32) and users' ids (int64)."""
     assert not arena[Field.DENSE_IDS]
-    return arena.table(Table.DICTIONARY), arena.table(Table.VERTEX_IDS).view(np.int64)
+    return arena.table(ImageTable.DICTIONARY), arena.table(ImageTable.VERTEX_IDS).view(np.int64)

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from ...image.fields import Field, Table
+from ...image.fields import Field, ImageTable
 from ...image.view import ImageView
 from ..device.compile import shape_argument
 from ..device.declarations import constant
@@ -78,4 +78,4 @@ def ids_in_order(device: Device, arena: ImageView, order: Array | None) -> Array
 
 def id_table(arena: ImageView) -> Array:
     """int64[vertex_count] on the device: the image's table of users' ids."""
-    return arena.table(Table.VERTEX_IDS).view(np.int64)[: arena[Field.VERTEX_COUNT]]
+    return arena.table(ImageTable.VERTEX_IDS).view(np.int64)[: arena[Field.VERTEX_COUNT]]

@@ -29,7 +29,7 @@ import numpy as np
 from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
-from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus, Field
+from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus, Field, ImageTable
 from ..device.device import Array
 from ..device.packed_arguments import address, packer
 from ..memory.scratch import DeviceScratch
@@ -75,12 +75,7 @@ def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outc
             if step is NextStep.ASSIST:
                 return _apply_assisted(graph, batch)
             if step is NextStep.COMMIT:
-                # Its scratch is where it was: nothing else has been taken since.
-                _restore_plan(graph)
-                if graph.layout.is_paged:
-                    _plan_again(graph)
-                _commit_by_host(graph, graph.arena.image, None, enters=mode is Mode.ENTERING)
-                return _outcome(graph, batch, None)
+                return _commit_planned(graph, batch, enters=mode is Mode.ENTERING)
             graph.updates.provide()
 
 
@@ -129,6 +124,16 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         updates.expected.record(updates.report)
         # Straight: what a `NamedTuple` is made by takes each field as an argument.
         return Mode.COMMON, status, tuple.__new__(Outcome, numbers)
+
+
+def _commit_planned(graph: UpdatableGraph, batch: DeviceBatch, *, enters: bool) -> Outcome:
+    """Commit a batch with the host's help that kernels alone could plan, but not allocate."""
+    # Its scratch is where it was: nothing else has been taken since.
+    _restore_plan(graph)
+    if graph.layout.is_paged:
+        _plan_again(graph)
+    _commit_by_host(graph, graph.arena.image, None, enters=enters)
+    return _outcome(graph, batch, None)
 
 
 def _restore_plan(graph: UpdatableGraph) -> None:
@@ -227,22 +232,10 @@ def _commit_by_host(
         arena.header[BatchField.STATUS :] = 0
         arena.push_header()
         return report[BatchField.STATUS]
-    created, gone = (mapped.created.size, mapped.gone.size) if mapped else (0, 0)
-    queued = gone + mapped.queue_room if mapped else 0
-    count = context.call("after")
-    runs = np.zeros(CLASSES, np.int64)
-    if context.call("deltas"):
-        scratch = DeviceScratch(graph.device.xp, memory)
-        need = scratch.array_at(context.call("need"), CLASSES, np.int64)
-        runs += graph.device.to_host(need)
-    paged, image = graph.layout.is_paged, arena.image
-    pages = int(runs[0]) if paged else 0
-    tables = arena.growing_tables(count, created, queued, pages)
-    for _, size_class in tables:
-        runs[size_class] += 1
-    demand = Demand(count, runs, pages)
+    demand, tables = _demand(graph, memory, mapped)
+    image = arena.image
     arena.prepare(demand)
-    if paged and arena.image is not image:
+    if graph.layout.is_paged and arena.image is not image:
         # What was found of the pages of rows is found again. Nothing else has changed.
         _plan_again(graph)
     with graph.committing():
@@ -260,12 +253,34 @@ def _commit_by_host(
         steps = COMMIT | ENTER if enters else COMMIT
         write_launches(context.launches, context.facts, arena.header, steps)
         graph.device.run(context.launches)
+        more_vertices = 0
         if mapped:
             remove_vertices(graph, mapped.gone)
-        _close(graph, created - gone, report.address)
+            more_vertices = mapped.created.size - mapped.gone.size
+        _close(graph, more_vertices, report.address)
         arena.header[BatchField.STATUS :] = 0
         arena.update_mirror(report)
     return report[BatchField.STATUS]
+
+
+def _demand(
+    graph: UpdatableGraph, memory: Array, mapped: Mapped | None
+) -> tuple[Demand, list[tuple[ImageTable, int]]]:
+    """Demand of a planned batch: runs by class, and the tables that move to a larger run."""
+    arena, context = graph.arena, graph.updates.context
+    runs = np.zeros(CLASSES, np.int64)
+    if context.call("deltas"):
+        scratch = DeviceScratch(graph.device.xp, memory)
+        need = scratch.array_at(context.call("need"), CLASSES, np.int64)
+        runs += graph.device.to_host(need)
+    count, pages = context.call("after"), int(runs[0]) if graph.layout.is_paged else 0
+    created, queued = 0, 0
+    if mapped:
+        created, queued = mapped.created.size, mapped.gone.size + mapped.queue_room
+    tables = arena.growing_tables(count, created, queued, pages)
+    for _, size_class in tables:
+        runs[size_class] += 1
+    return Demand(count, runs, pages), tables
 
 
 def _close(graph: UpdatableGraph, more_vertices: int, report: int) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from ...image.fields import Field, Shape, Table
+from ...image.fields import Field, ImageTable, Shape
 from ..device.packed_arguments import address, packer
 from ..device.sorting.sorting import KERNELS as SORT_KERNELS
 from ..memory.arena import DeviceArena
@@ -158,13 +158,13 @@ def pack_image(arena: DeviceArena) -> bytes:
     dense = bool(arena[Field.DENSE_IDS])
     tables = 0, 0, 0
     if not dense:
-        slots, ids = Table.DICTIONARY, Table.VERTEX_IDS
+        slots, ids = ImageTable.DICTIONARY, ImageTable.VERTEX_IDS
         tables = arena.table_address(slots), arena.table_words(slots), arena.table_address(ids)
     pages = 0, 0, 0, 0, 0
     if arena.layout.is_paged:
         words = [arena.entry_words(direction) for direction in arena.directions()]
         entries = [arena.layout.page_entries(arena[Field.PAGE_WORDS], each) for each in words]
-        queue = arena.table_address(Table.PAGE_QUEUE), arena.table_words(Table.PAGE_QUEUE)
+        queue = arena.table_address(ImageTable.PAGE_QUEUE), arena.table_words(ImageTable.PAGE_QUEUE)
         pages = *queue, max(words), entries[0], entries[-1]
     more = _MORE(
         *tables, address(arena.tree), address(arena.geometry), arena.trees, arena.tree_groups,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from ...image.fields import Field
 from ...records import RECORDS
-from ..device.device import Array, Device
-from ..device.packed_arguments import address, packer
+from ..device.device import Device
+from ..device.packed_arguments import packer
+from ..device.stream_words import new_words
 from ..memory.arena import DeviceArena
 from ..structs import THRESHOLDS
 from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
@@ -19,8 +18,6 @@ from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
 _LONG: Final = "long_rows"
 #: What the names of files with kernels for rows on pages begin with.
 _PAGED: Final = "paged"
-#: Tickets of sorts, and one more.
-_TICKETS: Final = 256
 
 _KERNELS: Final = packer(*[name for _, name in (*DIRECTED_KERNELS * 2, *PLAIN_KERNELS)])
 _THRESHOLD_WORDS: Final = packer(*("long_degree", "long_entries", "old_tile") * 2)
@@ -59,8 +56,9 @@ class Kernels:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._packed = _PACKED.setdefault(device, {})
-        #: uint32, 0 between launches: by these blocks find out which of them is the last.
-        self._tickets: Array = device.to_device(np.zeros(_TICKETS + 1, np.uint32))
+        #: By which blocks find out which of them is the last, and the memory that these are in.
+        words, self._memory = new_words(device)
+        self._tickets = _TICKET_WORDS(words.tickets, words.ticket)
 
     def pack(self, arena: DeviceArena, *, with_long: bool) -> bytes:
         """Pack the handles, `facts.KERNELS`.
@@ -88,5 +86,4 @@ class Kernels:
                 taken = file != "dictionary.cu" or not dense
                 handles.append(handle(file, name) if taken else 0)
             self._packed[key] = _KERNELS(*handles) + _THRESHOLD_WORDS(*lengths)
-        first = address(self._tickets)
-        return self._packed[key] + _TICKET_WORDS(first, first + 4 * _TICKETS)
+        return self._packed[key] + self._tickets

@@ -1,6 +1,6 @@
 """The arena of the host engine: the image is one NumPy array.
 
-What an arena is and how it grows: `arena.BaseArena`. Here runs and pages are handed out, and the
+What an arena is and how it grows: `arena.BaseArena`. Here runs and pages are allocated, and the
 words are moved.
 
 The operating system gives memory to an image where it is touched, so a large arena costs little
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...errors import CorruptImageError
 from ...image import free_runs
 from ...image.arena import BaseArena
-from ...image.demand import Demand, Taken
+from ...image.demand import AllocatedRuns, Demand
 from ...image.fields import (
     CLASSES,
     HEADER_FIELDS,
@@ -22,8 +22,8 @@ from ...image.fields import (
     VERSION,
     WORD_BYTES,
     Field,
+    ImageTable,
     Shape,
-    Table,
 )
 from ...image.memory_size import default_limit_bytes
 from ...image.scratch import Scratch
@@ -98,7 +98,7 @@ class Arena(BaseArena):
     # -- runs of pages -----------------------------------------------------------------------
 
     def _tree(self) -> tuple[UInt32s, Int64s]:
-        tree = self.table(Table.FREE_TREE)
+        tree = self.table(ImageTable.FREE_TREE)
         return tree, tree[: free_runs.COUNT_WORDS].view(np.int64)
 
     def free_run_counts(self) -> Int64s:
@@ -110,7 +110,7 @@ class Arena(BaseArena):
         free_runs.merge_buddies(tree, counts, self._geometry)
         free_runs.lower_bump(tree, counts, self.header, self._geometry)
 
-    def take(self, demand: Demand) -> Taken:
+    def take(self, demand: Demand) -> AllocatedRuns:
         """Allocate all that `prepare` made sure of, from the largest class down, lowest first."""
         pages = self._take_queued_pages(demand.queue_pages) if demand.queue_pages else _NO_PAGES
         counts = demand.runs.copy()
@@ -121,15 +121,15 @@ class Arena(BaseArena):
         for size_class in counts.nonzero()[0][::-1].tolist():
             runs = firsts[begins[size_class] : ends[size_class]]
             free_runs.take_runs(*table, size_class, runs)
-        return Taken(firsts, begins, pages)
+        return AllocatedRuns(firsts, begins, pages)
 
     def _take_queued_pages(self, count: int) -> Int64s:
         """Take up to so many pages from the page queue."""
         count = min(self.pages_queued, count)
-        pages = self._ring(Table.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], count).astype(np.int64)
+        pages = self._ring(ImageTable.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], count)
         self.header[Field.PAGE_QUEUE_FRONT] += count
         self.header[Field.PAGES_FREE] -= count
-        return pages
+        return pages.astype(np.int64)
 
     def give_back_runs(self, firsts: UInt32s | Int64s, classes: npt.NDArray[np.uint8]) -> None:
         """Enter runs (first page, size class) as free; both of one length."""
@@ -137,7 +137,7 @@ class Arena(BaseArena):
 
     def give_back_pages(self, pages: UInt32s) -> None:
         """Put pages that rows have left at the end of the page queue."""
-        self._push(Table.PAGE_QUEUE, Field.PAGE_QUEUE_BACK, pages)
+        self._push(ImageTable.PAGE_QUEUE, Field.PAGE_QUEUE_BACK, pages)
         self.header[Field.PAGES_FREE] += pages.size
 
     # -- growth and compaction ---------------------------------------------------------------

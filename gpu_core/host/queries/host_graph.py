@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...copies.rows_in_order import order_of
-from ...image.fields import NONE, Field, Table
+from ...image.fields import NONE, Field, ImageTable
 from ...image.image_graph import ImageGraph
 from ...image.memory import MemoryReport
 from ...jit.parallel import for_ranges
@@ -30,7 +30,7 @@ class HostGraph(ImageGraph[Arena]):
     def __init__(self, kind: GraphKind, arena: Arena) -> None:
         super().__init__(kind, arena)
         #: Slots of the dictionary as last filled; another size means that it was just moved.
-        self.dictionary_slots = arena.table_words(Table.DICTIONARY)
+        self.dictionary_slots = arena.table_words(ImageTable.DICTIONARY)
 
     def present(self) -> npt.NDArray[np.bool_]:
         """bool[vertex_count]: whether each vertex is in the graph."""
@@ -42,7 +42,7 @@ class HostGraph(ImageGraph[Arena]):
         """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
         if self.kind.dense_ids:
             return np.arange(self.vertex_count, dtype=np.int64)
-        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[: self.vertex_count].copy()
+        return self.arena.table(ImageTable.VERTEX_IDS).view(np.int64)[: self.vertex_count].copy()
 
     def sorted_order(self) -> Int64s:
         """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
@@ -110,7 +110,7 @@ class HostGraph(ImageGraph[Arena]):
         """Users' id of each vertex index."""
         if self.kind.dense_ids:
             return indices.astype(np.int64)
-        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[indices]
+        return self.arena.table(ImageTable.VERTEX_IDS).view(np.int64)[indices]
 
     def queued_vertices(self) -> UInt32s:
         """Freed vertex indices in the order in which they will be used again."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...algorithms.shared.twins import Twins
 from ...engine import Maintained
-from ...image.fields import Table
+from ...image.fields import ImageTable
 from ...jit.forked_locks import refuse_if_lost
 from ...kind import GraphKind
 from ...records import weights_of_entry
@@ -92,7 +92,7 @@ class HostReader(HostGraph):
         """int64[vertex_count]: users' ids by index, where they lie; None: they are the indices."""
         if self.kind.dense_ids:
             return None
-        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[: self.vertex_count]
+        return self.arena.table(ImageTable.VERTEX_IDS).view(np.int64)[: self.vertex_count]
 
     def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
         """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.

@@ -6,7 +6,7 @@ CUDA twin: ``cuda/queries/queries.py``.
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import NONE, PRESENT_BIT, Field, Table
+from ...image.fields import NONE, PRESENT_BIT, Field, ImageTable
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch, prefetch_row
@@ -42,7 +42,7 @@ def indices_of(arena: Arena, ids: Int64s) -> UInt32s:
 
 def known_ids(arena: Arena) -> tuple[UInt32s, Int64s]:
     """Tables of the users' ids that the graph has, for `look_up`: slots, and ids by index."""
-    return arena.table(Table.DICTIONARY), arena.table(Table.VERTEX_IDS).view(np.int64)
+    return arena.table(ImageTable.DICTIONARY), arena.table(ImageTable.VERTEX_IDS).view(np.int64)
 
 
 def look_up(known: tuple[UInt32s, Int64s], ids: Int64s, out: UInt32s) -> int:

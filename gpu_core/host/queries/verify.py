@@ -32,7 +32,7 @@ from ...image.fields import (
     STATE_WORD,
     VERSION,
     Field,
-    Table,
+    ImageTable,
 )
 from ...layouts import LAYOUTS
 from ..memory.relocate import list_pages
@@ -116,7 +116,7 @@ def _check_settings(engine: HostGraph) -> None:
 
 def _check_tables(engine: HostGraph) -> None:
     arena = engine.arena
-    for table in Table:
+    for table in ImageTable:
         first, size_class = (int(x) for x in arena.header[Field.TABLES + 2 * table :][:2])
         if first == NONE:
             continue
@@ -130,15 +130,15 @@ def _check_tables(engine: HostGraph) -> None:
     _, tree_words = free_runs.tree_geometry(
         (arena[Field.PAGE_END] - HEADER_WORDS) // arena[Field.PAGE_WORDS]
     )
-    _require(arena.table(Table.FREE_TREE).size >= tree_words, "table FREE_TREE is too small")
+    _require(arena.table(ImageTable.FREE_TREE).size >= tree_words, "table FREE_TREE is too small")
     if not arena[Field.DENSE_IDS]:
         _require(
-            arena.table(Table.VERTEX_IDS).size >= 2 * arena[Field.VERTEX_COUNT],
+            arena.table(ImageTable.VERTEX_IDS).size >= 2 * arena[Field.VERTEX_COUNT],
             "table VERTEX_IDS is too small",
         )
     for name, table, front, back in (
-        ("vertex", Table.VERTEX_QUEUE, Field.VERTEX_QUEUE_FRONT, Field.VERTEX_QUEUE_BACK),
-        ("page", Table.PAGE_QUEUE, Field.PAGE_QUEUE_FRONT, Field.PAGE_QUEUE_BACK),
+        ("vertex", ImageTable.VERTEX_QUEUE, Field.VERTEX_QUEUE_FRONT, Field.VERTEX_QUEUE_BACK),
+        ("page", ImageTable.PAGE_QUEUE, Field.PAGE_QUEUE_FRONT, Field.PAGE_QUEUE_BACK),
     ):
         _require(
             0 <= arena[front] <= arena[back] <= arena[front] + arena.table(table).size,
@@ -158,7 +158,7 @@ def _check_vertices(engine: HostGraph) -> None:
         return
     queued = arena.queued_vertices()
     _require(np.array_equal(np.sort(queued), np.flatnonzero(~present)), "vertex queue is wrong")
-    slots = arena.table(Table.DICTIONARY)
+    slots = arena.table(ImageTable.DICTIONARY)
     used = slots[slots != NONE]
     _require(used.size == arena[Field.DICTIONARY_USED], "dictionary count is wrong")
     _require(2 * used.size <= slots.size, "dictionary is more than half full")
@@ -172,7 +172,7 @@ def _check_pages(engine: HostGraph) -> None:
     arena = engine.arena
     bump = arena[Field.PAGE_BUMP]
     owners = np.zeros(bump, np.uint32)
-    tree = arena.table(Table.FREE_TREE)
+    tree = arena.table(ImageTable.FREE_TREE)
     counts = tree[: free_runs.COUNT_WORDS].view(np.int64)
     _check_levels(tree, arena._geometry)
     twice = free_runs.mark_free_runs(tree, arena._geometry, owners)
@@ -183,7 +183,7 @@ def _check_pages(engine: HostGraph) -> None:
     queued = arena.queued_pages()
     _claim(owners, queued, NONE, "the page queue")
     _require(free + queued.size == arena[Field.PAGES_FREE], "the number of free pages is wrong")
-    for table in Table:
+    for table in ImageTable:
         first, size_class = (int(x) for x in arena.header[Field.TABLES + 2 * table :][:2])
         if first != NONE:
             pages = np.arange(first, first + (1 << size_class))

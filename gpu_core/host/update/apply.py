@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, VertexChanges, numbers_of_batch
 from ...image.demand import Demand
-from ...image.fields import CLASSES, Field, Table
+from ...image.fields import CLASSES, Field, ImageTable
 from ..queries.host_graph import HostGraph
 from .commit import properties_of, rewrite
 from .deltas import Delta
@@ -123,7 +123,7 @@ def _vertex_changes(mapped: Mapped, batch: UpdateBatch, recreated: int) -> Verte
 
 def _demand(
     engine: HostGraph, mapped: Mapped, plans: list[Plan], gone: int
-) -> tuple[Demand, list[tuple[Table, int]]]:
+) -> tuple[Demand, list[tuple[ImageTable, int]]]:
     """Demand of the batch: runs by class, and the tables that move to a larger run."""
     arena = engine.arena
     runs = np.zeros(CLASSES, np.int64)

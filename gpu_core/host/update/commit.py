@@ -1,7 +1,7 @@
 """Write one delta of a batch: settled rows (`rows/settled.py`), then the planned ones.
 
 Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
-Reads     one delta of a batch and its plan (`plan.py`), and the pages handed out for it
+Reads     one delta of a batch and its plan (`plan.py`), and the pages allocated for it
 Writes    segments and vertex records of the delta's rows, and nothing else
 Keeps     rows sorted by neighbor; a row's room is that of the plan. Asks the arena for nothing.
 
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...batch.update_batch import UpdateBatch
-from ...image.demand import Taken
+from ...image.demand import AllocatedRuns
 from ...image.fields import Shape
 from ...image.free_runs import NO_CLASS
 from ...jit.arrays import readonly
@@ -63,7 +63,9 @@ class Written(NamedTuple):
     give_back: Callable[[], None]
 
 
-def rewrite(engine: HostGraph, plan: Plan, properties: Properties, taken: Taken) -> Written:
+def rewrite(
+    engine: HostGraph, plan: Plan, properties: Properties, allocated: AllocatedRuns
+) -> Written:
     """Write one delta."""
     shape = engine.arena.shape(plan.direction)
     arguments = (engine.image, shape, plan.delta, plan.rooms, plan.settled, properties)
@@ -73,7 +75,7 @@ def rewrite(engine: HostGraph, plan: Plan, properties: Properties, taken: Taken)
         return Written(tally, lambda: None)
     write = _write_on_pages if engine.arena.layout.is_paged else _write_on_runs
     planned = (engine.image, shape, plan.delta, plan.rows)
-    return Written(tally, write(engine.arena, planned, properties, taken))
+    return Written(tally, write(engine.arena, planned, properties, allocated))
 
 
 #: What kernels take of planned rows.
@@ -81,7 +83,7 @@ _Planned = tuple[UInt32s, Shape, Delta, PlannedRows]
 
 
 def _write_on_pages(
-    arena: Arena, planned: _Planned, properties: Properties, taken: Taken
+    arena: Arena, planned: _Planned, properties: Properties, allocated: AllocatedRuns
 ) -> Callable[[], None]:
     """Write the planned rows; returns what gives the pages back that they have left."""
     image, shape, _, rows = planned
@@ -90,7 +92,7 @@ def _write_on_pages(
     change = rows.room_after.astype(np.int64) - rows.room_before
     taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
     freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
-    pages = taken.pages(int(taken_from[-1]))
+    pages = allocated.pages(int(taken_from[-1]))
     for_ranges(link_pages, size, *planned, (taken_from, pages), destination)
     for_ranges(rewrite_rows, size, *planned, destination, properties)
     freed = np.empty(freed_from[-1], np.uint32)
@@ -99,14 +101,16 @@ def _write_on_pages(
 
 
 def _write_on_runs(
-    arena: Arena, planned: _Planned, properties: Properties, taken: Taken
+    arena: Arena, planned: _Planned, properties: Properties, allocated: AllocatedRuns
 ) -> Callable[[], None]:
     """Write the planned rows; returns what gives the runs back that they have left."""
     rows = planned[-1]
     size = rows.which.size
     destination, first = np.empty(size, np.uint32), np.empty(size, np.uint32)
     size_class = np.empty(size, np.uint8)
-    hand_out(rows.room_before, rows.room_after, taken.firsts, taken.following, destination)
+    assign_runs(
+        rows.room_before, rows.room_after, allocated.firsts, allocated.following, destination
+    )
     for_ranges(place_runs, size, *planned, destination, (first, size_class))
     for_ranges(rewrite_rows, size, *planned, destination, properties)
     return lambda: arena.give_back_runs(first, size_class)
@@ -132,8 +136,8 @@ def properties_of(batch: UpdateBatch) -> Properties:
 
 
 @compiled
-def hand_out(room_before, room_after, firsts, following, destination):
-    """Runs: the next run of its class, `Taken`, to each row that outgrows its own, in order."""
+def assign_runs(room_before, room_after, firsts, following, destination):
+    """Runs: assign each row that outgrows its own the next run of its class, in order."""
     for item in range(room_after.size):
         if room_after[item] > room_before[item]:
             size_class = np.int64(room_after[item]) - 1

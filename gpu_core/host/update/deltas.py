@@ -14,7 +14,6 @@ empty where records have no properties.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -36,8 +35,7 @@ from .vertices import find_dangling
 UInt32s = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(NamedTuple):
     """Entries of one kind, not yet grouped: by index."""
 
     kind: int
@@ -65,6 +63,26 @@ class Delta(NamedTuple):
 
 
 _NO_SOURCE = np.empty(0, np.uint32)
+
+
+class _KeyBits(NamedTuple):
+    """Bits of the parts of a key, row | column | kind | number of the put."""
+
+    #: Of the row, and of the column.
+    vertex: int
+    #: Of the number, which is there to be sorted along; 0: it does not fit, or there is none.
+    number: int
+
+    @classmethod
+    def of(cls, vertex_count: int, number: int) -> _KeyBits:
+        """Bits for indices below ``vertex_count``, and for a number of so many bits if they fit."""
+        vertex = max(int(vertex_count - 1).bit_length(), 1)
+        return cls(vertex, number if 2 * vertex + 2 + number <= 64 else 0)
+
+    @property
+    def below_row(self) -> int:
+        """Bits of all parts but the row."""
+        return self.vertex + 2 + self.number
 
 
 def delta_of_csr(
@@ -123,30 +141,17 @@ def sorted_delta(
     ordered
         The entries of each group are sorted by (row, column) as they are given.
     """
-    bits = max(int(vertex_count - 1).bit_length(), 1)
-    pieces = []
-    for group in groups:
-        transposed = group.kind != KIND_DANGLING and mirrored
-        first, second = (group.columns, group.rows) if transposed else (group.rows, group.columns)
-        if first.size:
-            pieces.append((group.kind, first, second))
-            if both and group.kind != KIND_DANGLING:
-                pieces.append((group.kind, second, first))
-    total = sum(rows.size for _, rows, _ in pieces)
-    # The number of the put rides along in the low bits of the key where it fits.
-    most = max((rows.size for _, rows, _ in pieces), default=1)
-    number_bits = int(most - 1).bit_length() if with_source else 0
-    if 2 * bits + 2 + number_bits > 64:
-        number_bits = 0
-    keys = np.empty(total, np.uint64)
-    starts = [0]
-    for kind, rows, columns in pieces:
-        out = keys[starts[-1] : starts[-1] + rows.size]
-        for_ranges(pack_keys, rows.size, rows, columns, kind, bits, number_bits, out)
-        starts.append(starts[-1] + rows.size)
+    pieces = _pieces_of(groups, mirrored=mirrored, both=both)
+    sizes = [piece.rows.size for piece in pieces]
+    most = max(sizes, default=1)
+    bits = _KeyBits.of(vertex_count, (most - 1).bit_length() if with_source else 0)
+    starts = [0, *accumulate(sizes)]
+    keys = np.empty(starts[-1], np.uint64)
+    for (kind, rows, columns), begin, size in zip(pieces, starts, sizes, strict=False):
+        for_ranges(pack_keys, size, rows, columns, kind, *bits, keys[begin : begin + size])
     source = _NO_SOURCE
-    if with_source and not number_bits:
-        numbers = [np.arange(rows.size, dtype=np.uint32) for _, rows, _ in pieces]
+    if with_source and not bits.number:
+        numbers = [np.arange(size, dtype=np.uint32) for size in sizes]
         # No two keys are equal, so any order of sorting is the same.
         order = np.argsort(keys)
         keys = keys[order]
@@ -156,11 +161,25 @@ def sorted_delta(
             keys = merge_keys(keys[: starts[1]], keys[starts[1] :])
         else:
             # Most rows have few entries: sorted by row, the rest is soon done.
-            keys = sort_keys(keys, bits + 2 + number_bits)
-            for_ranges(order_runs, keys.size, keys, bits + 2 + number_bits)
+            keys = sort_keys(keys, bits.below_row)
+            for_ranges(order_runs, keys.size, keys, bits.below_row)
         if with_source:
-            source = np.empty(total, np.uint32)
-    return _unpacked(keys, source, cleared, bits, number_bits)
+            source = np.empty(keys.size, np.uint32)
+    return _unpacked(keys, source, cleared, bits)
+
+
+def _pieces_of(groups: list[Entries], *, mirrored: bool, both: bool) -> list[Entries]:
+    """Entries of one direction, not grouped by row yet; arguments of `sorted_delta`."""
+    pieces = []
+    for group in groups:
+        if group.rows.size == 0:
+            continue
+        is_fixed = group.kind == KIND_DANGLING
+        if is_fixed or both or not mirrored:
+            pieces.append(group)
+        if not is_fixed and (both or mirrored):
+            pieces.append(Entries(group.kind, group.columns, group.rows))
+    return pieces
 
 
 def transposed(delta: Delta, vertex_count: int, *, ordered: bool) -> Delta:
@@ -168,29 +187,27 @@ def transposed(delta: Delta, vertex_count: int, *, ordered: bool) -> Delta:
 
     Where its rows are in order of their vertices one stable sort by the new row is enough.
     """
-    bits = max(int(vertex_count - 1).bit_length(), 1)
     number_bits = int(max(delta.source.max(initial=0), 1)).bit_length() if delta.source.size else 0
-    if 2 * bits + 2 + number_bits > 64:
-        number_bits = 0
+    bits = _KeyBits.of(vertex_count, number_bits)
     keys = np.empty(delta.columns.size, np.uint64)
-    for_ranges(pack_transposed, delta.rows.size, delta, bits, number_bits, keys)
+    for_ranges(pack_transposed, delta.rows.size, delta, *bits, keys)
     source = delta.source
-    if source.size and not number_bits:
+    if source.size and not bits.number:
         order = np.argsort(keys)
         keys, source = keys[order], source[order]
     else:
-        keys = sort_keys(keys, bits + 2 + number_bits)
+        keys = sort_keys(keys, bits.below_row)
         if not ordered:
-            for_ranges(order_runs, keys.size, keys, bits + 2 + number_bits)
+            for_ranges(order_runs, keys.size, keys, bits.below_row)
         source = np.empty_like(source)
-    return _unpacked(keys, source, np.empty(0, np.uint32), bits, number_bits)
+    return _unpacked(keys, source, np.empty(0, np.uint32), bits)
 
 
 def _unpacked(
-    keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: int, number_bits: int
+    keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: _KeyBits
 ) -> Delta:
     starts = np.array([low for low, _ in ranges_of(keys.size)], np.int64)
-    counts = for_ranges(count_rows, keys.size, keys, np.uint64(bits + 2 + number_bits))
+    counts = for_ranges(count_rows, keys.size, keys, np.uint64(bits.below_row))
     offsets = np.array([0, *accumulate(counts)], np.int64)
     count = int(offsets[-1])
     rows = np.empty(count, np.uint32)
@@ -199,7 +216,7 @@ def _unpacked(
     columns = np.empty(keys.size, np.uint32)
     kinds = np.empty(keys.size, np.uint8)
     for_ranges(
-        unpack_keys, keys.size, keys, (bits, number_bits), (starts, offsets),
+        unpack_keys, keys.size, keys, tuple(bits), (starts, offsets),
         (rows, indptr, columns, kinds, source),
     )  # fmt: skip
     clear = np.zeros(count, np.bool_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...image.fields import NONE, PRESENT_BIT, Field, Table
+from ...image.fields import NONE, PRESENT_BIT, Field, ImageTable
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch_row
@@ -32,8 +32,8 @@ def create_vertices(engine: HostGraph, mapped: Mapped) -> None:
     if arena[Field.DENSE_IDS]:
         for_ranges(enter_records, created.size, arena.image, shape, created, created_ids, None)
         return
-    slots = arena.table(Table.DICTIONARY)
-    ids = arena.table(Table.VERTEX_IDS).view(np.int64)
+    slots = arena.table(ImageTable.DICTIONARY)
+    ids = arena.table(ImageTable.VERTEX_IDS).view(np.int64)
     if created.size:
         arena.take_vertices(mapped.recycled)
         for_ranges(enter_records, created.size, arena.image, shape, created, created_ids, ids)
@@ -56,8 +56,8 @@ def remove_vertices(engine: HostGraph, gone: npt.NDArray[np.uint32]) -> None:
         return
     arena = engine.arena
     if not arena[Field.DENSE_IDS]:
-        ids = arena.table(Table.VERTEX_IDS).view(np.int64)
-        dictionary.remove(arena.table(Table.DICTIONARY), ids, gone)
+        ids = arena.table(ImageTable.VERTEX_IDS).view(np.int64)
+        dictionary.remove(arena.table(ImageTable.DICTIONARY), ids, gone)
         arena.header[Field.DICTIONARY_USED] -= gone.size
         arena.give_back_vertices(gone)
     arena.vertex_table()[gone] = 0

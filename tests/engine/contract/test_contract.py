@@ -14,7 +14,7 @@ import pytest
 from graphtide import ArenaFullError, BatchError, DynamicGraph
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.copies import checkpoint_pieces
-from graphtide.gpu_core.image.fields import Field, Table
+from graphtide.gpu_core.image.fields import Field, ImageTable
 from graphtide.gpu_core.kind import FIRST_BATCH
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import RECORDS
@@ -122,7 +122,9 @@ def check_same_places(graph: DynamicGraph, on_host: DynamicGraph) -> None:
     np.testing.assert_array_equal(ours.vertex_table(), theirs.vertex_table())
     np.testing.assert_array_equal(ours.queued_pages(), theirs.queued_pages())
     np.testing.assert_array_equal(ours.queued_vertices(), theirs.queued_vertices())
-    np.testing.assert_array_equal(ours.table(Table.FREE_TREE), theirs.table(Table.FREE_TREE))
+    np.testing.assert_array_equal(
+        ours.table(ImageTable.FREE_TREE), theirs.table(ImageTable.FREE_TREE)
+    )
 
 
 @meanings

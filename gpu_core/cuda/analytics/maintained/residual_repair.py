@@ -14,7 +14,7 @@ import numpy as np
 
 from ....algorithms.maintained.pushing import MeanField
 from ....batch.update_batch import UpdateBatch
-from ....image.fields import Shape, Table
+from ....image.fields import ImageTable, Shape
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack, packer
@@ -138,8 +138,10 @@ def take_back(
     ) + residuals.next_batch(device, room, alpha)  # fmt: skip
     kernel = "take_back_of_indices"
     if not batch.dense:
-        slots = arena.table(Table.DICTIONARY)
-        arguments += pack(address(slots), int(slots.size), address(arena.table(Table.VERTEX_IDS)))
+        slots = arena.table(ImageTable.DICTIONARY)
+        arguments += pack(
+            address(slots), int(slots.size), address(arena.table(ImageTable.VERTEX_IDS))
+        )
         kernel = "take_back_of_ids"
     device.launch_packed(_SOURCE, kernel, room, _TAKE_THREADS, arguments)
     return batch, True

@@ -10,11 +10,6 @@ __device__ __forceinline__ double widened(float value) {
     asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(value));
     return wide;
 }
-__device__ __forceinline__ float narrowed(double value) {
-    float narrow;
-    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(narrow) : "d"(value));
-    return narrow;
-}
 __device__ __forceinline__ float sum_of(float a, float b) {
     float sum;
     asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
@@ -22,7 +17,6 @@ __device__ __forceinline__ float sum_of(float a, float b) {
 }
 #else
 __device__ __forceinline__ double widened(float value) { return value; }
-__device__ __forceinline__ float narrowed(double value) { return static_cast<float>(value); }
 __device__ __forceinline__ float sum_of(float a, float b) { return a + b; }
 #endif
 // Whether weights that add up to this can be divided by it, or drawn by: LEAST_STRENGTH of

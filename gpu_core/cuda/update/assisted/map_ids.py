@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from ....errors import BatchError
-from ....image.fields import Table
+from ....image.fields import ImageTable
 from ...device.compile import shape_argument
 from ...structs import LISTS, TILE_ENTRIES, TILE_THREADS
 from ..batch import DeviceBatch
@@ -75,10 +75,10 @@ def look_up_ids(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:
             ("put_vertices", batch.put_vertices),
         ):  # fmt: skip
             setattr(mapped, name, empty(ids.size, np.uint32))
-        slots = graph.arena.table(Table.DICTIONARY)
+        slots = graph.arena.table(ImageTable.DICTIONARY)
         launch(
             "dictionary.cu", "map_ids", _tiles(batch), TILE_THREADS, lists, graph.image, slots,
-            np.int64(slots.size), graph.arena.table(Table.VERTEX_IDS).view(np.int64),
+            np.int64(slots.size), graph.arena.table(ImageTable.VERTEX_IDS).view(np.int64),
             mapped.put_rows, mapped.put_columns, rows[0], mapped.delete_rows,
             mapped.delete_columns, rows[1], mapped.put_vertices, np.int64(0),
         )  # fmt: skip

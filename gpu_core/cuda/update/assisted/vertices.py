@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....image.fields import Field, Table
+from ....image.fields import Field, ImageTable
 from ...device.compile import shape_argument
 from ...device.device import Array
 from ...device.launches import empty_list
@@ -30,7 +30,7 @@ def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
     dense = bool(arena[Field.DENSE_IDS])
     # Of a checkpoint there may be records without a vertex.
     if mapped.created.size or after > arena[Field.VERTEX_COUNT]:
-        ids = None if dense else arena.table(Table.VERTEX_IDS).view(np.int64)
+        ids = None if dense else arena.table(ImageTable.VERTEX_IDS).view(np.int64)
         device.launch(
             "vertices.cu", "enter_vertices", blocks_for(max(mapped.created.size, 1)), THREADS,
             *about, mapped.created, mapped.created_ids, np.int64(mapped.created.size),
@@ -38,7 +38,7 @@ def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
         )  # fmt: skip
     if dense:
         return
-    slots = arena.table(Table.DICTIONARY).size
+    slots = arena.table(ImageTable.DICTIONARY).size
     if slots != graph.dictionary_slots:
         # A larger table: every vertex is inserted again.
         dictionary.fill(graph.arena, after)
@@ -64,7 +64,7 @@ def remove_vertices(graph: DeviceGraph, gone: Array) -> None:
         return
     arena = graph.arena
     dense = bool(arena[Field.DENSE_IDS])
-    queue = None if dense else arena.table(Table.VERTEX_QUEUE)
+    queue = None if dense else arena.table(ImageTable.VERTEX_QUEUE)
     graph.device.launch(
         "vertices.cu", "remove_vertices", blocks_for(gone.size), THREADS,
         graph.image, shape_argument(arena.shape("out")), gone, np.int64(gone.size),

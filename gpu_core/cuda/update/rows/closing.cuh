@@ -33,7 +33,7 @@ __device__ __forceinline__ void report_batch(
 
 // Numbers of free runs by class: the begin of their table.
 __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
-    const i64* table = header + FIELD_TABLES + 2 * TABLE_FREE_TREE;
+    const i64* table = header + FIELD_TABLES + 2 * IMAGE_TABLE_FREE_TREE;
     const i64 pages = table[0] + (i64(1) << table[1]);
     const u32* image = reinterpret_cast<const u32*>(header);
     return reinterpret_cast<const i64*>(
