@@ -110,7 +110,7 @@ extern "C" __global__ void packed(i64* seen, Shape shape, i64 number, const u32*
 
 extern "C" __global__ void numbers(i64* seen) {
     seen[0] = FIELD_PAGE_BUMP;
-    seen[1] = TABLE_PAGE_QUEUE;
+    seen[1] = IMAGE_TABLE_PAGE_QUEUE;
     seen[2] = NONE;
     seen[3] = static_cast<i64>(MAGIC);
     seen[4] = KIND_PUT;

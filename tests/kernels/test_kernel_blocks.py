@@ -242,7 +242,7 @@ def test_numbers_in_kernels_are_those_of_the_image(device: Any) -> None:
     seen = device.empty(8, np.int64)
     device.launch(KERNELS, "numbers", 1, 1, seen)
     assert device.to_host(seen).tolist() == [
-        image.Field.PAGE_BUMP, image.Table.PAGE_QUEUE, image.NONE, image.MAGIC, image.KIND_PUT,
+        image.Field.PAGE_BUMP, image.ImageTable.PAGE_QUEUE, image.NONE, image.MAGIC, image.KIND_PUT,
         records.LAST_WORD, layouts.chain.LAYOUT.code, 8 * len(image.Shape._fields),
     ]  # fmt: skip
 
