@@ -24,7 +24,6 @@ from ...gpu_core.names.user_ids import unsigned_ids
 from ...gpu_core.properties.kinds import array_of, has_missing
 from ...gpu_core.records import record_named
 from ...gpu_core.times import check_zones, time_unit_named
-
 from ..error_text import one_line
 
 if TYPE_CHECKING:
