@@ -203,6 +203,13 @@ def check_column(made: Callable[[pa.Array], object], unit: str, zone: str | None
     assert graph.to_arrow()["last"].cast(array.type).combine_chunks().equals(array)
 
 
+def test_a_zone_that_polars_has_not_is_utc_there() -> None:
+    graph = semantic(time_unit="timestamp[us, tz=+05:30]")
+    graph.insert_edges([1], [2], ts=pa.array([0]).cast(pa.timestamp("us", "+05:30")))
+    assert graph.to_polars()["last"].dtype == pl.Datetime("us", "UTC")
+    assert graph.to_polars()["last"].to_physical().to_list() == [0]
+
+
 def test_times_of_which_some_have_a_zone_are_refused() -> None:
     """Arrow takes the others for UTC, which they may not be."""
     plain = datetime.datetime(2024, 1, 1, 12)
