@@ -16,7 +16,6 @@ from .engine import Pinned
 from .errors import EpochClosedError
 from .face.graph_forms import GraphForms
 from .face.graph_reader import size_text
-from .image.fields import Field
 from .kind import GraphKind
 from .names.user_ids import UserIds
 from .printable import counted
@@ -48,6 +47,7 @@ class Epoch(GraphForms):
         time_unit: TimeUnit | None,
         ids: UserIds,
         values: GraphValues | None,
+        batches: int,
     ) -> None:
         self._kind = kind
         self._values = values
@@ -57,7 +57,7 @@ class Epoch(GraphForms):
         self._time_unit = time_unit
         self._pinned: Pinned | None = pinned
         #: Number of batches that the graph had applied, since it was created or restored.
-        self.batches = pinned.arena[Field.BATCHES]
+        self.batches = batches
         #: Memory of the copy in bytes.
         self.nbytes = pinned.nbytes
 

@@ -39,6 +39,7 @@ from .face.graph_changes import ChangingGraph
 from .face.graph_copies import settings_of_copy
 from .face.graph_reader import size_text
 from .image.detail import detail_of
+from .image.fields import Field
 from .image.memory import MemoryReport
 from .kind import FIRST_BATCH
 from .maintenance import Settles, leave_to, pinned
@@ -180,6 +181,8 @@ class DynamicGraph(ChangingGraph):
             arena_bytes, max_arena_bytes, expected_edges, arena_growth, arena_grow_at
         )
         self._changes, self._has_warned = 0, False
+        #: Batches that put a checkpoint into the image.
+        self._restoring_batches = 0
         self._ids = ids_of_kind(self._kind.ids)
         self._engine = make_engine(engine, self._kind, self._sizes, checked_device(device))
         self._values = GraphValues(self._kind) if self._kind.has_values else None
@@ -314,7 +317,8 @@ class DynamicGraph(ChangingGraph):
             if settles == "later":
                 leave_to(copied, self._engine)
             values = None if self._values is None else self._all_values().pin()
-            return Epoch(self._kind, copied, self._time_unit, self._ids, values)
+            batches = copied.arena[Field.BATCHES] - self._restoring_batches
+            return Epoch(self._kind, copied, self._time_unit, self._ids, values, batches)
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
         """Return a view of the adjacencies, without a copy; see `AdjacencyView`.
@@ -376,6 +380,7 @@ class DynamicGraph(ChangingGraph):
             graph._kind = graph._begun(kept_mean_degree(arrays, graph._kind))
         graph._ids.restore(arrays)
         graph._engine.restore(arrays)
+        graph._restoring_batches = graph._engine.arena[Field.BATCHES]
         if graph._values is not None:
             graph._values.restore(graph._engine, arrays)
         with graph._engine.lock:

@@ -60,10 +60,13 @@ class Table:
         return columns[name]
 
     def __iter__(self) -> Iterator[Any]:
-        """Rows as named tuples of Python values; ``pandas.DataFrame(table)`` reads them, too."""
+        """Rows as named tuples of Python values; ``pandas.DataFrame(table)`` reads them, too.
+
+        Times are NumPy's where Python has no such ones: in nanoseconds, or after the year 9999.
+        """
         columns = self.columns
         row = namedtuple("Row", columns)  # type: ignore[misc]
-        values = (column.tolist() for column in columns.values())
+        values = map(_items, columns.values())
         return map(row._make, zip(*values, strict=True))
 
     def top(self, k: int = 10, by: str | None = None) -> TableRows:
@@ -184,7 +187,8 @@ class VertexTable(Table):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process has no part in what this one keeps, on its device or of names.
-        return _vertex_table, (type(self), self._made_of(), self._ids and self.vertices)
+        vertices = None if self._ids is None else self.vertices
+        return _vertex_table, (type(self), self._made_of(), vertices)
 
 
 def _vertex_table(
@@ -193,8 +197,25 @@ def _vertex_table(
     """A table from another process."""
     table = kind(*arguments)
     if vertices is not None:
+        table.in_users_ids(_IdsOfTable(table.keys, vertices))
         table.__dict__["vertices"] = vertices
     return table
+
+
+class _IdsOfTable:
+    """Users' ids of the vertices of one table, which goes without its graph.
+
+    ``keys``, ``ids``: [n] each.
+    """
+
+    def __init__(self, keys: npt.NDArray[np.int64], ids: Column) -> None:
+        self._keys, self._ids = keys, ids
+
+    def ids_of_keys(self, keys: npt.NDArray[np.int64]) -> Column:
+        """Ids of some of these keys."""
+        # Rows of some vertices may stand in any order.
+        order = np.argsort(self._keys, kind="stable")
+        return self._ids[order[np.searchsorted(self._keys, keys, sorter=order)]]
 
 
 class TableRows(Table):
@@ -262,6 +283,12 @@ def _likely_largest(values: Column, k: int) -> npt.NDArray[np.int64]:
 
 def _kth_largest(values: Column, k: int) -> Any:
     return np.partition(values, values.size - k)[values.size - k]
+
+
+def _items(values: Column) -> list[Any]:
+    """Values as Python's own; times that Python has not, of which NumPy makes integers, as such."""
+    items: list[Any] = values.tolist()
+    return list(values) if values.dtype.kind == "M" and int in map(type, items) else items
 
 
 def _texts(values: Column, time_mark: str) -> list[str]:

@@ -14,8 +14,9 @@ Not here: when a graph's unit is decided (`graph.py`), units of a log's columns
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -229,6 +230,19 @@ def check_together(given: TimeUnit, wanted: TimeUnit, whose: str) -> None:
     """
     if not given.goes_with(wanted):
         msg = f"times are {given}, but {whose} {wanted}; give times of that kind"
+        raise BatchError(msg)
+
+
+def check_zones(name: str, values: Iterable[Any]) -> None:
+    """Refuse Python's times of which some have a zone and others none, which Arrow takes for UTC.
+
+    ``name``: of the column, for messages.
+    """
+    # What is not equal to itself is no time.
+    times = (each for each in values if isinstance(each, datetime | np.datetime64) and each == each)
+    if len({getattr(each, "tzinfo", None) is None for each in times}) > 1:
+        msg = f"{name} has times with a time zone and times without one; give all of them one, or "
+        msg += "none"
         raise BatchError(msg)
 
 

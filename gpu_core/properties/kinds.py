@@ -120,7 +120,7 @@ def missing_column(kind: str, size: int) -> Column:
 
 
 #: From here on float64 does not have all whole numbers.
-_LARGE_WHOLE = 2.0**53
+_LARGE_WHOLE = np.float64(2**53)
 
 
 def array_of(name: str, values: Any, error: type[GraphtideError] = BatchError) -> Column:

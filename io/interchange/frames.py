@@ -24,6 +24,7 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.choices import choice_shown, is_integer
 from ...gpu_core.errors import BatchError, UpdateLogError
 from ...gpu_core.kind import RowMeaning
+from ...gpu_core.times import check_zones
 from ..log.columns.column_types import of_read_types, time_unit_of, with_typed_nulls
 from ..log.columns.schema import NAMES, needed_columns
 from ..log.conversion import convert_table
@@ -185,6 +186,10 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
                 f"{cure}"
             )
             raise BatchError(msg)
+    for canonical in {"ts", *_TIMES} & meant.keys():
+        column = frame[meant[canonical]] if hasattr(frame, "iloc") else None
+        if column is not None and column.dtype == object:
+            check_zones(f"frame: {meant[canonical]}", column)
     try:
         table = _plain(_arrow(frame, list(meant.values())))
         return of_read_types(table.rename_columns(list(meant)))

@@ -23,7 +23,8 @@ from ...gpu_core.id_kinds import form_of
 from ...gpu_core.names.user_ids import unsigned_ids
 from ...gpu_core.properties.kinds import array_of, has_missing
 from ...gpu_core.records import record_named
-from ...gpu_core.times import time_unit_named
+from ...gpu_core.times import check_zones, time_unit_named
+from ..error_text import one_line
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -126,11 +127,14 @@ def _types_and_times(
     if lacking:
         msg = f"last is absent from {lacking:,} of {len(edges):,} edges; give it to all, or to none"
         raise SettingsError(msg)
-    return {
+    columns = {
         "type": [edge.get("type", 0) for edge in edges],
         "first": [edge.get("first", edge["last"]) for edge in edges],
         "last": [edge["last"] for edge in edges],
     }
+    for name in ("first", "last"):
+        check_zones(name, columns[name])
+    return columns
 
 
 def from_scipy(
@@ -218,7 +222,12 @@ def _graph(
                 for name, each in columns.items()
                 if each is not None
             }
-            graph.insert_edges(pa.table(given))
+            try:
+                table = pa.table(given)
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                msg = f"attributes of edges are no columns: {one_line(error)}"
+                raise SettingsError(msg) from error
+            graph.insert_edges(table)
         elif src.size:
             times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
             graph.insert_edges(src, dst, weight=weight, ts=times, **own)

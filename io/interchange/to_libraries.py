@@ -148,8 +148,16 @@ def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
 
 
 def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
-    """Return the edges of a graph, or a result, as a polars data frame; see `to_arrow`."""
-    return _library("polars").DataFrame(to_arrow(source))
+    """Return the edges of a graph, or a result, as a polars data frame; see `to_arrow`.
+
+    polars has no zones that are so many hours ahead of UTC (``+05:30``): such times are in UTC.
+    """
+    polars, table = _library("polars"), to_arrow(source)
+    for position, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and (field.type.tz or "").startswith(("+", "-")):
+            in_utc = table[field.name].cast(pa.timestamp(field.type.unit, "UTC"))
+            table = table.set_column(position, field.name, in_utc)
+    return polars.DataFrame(table)
 
 
 def _items(column: npt.NDArray[Any]) -> list[Any]:

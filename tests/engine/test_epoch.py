@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from graphtide import ArenaFullError, DynamicGraph, Epoch, EpochClosedError, UpdateBatch
+from graphtide.gpu_core.copies import checkpoint_pieces
 from graphtide.gpu_core.cuda.queries import pinned as cuda_pinned
 from graphtide.gpu_core.host.queries import pinned as host_pinned
 from graphtide.testing import engine_of
@@ -221,7 +222,10 @@ def test_an_epoch_of_nothing() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_graph_restored_from_an_epoch_goes_on_as_the_graph_does() -> None:
+def test_a_graph_restored_from_an_epoch_goes_on_as_the_graph_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checkpoint_pieces, "PIECE", 16)
     graph = DynamicGraph(records="weighted")
     for number in range(4):
         graph.apply(rows_of(number, graph))
@@ -229,8 +233,11 @@ def test_a_graph_restored_from_an_epoch_goes_on_as_the_graph_does() -> None:
         graph.apply(rows_of(4, graph))
         arrays = epoch.checkpoint_arrays()
     restored = DynamicGraph.from_checkpoint_arrays(arrays, records="weighted")
+    assert restored.num_edges > checkpoint_pieces.PIECE
     restored.apply(rows_of(4, restored))
     assert restored.state_hash() == graph.state_hash()
+    with restored.pin() as epoch:
+        assert epoch.batches == 1, "what was restored is no batch"
 
 
 def test_an_epoch_cannot_be_pickled_and_its_copy_can() -> None:

@@ -71,6 +71,19 @@ def test_results_are_tables():
     with pytest.raises(SettingsError, match="by='rank' is no column; there are vertex, pagerank"):
         result.top(1, by="rank")
     assert pd.DataFrame(graph.edges()).dst.tolist() == [2, 3, 1, 4]
+    with pytest.raises(SettingsError, match="vertex, component are ids of vertices, not measures"):
+        graph.weakly_connected_components().ranked(3)
+
+
+@host_only
+@pytest.mark.parametrize(("unit", "last"), [("us", "2100"), ("s", "20000"), ("ns", "2100")])
+def test_rows_of_a_table_have_times_in_every_unit(unit: str, last: str) -> None:
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges([1, 2], [2, 3], ts=np.array(["2024-01-01", last], f"M8[{unit}]"))
+    for row, time in zip(graph.edges(), graph.edges()["last"], strict=True):
+        # As a number it would be one without a unit.
+        assert not isinstance(row.last, int)
+        assert np.datetime64(row.last, unit) == time
 
 
 @host_only

@@ -240,3 +240,5 @@ def test_large_whole_numbers_beside_fractions_are_not_rounded() -> None:
         with pytest.raises(SettingsError, match=words):
             graph.vertex_state(count=given)
     assert graph.edge_values(1, 2)["amount"] == 2**53
+    # A float16 has no such number to compare with.
+    graph.insert_edges([1, 2], [2, 3], amount=[np.float16(2), np.float16(3)])

@@ -1,4 +1,4 @@
-"""Every public attribute of every result has the value that it has on the host.
+"""Every public attribute of every result has the value that it has on the host, and once pickled.
 
 They are found by introspection, so that one which is new, or inherited, is compared as well:
 methods are called without arguments, and with a number where they take one.
@@ -6,6 +6,7 @@ methods are called without arguments, and with a number where they take one.
 
 import inspect
 import math
+import pickle
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,8 +17,8 @@ import pytest
 from graphtide import DynamicGraph
 from graphtide.gpu_core.programs.library import LIBRARY
 
-#: How an engine came to a result may differ.
-_OWN = {"kept", "pulled"}
+#: How an engine came to a result may differ; and what would change the result.
+_OWN = {"kept", "pulled", "in_users_ids"}
 
 KINDS: list[dict[str, Any]] = [
     {},
@@ -134,6 +135,24 @@ def test_results_are_those_of_the_host_in_every_attribute(
         for each in (graph.pin() if pinned else graph, host)
     )
     assert len(found) > 100
+    _compare(found, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.get("ids", "any"))
+def test_results_are_the_same_in_another_process_and_in_the_one_after_that(
+    kind: dict[str, Any],
+) -> None:
+    graph = _graph(kind, "host")
+    for name, result in _results(graph, graph.vertices()):
+        expected, again = dict(_faces(name, result)), result
+        for _ in range(2):
+            again = pickle.loads(pickle.dumps(again))
+            _compare(dict(_faces(name, again)), expected)
+    subset = pickle.loads(pickle.dumps(graph.clustering(graph.vertices()[[5, 1, 5]])))
+    assert pickle.loads(pickle.dumps(subset)).vertices.tolist() == subset.vertices.tolist()
+
+
+def _compare(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert list(found) == list(expected)
     for path, value in found.items():
         assert type(value) is type(expected[path]), path

@@ -203,6 +203,31 @@ def check_column(made: Callable[[pa.Array], object], unit: str, zone: str | None
     assert graph.to_arrow()["last"].cast(array.type).combine_chunks().equals(array)
 
 
+def test_a_zone_that_polars_has_not_is_utc_there() -> None:
+    graph = semantic(time_unit="timestamp[us, tz=+05:30]")
+    graph.insert_edges([1], [2], ts=pa.array([0]).cast(pa.timestamp("us", "+05:30")))
+    assert graph.to_polars()["last"].dtype == pl.Datetime("us", "UTC")
+    assert graph.to_polars()["last"].to_physical().to_list() == [0]
+
+
+def test_times_of_which_some_have_a_zone_are_refused() -> None:
+    """Arrow takes the others for UTC, which they may not be."""
+    plain = datetime.datetime(2024, 1, 1, 12)
+    zoned = plain.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=5)))
+    for pair in ([zoned, plain], [zoned, np.datetime64(plain)], [pd.Timestamp(plain), zoned]):
+        source = nx.DiGraph()
+        source.add_edge(1, 2, last=pair[0])
+        source.add_edge(2, 3, last=pair[1])
+        with pytest.raises(BatchError, match="first has times with a time zone and times without"):
+            graphtide.from_networkx(source, records="semantic")
+        frame = pd.DataFrame({"src": [1, 2], "dst": [2, 3], "ts": pd.Series(pair, dtype=object)})
+        with pytest.raises(BatchError, match="frame: ts has times with a time zone and times with"):
+            semantic().insert_edges(frame)
+        frame["ts"] = pd.Series([zoned, None], dtype=object)
+        frame["op"] = ["insert", "delete"]
+        assert semantic().apply(frame).missing == 1
+
+
 def test_a_zone_without_a_name_is_refused_and_one_so_far_ahead_of_utc_is_named_as_in_arrow() -> (
     None
 ):

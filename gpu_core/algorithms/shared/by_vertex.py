@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import SettingsError
 from ...table import Column, VertexTable, check_count, largest
 from ..analytic import ColumnValues
 
@@ -81,10 +82,19 @@ class ValuesResult(VertexTable):
     def ranked(self, k: int) -> list[tuple[Any, float]]:
         """Users' ids and values of the ``k`` vertices of largest value, found where these are.
 
-        The largest comes first, equal ones in order. A value that is no finite number, such as the
-        distance of a vertex that cannot be reached, is left out.
+        The largest comes first, equal ones in order. A value that is no finite number, such as an
+        infinite distance, is left out.
+
+        Raises
+        ------
+        SettingsError
+            ``k`` is negative or no integer, or the values are vertices themselves, as of components
+            and communities.
         """
         check_count(k)
+        if self._ranked_by == "":
+            msg = f"{', '.join(self.columns)} are ids of vertices, not measures, which rank none"
+            raise SettingsError(msg)
         return self._listed(*self._columns.largest(int(k)))
 
     #: Name of the analytic, which a class says, or has columns of its own.
