@@ -33,7 +33,7 @@ from graphtide import (
 )
 from graphtide.gpu_core import engines
 from graphtide.gpu_core.cuda.device.staging import Staging
-from graphtide.gpu_core.cuda.device.stream import StreamLock
+from graphtide.gpu_core.cuda.device.stream import StreamLock, follow_engines
 from graphtide.gpu_core.cuda.update.batch import upload
 from graphtide.gpu_core.image.fields import Field
 from graphtide.testing import compact, engine_of
@@ -384,6 +384,9 @@ class FakeDevice:
     def current(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def errors_named(self, doing: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
 
 class FakeCuda:
     """CuPy's module of streams."""
@@ -423,6 +426,18 @@ def test_the_holder_of_the_lock_works_on_the_engines_own_stream() -> None:
         assert cuda.get_current_stream().ptr == 5
     assert cuda.waits == [(77, 5), (5, 77)]
     assert cuda.stack == [cuda.default]
+
+
+def test_who_reads_a_result_later_waits_for_the_engines() -> None:
+    cuda = FakeCuda()
+    device: Any = FakeDevice(cuda)
+    follow_engines(device)
+    with StreamLock(device):
+        follow_engines(device)
+    assert cuda.waits == [], "CUDA orders these by itself"
+    with FakeStream(cuda, 5):
+        follow_engines(device)
+    assert cuda.waits == [(5, 77)], "the stream did not wait for the engines"
 
 
 def test_who_launches_alone_leaves_the_default_stream_current() -> None:

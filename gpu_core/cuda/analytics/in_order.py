@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ...algorithms.shared.by_vertex import HostValues
 from ..device.device import Array, Device
 from ..device.packed_arguments import address, pack
+from ..device.stream import follow_engines
 from ..grid import THREADS, blocks_for
 from ..memory.workspace import Workspace
 from .parts.reductions.largest import largest
@@ -28,7 +29,13 @@ def ids_to_host(device: Device, vertices: Array | None, count: int) -> npt.NDArr
         # Made there: new memory of the host costs more than the bytes on the bus.
         with device.current(), device.errors_named("making a column"):
             vertices = device.xp.arange(count, dtype=np.int64)
-    return device.to_locked_host(vertices)
+    return kept_to_host(device, vertices)
+
+
+def kept_to_host(device: Device, kept: Array) -> npt.NDArray[Any]:
+    """A column of a result in host memory, whichever stream is current now."""
+    follow_engines(device)
+    return device.to_locked_host(kept)
 
 
 class KeptValues:
@@ -49,12 +56,13 @@ class KeptValues:
     @cached_property
     def values(self) -> npt.NDArray[Any]:
         """[n] in host memory."""
-        return self._device.to_locked_host(self._values)
+        return kept_to_host(self._device, self._values)
 
     def largest(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """As of `by_vertex.Values`."""
         if self._values.dtype != np.float64:
             return HostValues(self.vertices, self.values).largest(k)
+        follow_engines(self._device)
         return largest(self._device, self._values, self._vertices, k)
 
 

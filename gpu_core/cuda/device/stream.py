@@ -131,6 +131,22 @@ class _LaunchLock:
         self._whole.__exit__(*error)
 
 
+def follow_engines(device: Device) -> None:
+    """Have the current stream wait for all that the engines' stream has been given.
+
+    For results that stay on the device until they are read, perhaps on another stream than the one
+    that was current at the call. The default stream waits by itself, and epochs have waited.
+    """
+    cuda: Any = getattr(device.xp, "cuda", None)
+    if cuda is None:
+        return
+    with device.current(), device.errors_named("waiting for a result"):
+        current = cuda.get_current_stream()
+        engines = _stream_of(device, cuda, of_epochs=False)
+        if current.ptr not in (*_DEFAULT_STREAM, engines.ptr):
+            current.wait_event(engines.record())
+
+
 #: The streams of each device: of engines, and of epochs.
 _STREAMS: WeakKeyDictionary[Device, tuple[Any, Any]] = WeakKeyDictionary()
 _MAKING = threading.Lock()

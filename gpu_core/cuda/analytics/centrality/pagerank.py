@@ -37,9 +37,11 @@ from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport, done_when_broken_off
+from ...device.stream import follow_engines
 from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
+from ..in_order import kept_to_host
 from ..parts.compact_rows import bytes_of, weight_bytes
 from ..parts.hubs.hubs import NO_HUBS, Hubs, hubs_bytes
 from ..parts.reductions.largest import largest
@@ -114,16 +116,17 @@ class KeptRanks:
 
     def by_index(self) -> Vector:
         """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
-        ranks: Vector = np.maximum(self._device.to_locked_host(self.ranks), 0.0)
+        ranks: Vector = np.maximum(kept_to_host(self._device, self.ranks), 0.0)
         return ranks
 
     def degrees_by_index(self) -> UInt32s | None:
         """uint32[vertex_count], in host memory, if they are known."""
-        return None if self.degrees is None else self._device.to_host(self.degrees)
+        return None if self.degrees is None else kept_to_host(self._device, self.degrees)
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
         device = self._device
+        follow_engines(device)
         with device.current(), device.errors_named("finding the vertices that are there"):
             present = device.xp.flatnonzero(self.ranks >= 0)
             chosen = present if self.ids is None else self.ids.take(present)
@@ -137,6 +140,7 @@ class KeptRanks:
 
     def largest(self, k: int) -> tuple[Int64s, Vector]:
         """The ``k`` vertices of largest rank, the largest first, and their ranks."""
+        follow_engines(self._device)
         return largest(self._device, self.ranks, self.ids, k, least=0.0)
 
 

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from ....algorithms.triangles.clustering import Totals
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
+from ...device.stream import follow_engines
 from ...grid import THREADS, blocks_for
 from ...memory.workspace import Workspace
-from ..in_order import ids_to_host
+from ..in_order import ids_to_host, kept_to_host
 from ..parts.reductions.sums import sum_by_halves
 from .triangles import DeviceCounts
 
@@ -69,22 +70,24 @@ class KeptColumns:
     def degree(self) -> Int64s:
         """int64[n] in host memory."""
         # Widened there: new memory of the host costs more than the bytes on the bus.
+        follow_engines(self._device)
         with self._device.current():
             return self._device.to_locked_host(self._degree.astype(np.int64))
 
     @cached_property
     def triangles(self) -> Int64s:
         """int64[n] in host memory."""
-        return self._device.to_locked_host(self._triangles).view(np.int64)
+        return kept_to_host(self._device, self._triangles).view(np.int64)
 
     @cached_property
     def clustering(self) -> npt.NDArray[np.float64]:
         """float64[n] in host memory."""
-        return self._device.to_locked_host(self._clustering)
+        return kept_to_host(self._device, self._clustering)
 
     def totals(self) -> Totals:
         """Sums of the columns, of which three numbers come to host memory."""
         device, n = self._device, int(self._degree.size)
+        follow_engines(device)
         with device.current():
             found = device.empty(3, np.uint64)
             device.fill_bytes(address(found), found.nbytes, 0)
