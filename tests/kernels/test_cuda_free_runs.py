@@ -46,7 +46,7 @@ class Twins:
     def allocate(
         self, demand: np.ndarray, most: int | None = None, vertex_count: int = 0
     ) -> dict[int, list[int]]:
-        """Runs that the device hands out, by class and in order of their ranks."""
+        """Runs that the device allocates, by class and in order of their ranks."""
         arena = self.device
         most = int(demand.sum()) if most is None else most
         memory = arena.device.empty(device_runs.allocate_bytes(most) + SLACK_BYTES, np.uint8)
@@ -70,7 +70,7 @@ class Twins:
         return runs
 
     def take(self, demand: np.ndarray) -> dict[int, list[int]]:
-        """Runs that the host hands out."""
+        """Runs that the host allocates."""
         runs = {}
         for size_class in np.flatnonzero(demand)[::-1].tolist():
             out = np.empty(demand[size_class], np.int64)

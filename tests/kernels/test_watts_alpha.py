@@ -1,4 +1,4 @@
-"""Watts' alpha model on a GPU: the graph of the host, whoever hands out memory to its rows."""
+"""Watts' alpha model on a GPU: the graph of the host, whoever allocates memory for its rows."""
 
 from pathlib import Path
 from typing import Any

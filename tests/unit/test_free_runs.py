@@ -167,7 +167,7 @@ def test_runs_as_the_model_hands_them_out(max_pages: int, steps: list[tuple]) ->
                 continue
             for size_class, firsts in expected.items():
                 assert real.take(size_class, len(firsts)) == firsts
-                assert not set(firsts) & held.keys(), "a run is handed out twice"
+                assert not set(firsts) & held.keys(), "a run is allocated twice"
                 held |= dict.fromkeys(firsts, size_class)
             model = trial
         elif step[0] == "give back":

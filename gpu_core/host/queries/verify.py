@@ -78,7 +78,7 @@ def _check_header(engine: HostGraph) -> None:
     )
     _require(min(memory.regions.values()) >= 0, f"a region overlaps another: {memory.regions}")
     _require(
-        0 <= arena[Field.PAGES_FREE] <= arena[Field.PAGE_BUMP], "more free pages than handed out"
+        0 <= arena[Field.PAGES_FREE] <= arena[Field.PAGE_BUMP], "more free pages than allocated"
     )
 
 
@@ -226,7 +226,7 @@ def _check_rooms(engine: HostGraph, direction: str) -> None:
         _require(bool((first & np.maximum(pages - 1, 0) == 0).all()), "first page not aligned")
     _require(
         held <= arena[Field.PAGE_BUMP] and bool((end <= arena[Field.PAGE_BUMP]).all()),
-        f"adjacencies {direction}: a degree or first page leads beyond the pages handed out",
+        f"adjacencies {direction}: a degree or first page leads beyond the allocated pages",
     )
     _require(bool((degree <= room).all()), f"adjacencies {direction}: a degree exceeds its run")
 
