@@ -27,14 +27,13 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
-from ..io.log.bad_rows import LINE_FIELD, ORIGIN_FIELDS, RowsToRead
+from ..io.log.bad_rows import LINE_FIELD, RowsToRead, origin_names
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_writer import write_log_file
 from ..io.log.order.joined_tables import ABSENT, absent_column
 from ..io.log.paths.file_names import FileName
 from ..io.log.paths.log_order import natural_key
 from ..io.log.paths.log_paths import log_path
-from ..io.log.paths.partitions import partitions_of
 from ..io.log.plan import PlannedBatch
 from ..io.log.row_origin import RowOrigin
 from ..io.log.update_log import UpdateLog
@@ -187,8 +186,8 @@ class _Requeue:
         )
         folder = Path(self._log.addresses[-1] if is_in_log else self._quarantine.path / "requeued")
         target = folder / (within if is_in_log else Path(within).name)
-        # Folders beside the log, where the user puts the file, are not known.
-        folders = partitions_of(within) if is_in_log else {}
+        # Also if the user puts the file there. What is appended to a table has its columns alone.
+        folders = {} if last.change else last.partitions
         write_log_file(str(target), self._as_in_the_log(table, folders))
         thing.done()
         return Requeued(thing.what, str(target), table.num_rows, is_in_log)
@@ -200,7 +199,7 @@ class _Requeue:
             whole = RowsToRead(self._log, planned, self._prints[planned.file])
             table = whole.read()[0].table
         else:
-            origin = {*dict(ORIGIN_FIELDS), LINE_FIELD}
+            origin = {*origin_names(self._log.own).values(), LINE_FIELD}
             kept = [name for name in table.column_names if name not in origin]
             table = with_types(table.select(kept), self._log, str(path)).replace_schema_metadata()
         if table.num_rows:  # of a table without rows, tools drop the types of columns as well

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
-from ..gpu_core.algorithms.registry import analytic_named
+from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource
 from ..io.checked_tables import fault_of
@@ -197,7 +197,8 @@ class RunResults:
         if is_kept:
             # Before the columns: while these are not there, another run computes them again.
             row, types = self._summary_rows[batch_id], self._summary_types()
-            batch_summary.amend_summary(self._state, batch_id, row, types)
+            others = dict.fromkeys(self._columns_of_others(computed.by_name))
+            batch_summary.amend_summary(self._state, batch_id, {**others, **row}, types)
         found = {name: each for name, each in computed.by_name.items() if each.columns is not None}
         write = partial(self._write, batch_id, source)
         with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
@@ -280,6 +281,19 @@ class RunResults:
             for by_batch in written.values():
                 del by_batch[batch_id]
             del self._summary_rows[batch_id], self._failed[batch_id]
+
+    def _columns_of_others(self, names: Iterable[str]) -> set[str]:
+        """Columns of the summary that results would have if they were of other analytics.
+
+        An earlier run may have computed one under that name: its values are of no result any more.
+        """
+        found = {
+            column
+            for name in names
+            for analytic in ANALYTICS.values()
+            for column in analytic.metric_columns(name)
+        }
+        return found - self._summary_types().keys()
 
     def _summary_types(self) -> Mapping[str, str]:
         """Column of the summary -> its type, of all results of the run."""

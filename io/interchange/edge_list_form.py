@@ -121,7 +121,7 @@ def reading_of(
         notes.append("ids beyond int64 are taken as unsigned")
     if "ts" in fields:
         types["ts"], is_decimal = _time_type(fields["ts"], notes)
-    point = _decimal_point(fields.get("weight", ())) if delimiter in (";", "\t") else "."
+    point = "." if delimiter == "," else _decimal_point(fields.get("weight", ()))
     form = Form(path, chosen, delimiter, types, is_decimal, point, texts=texts)
     return Reading(form, has_header, tuple(notes))
 
@@ -164,6 +164,8 @@ def _delimiter(path: str, content: bytes) -> str:
     lines = [outside_quotes(line) for line in text.split("\n") if line.strip()]
     first = lines[0]
     mark = next((mark for mark in (";", ",") if mark in first), None)
+    if mark == "," and _has_decimal_commas(first):
+        mark = None
     by_tab = [field.strip() for field in first.split("\t")]
     is_strict = len(by_tab) > 1 and len(by_tab) != len(first.split())
     # Numbers with a space between them are two fields; a date and a time, or two words, are one.
@@ -174,6 +176,14 @@ def _delimiter(path: str, content: bytes) -> str:
     if _TSV.search(path) and len(by_tab) > 1 and are_most(alike, lines):
         return " " if is_strict and are_numbers and mark is None else "\t"
     return mark or ("\t" if is_by_tab else " ")
+
+
+def _has_decimal_commas(line: str) -> bool:
+    """Whether a line is three or more numbers with white space between: commas are in these."""
+    numbers = line.split()
+    return len(numbers) > 2 and all(
+        NUMBER.fullmatch(each) and each.strip(",") == each for each in numbers
+    )
 
 
 def _of_caller(path: str, columns: Sequence[str | None]) -> tuple[str | None, ...]:

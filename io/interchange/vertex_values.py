@@ -11,18 +11,22 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.id_kinds import are_names, form_of, is_whole
+from ..arrow_types import floats_of_decimals, is_text, plain_type
 from ..error_text import one_line
-from ..log.columns.column_types import cure_of_ids, id_type_of_text
+from ..log.columns.column_types import cure_of_ids, id_type_of_text, is_id
 from ..parquet.arrow_paths import arrow_path
+from ..text.text_values import typed
 
 #: Names of files of CSV, packed or not.
 _CSV = re.compile(r"\.csv(\.(gz|bz2|zst|lz4))?$", re.IGNORECASE)
@@ -97,13 +101,23 @@ def _bytes_of(vertices: npt.NDArray[Any]) -> bytes:
 
 
 def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
-    types = {"vertex": id_type_of_text(ids), "value": pa.float64()}
     what = "names" if are_names(ids) else "integers"
     try:
-        table = _read(path, types)
+        table = _read(path, ids)
         given = table.schema.field("vertex").type
-        columns = [table[name].cast(kind) for name, kind in types.items()]
-    except (OSError, pa.ArrowException, KeyError) as error:
+        if not _may_be_ids(given, ids):
+            msg = f"{shown}: column vertex is of type {given}; {cure_of_ids(given, form_of(ids))}"
+            raise SettingsError(msg)
+        value = table["value"]
+        columns = {
+            "vertex": _ids_of_column(table["vertex"], ids),
+            "value": floats_of_decimals(value)
+            if pa.types.is_decimal(value.type)
+            else value.cast(pa.float64()),
+        }
+    except SettingsError:
+        raise
+    except (OSError, ValueError, pa.ArrowException, KeyError) as error:
         reason = getattr(error, "strerror", None) or one_line(error)
         if isinstance(error, FileNotFoundError):  # of which Arrow names the path alone
             reason = "there is no such file"
@@ -112,21 +126,46 @@ def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
             f"{what} and a column value of numbers"
         )
         raise SettingsError(msg) from None
-    if pa.types.is_floating(given):
-        msg = f"{shown}: column vertex is of type {given}; {cure_of_ids(given, form_of(ids))}"
-        raise SettingsError(msg)
-    for name, column in zip(types, columns, strict=True):
+    for name, column in columns.items():
         if column.null_count:
             msg = f"{shown}: column {name} has a null; leave such rows out"
             raise SettingsError(msg)
-    vertices, values = (np.ascontiguousarray(column.to_numpy()) for column in columns)
+    vertices, values = (np.ascontiguousarray(each.to_numpy()) for each in columns.values())
     return vertices, values
 
 
-def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+def _may_be_ids(kind: pa.DataType, ids: str) -> bool:
+    """Whether a column of this type can be ids: as in a log, text of numbers, or numbers as names.
+
+    Arrow would make ids of truth values and times as well.
+    """
+    is_number = pa.types.is_integer(plain_type(kind))
+    return is_text(kind) or is_number or is_id(kind, form_of(ids))
+
+
+def _ids_of_column(column: pa.ChunkedArray, ids: str) -> Any:
+    """Ids of any type that they may be; ArrowInvalid or ValueError where a value is none."""
+    kind = id_type_of_text(ids)
+    if are_names(ids) and is_id(column.type, form_of(ids)) and not is_text(column.type):
+        return pa.chunked_array([[_uuid_text(each) for each in column.to_pylist()]], pa.string())
+    if is_text(column.type) and not are_names(ids):
+        return typed(pc.utf8_trim(column.cast(pa.string()), characters=" \t"), kind, None)
+    return column.cast(kind)
+
+
+def _uuid_text(value: bytes | UUID | None) -> str | None:
+    return None if value is None else str(UUID(bytes=value) if isinstance(value, bytes) else value)
+
+
+def _read(path: Path, ids: str) -> pa.Table:
+    names = ["vertex", "value"]
     if not _CSV.search(path.name):
-        return pq.read_table(arrow_path(path), columns=list(types), partitioning=None)
-    options = csv.ConvertOptions(column_types=types, include_columns=list(types))
+        return pq.read_table(arrow_path(path), columns=names, partitioning=None)
+    options = csv.ConvertOptions(
+        column_types={"vertex": pa.string(), "value": pa.float64()},
+        include_columns=names,
+        strings_can_be_null=not are_names(ids),
+    )
     return csv.read_csv(arrow_path(path), convert_options=options)
 
 

@@ -13,7 +13,7 @@ Not here: which rows are bad (``conversion.py``, ``gpu_core/batch/rows.py``), wh
 (``quarantine.py``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -34,8 +34,8 @@ from .update_log import UpdateLog
 
 Made = TypeVar("Made")
 
-#: What comes before the columns of the rows in `LeftOut.table`.
-ORIGIN_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
+#: What comes before the columns of the rows in `LeftOut.table`, see `origin_names`.
+_ORIGIN_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
 #: Behind them: lines of text that are no rows, as they stand in the file. No property is called so.
 LINE_FIELD = "text of the line"
 
@@ -46,10 +46,11 @@ class LeftOut:
 
     #: How many.
     rows: int
-    #: ``file``, ``row`` (from 0) and ``reason``, and the row's columns under the canonical names of
-    #: a log. Of a batch that cannot be read: one row, its first one, without other columns. Where
-    #: there are lines that are no rows, these lines, and columns with values of theirs that are of
-    #: another type as text; of a line that cannot be taken apart all columns are null.
+    #: ``file``, ``row`` (from 0) and ``reason`` (see `origin_names`), and the row's columns under
+    #: the canonical names of a log. Of a batch that cannot be read: one row, its first one, without
+    #: other columns. Where there are lines that are no rows, these lines, and columns with values
+    #: of theirs that are of another type as text; of a line that cannot be taken apart all columns
+    #: are null.
     table: pa.Table
 
 
@@ -91,7 +92,7 @@ class RowsToRead:
         except UnreadableRowsError as error:
             if not self.quarantine:
                 raise
-            return self.nothing(), LeftOut(batch.rows, _table([where], [str(error)]))
+            return self.nothing(), LeftOut(batch.rows, self._table([where], [str(error)]))
 
     def nothing(self) -> ReadRows:
         """No row of the file, with its columns."""
@@ -162,7 +163,7 @@ class RowsToRead:
         name, first_row = self.planned.file, self.planned.first_row
         origin = found.origin or (lambda offset: (name, first_row + offset))
         origins = [origin(int(at)) for at in bad[order]] + [(name, w.row) for w in found.wrong]
-        table = _table(
+        table = self._table(
             origins,
             [reasons[n] for n in order]
             + [f"line {each.number}{each.reason}" for each in found.wrong],
@@ -179,7 +180,8 @@ class RowsToRead:
             if found.wrong:
                 column = self._with_texts(field.name, column, found.wrong)
             table = table.append_column(field.name, column)
-        return LeftOut(table.num_rows, table.sort_by("row") if found.wrong else table)
+        row = origin_names(self.log.own)["row"]
+        return LeftOut(table.num_rows, table.sort_by(row) if found.wrong else table)
 
     def _with_texts(self, name: str, column: Any, wrong: Sequence[WrongLine]) -> Any:
         """A column of rows with what stands there in lines that are none: of its type, or text."""
@@ -207,7 +209,17 @@ class RowsToRead:
             origin=lambda offset: (name, int(kept[offset])),
         )
 
+    def _table(self, origins: list[tuple[str, int]], reasons: list[str]) -> pa.Table:
+        files, rows = zip(*origins, strict=True)
+        names = origin_names(self.log.own)
+        schema = pa.schema([(names[name], kind) for name, kind in _ORIGIN_FIELDS])
+        return pa.table([files, rows, reasons], schema)
 
-def _table(origins: list[tuple[str, int]], reasons: list[str]) -> pa.Table:
-    files, rows = zip(*origins, strict=True)
-    return pa.table([files, rows, reasons], pa.schema(ORIGIN_FIELDS))
+
+def origin_names(own: Collection[str]) -> dict[str, str]:
+    """Names that ``file``, ``row`` and ``reason`` have in `LeftOut.table`: of one column each.
+
+    ``own``: columns that rows have besides, such as properties of the user's own. No property has
+    a space in its name.
+    """
+    return {name: f"{name} (log)" if name in own else name for name, _ in _ORIGIN_FIELDS}

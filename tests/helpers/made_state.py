@@ -59,7 +59,7 @@ def write_rows(log: Path, name: str, rows: Sequence[Row]) -> None:
 
 
 def apply_log(
-    log: Path,
+    log: Path | tuple[str, ...],
     state: Path,
     every: int,
     spoil: Callable[[int, DynamicGraph], None] = lambda _batch, _graph: None,
@@ -71,7 +71,8 @@ def apply_log(
     """
     settings = load_settings({"engine": "host", "analytics": [], **overrides})
     batch_rows = settings.batch_rows or 1 << 20
-    with open_files(str(log), str(state), settings, batch_rows) as files:
+    address = log if isinstance(log, tuple) else str(log)
+    with open_files(address, str(state), settings, batch_rows) as files:
         first, arrays = files.newest_graph()
         arguments = {
             **settings.graph.graph_arguments(),

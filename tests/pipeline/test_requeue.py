@@ -1,5 +1,6 @@
 """Rows and files that were left out, corrected by a user: they come back once, and last."""
 
+import io
 import shutil
 import uuid
 from functools import partial
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from commands import fails, graphtide_here
 from graphtide import StateError
@@ -283,6 +285,51 @@ def test_rows_do_not_come_back_with_the_values_of_a_folder(places: tuple[Path, P
     assert dict(weights) == {1: 1.0, 2: 1.0, 5: 7.0}
     np.testing.assert_array_equal(edges.properties["score"], [np.nan, np.nan, 2.5])
     assert graph.has_vertices([9]).tolist() == [True]
+
+
+@pytest.mark.parametrize("address", ["op=delete", "op=delete/*.parquet"])
+def test_rows_that_insert_do_not_come_back_as_deletes_of_the_last_address(
+    places: tuple[Path, Path], address: str
+) -> None:
+    """The folder ``op=delete`` is around the address, and not in the names of its files."""
+    log, state = places
+    for folder in ("a", "op=delete"):
+        (log / folder).mkdir(parents=True)
+    pq.write_table(pa.table({"src": [1, 2, None], "dst": [2, 3, 4]}), log / "a" / "0.parquet")
+    pq.write_table(pa.table({"src": [1], "dst": [2]}), log / "op=delete" / "0.parquet")
+    addresses = (str(log / "a"), str(log / address))
+    apply_log(addresses, state, 10, bad_rows="quarantine")
+    mended(state, 0, lambda rows: rows.assign(src=2))
+    [taken] = requeue(StateDirectory(state))
+    if not taken.is_in_log:
+        shutil.move(str(taken.path), log / "op=delete")
+    apply_log(addresses, state, 10)
+    edges = PastGraphs(StateDirectory(state)).after_newest().edges()
+    assert list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True)) == [(2, 3), (2, 4)]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_rows_with_a_property_called_row_come_back_with_it(
+    places: tuple[Path, Path], form: str
+) -> None:
+    """Beside the column ``row`` of the quarantine no tool could read the file."""
+    log, state = places
+    log.mkdir()
+    lines = "src,dst,row,reason\n1,2,0.5,1\n,4,1.5,2\n5,6,2.5,3\n"
+    if form == "csv":
+        (log / "0.csv").write_text(f"{lines}7,x,3.5,4\n")
+    else:
+        pq.write_table(csv.read_csv(io.BytesIO(lines.encode())), log / "0.parquet")
+    kind = {"properties": {"row": "float64", "reason": "int64"}}
+    apply_log(log, state, 10, bad_rows="quarantine", **kind)
+    mended(state, 0, lambda rows: rows[rows["row (log)"] == 1].assign(src=3, dst=4))
+    [taken] = requeue(StateDirectory(state))
+    assert (taken.rows, taken.fault) == (1, "")
+    apply_log(log, state, 10, **kind)
+    edges = PastGraphs(StateDirectory(state)).after_newest().edges()
+    assert edges.src.tolist() == [1, 3, 5]
+    assert edges.properties["row"].tolist() == [0.5, 1.5, 2.5]
+    assert edges.properties["reason"].tolist() == [1, 2, 3]
 
 
 def test_rows_of_a_mapped_log_come_back_under_its_names(places: tuple[Path, Path]) -> None:

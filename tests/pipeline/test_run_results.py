@@ -445,6 +445,19 @@ def test_results_computed_otherwise_come_into_the_summary_also_if_a_run_is_cut_s
     assert {name: row[f"pagerank_{name}"][-1] for name in figures} == figures
 
 
+def test_values_of_an_analytic_do_not_stay_beside_those_of_another_one_of_its_name(run) -> None:
+    """The error bound of ranks stood beside the iterations of Katz centrality."""
+    for kind in ("pagerank", "katz_centrality"):
+        state = run("renamed", analytics=[f"fast={kind}", "pagerank"], maintain=[])
+    row = {name: column[-1] for name, column in graphtide.read_summary(state).columns.items()}
+    figures = graphtide.read_results(state, "fast").figures
+    assert {name for name in row if name.startswith("fast_") and not np.isnan(row[name])} == {
+        f"fast_{name}" for name in figures
+    }
+    assert row["fast_iterations"] == figures["iterations"]
+    assert row["pagerank_error_bound"] > 0
+
+
 def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
     settings = {"analytics": ["pagerank", "clustering"], "maintain": ["pagerank"]}
     state = run("partly", **settings)

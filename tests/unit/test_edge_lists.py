@@ -120,8 +120,16 @@ def test_fields_of_a_tsv_are_apart_by_tabs(tmp_path, name, text, columns, expect
     assert read_edge_list(str(path), columns).to_pydict() == expected
 
 
+@pytest.mark.parametrize("mark", [" ", "\t", ";"])
+@pytest.mark.parametrize("lines", ["1;2;0,5\n3;4;7\n", "1;2;7\n3;4;0,5\n"])
+def test_commas_within_weights_are_not_between_fields(read, mark, lines):
+    """Edges were from a name ``1 2 0`` to one ``5``."""
+    weights = [0.5, 7.0] if lines.startswith("1;2;0") else [7.0, 0.5]
+    expected = {"src": [1, 3], "dst": [2, 4], "weight": weights}
+    assert read(lines.replace(";", mark)) == expected
+
+
 def test_one_decimal_comma_among_points_is_the_wrong_one(read):
-    assert read("1;2;0,5\n3;4;7\n")["weight"] == [0.5, 7.0]
     with pytest.raises(UpdateLogError, match="line 3: weight is '2,5', which is no number"):
         read("1;2;0.5\n3;4;1.5\n5;6;2,5\n")
 

@@ -338,6 +338,29 @@ def test_whole_decimals_of_more_digits_than_int64_are_integers_too(tmp_path, as_
     assert unsigned.edge_values(2**64 - 1, 5) == {"sent": 2**64 - 1}
 
 
+@pytest.mark.parametrize("kind", [WIDE, pa.decimal256(60, 0), pa.decimal128(18, 0)])
+@pytest.mark.parametrize("own", [("float64", 2**53), ("float32", 2**24)])
+def test_a_whole_decimal_that_a_float_would_round_makes_its_row_wrong(tmp_path, kind, own):
+    """As a whole number of another type does, and its text in CSV."""
+    name, least = own
+    values = [least, least + 1, least + 2, -least - 1]
+    if kind.precision > 18:  # beyond int64
+        values[2] = 10**20 if name == "float64" else 2**70
+    amounts = pa.array(list(map(Decimal, values)), kind)
+    rows = pa.table({"src": [1, 2, 3, 4], "dst": [5, 6, 7, 8], "amount": amounts})
+    (tmp_path / "log").mkdir()
+    pq.write_table(rows, tmp_path / "log" / "a.parquet")
+    settings = {"properties": {"amount": name}}
+    with pytest.raises(
+        UpdateLogError, match=rf"row 1: amount {least + 1} does not fit into {name}"
+    ):
+        apply_log(tmp_path / "log", tmp_path / "refused", 1, **settings)
+    apply_log(tmp_path / "log", tmp_path / "state", 1, bad_rows="quarantine", **settings)
+    graph = PastGraphs(StateDirectory(tmp_path / "state")).after_newest()
+    assert graph.edges().src.tolist() == [1, 3]
+    assert graph.edge_values(3, 7) == {"amount": values[2]}
+
+
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
 @pytest.mark.parametrize("name", ["src", "dst", "channel"])
 def test_a_wide_decimal_that_does_not_fit_makes_its_row_wrong(tmp_path, name, value):

@@ -5,6 +5,7 @@ from typing import Any
 
 from ....gpu_core.errors import StateError
 from ....gpu_core.printable import counted
+from ....io.log.bad_rows import origin_names
 from ....io.state.quarantine import Quarantine
 from ...printing.text import amount
 from ..status import Status, unchecked_text
@@ -24,9 +25,11 @@ def left_out_section(status: Status) -> Section:
         return Section("Left out", ["No row and no file."])
     reasons: Counter[str] = Counter()
     warnings = []
+    kept = status.state.settings().identity
+    reason = origin_names({**kept["properties"], **kept["vertex_properties"]})["reason"]
     for path in list(waiting.values())[:_READ]:
         try:
-            reasons.update(quarantine.read(path)["reason"].to_pylist())
+            reasons.update(quarantine.read(path)[reason].to_pylist())
         except (KeyError, StateError) as error:
             warnings.append(str(error))
     texts = [

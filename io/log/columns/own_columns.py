@@ -5,7 +5,8 @@ file and row, on a row that inserts what the property is of. A property of edges
 vertex row is refused, and the other way round. What stands on rows that delete is not looked at.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import pyarrow as pa
 from ....gpu_core.batch.bad_rows import BadRowsError
 from ....gpu_core.errors import BatchError
 from ....gpu_core.kind import RowMeaning
-from ...arrow_types import floats_of_decimals
+from ...arrow_types import floats_of_decimals, is_whole_decimal
+from ...text.text_values import is_rounded, rounded
 from .whole_decimals import integers_of
 
 Flags = npt.NDArray[np.bool_]
@@ -69,20 +71,57 @@ def own_columns(
             raise BadRowsError(stray, row_name, _stray_text(name, of_edges=name in of_edges))
         kinds = {kinds[name] for kinds in (of_edges, of_vertices) if name in kinds}
         if pa.types.is_decimal(column.type):
-            column = _of_decimals(name, column, kinds, row_name, ~elsewhere & inserts)
+            of_rows = [
+                (kinds[name], rows & inserts)
+                for kinds, rows in ((of_edges, is_edge), (of_vertices, ~is_edge))
+                if name in kinds
+            ]
+            column = _of_decimals(name, column, of_rows, row_name)
             valid = np.asarray(column.is_valid())
         values[name] = _with_missing(name, column, valid, kinds)
     return values
 
 
 def _of_decimals(
-    name: str, column: pa.Array, kinds: set[str], row_name: Callable[[int], str], counts: Flags
+    name: str,
+    column: pa.Array,
+    kinds: Sequence[tuple[str, Flags]],
+    row_name: Callable[[int], str],
 ) -> pa.Array:
-    """Whole decimals as integers, where that is what the property is; else as floats."""
-    if any(kind.startswith("float") for kind in kinds):
+    """Whole decimals as integers, where these hold them; else as floats.
+
+    ``kinds``: a type of the property, and the rows whose values are kept so.
+    """
+    floats = [(kind, rows) for kind, rows in kinds if kind.startswith("float")]
+    if floats:
+        if is_whole_decimal(column.type):
+            with suppress(pa.ArrowInvalid):
+                return column.cast(pa.int64())  # of which floats hold some alone, as is seen later
+            _refuse_rounded(name, column, floats, row_name)
         return floats_of_decimals(column)
-    wanted = pa.uint64() if kinds == {"uint64"} else pa.int64()
+    wanted = pa.uint64() if {kind for kind, _ in kinds} == {"uint64"} else pa.int64()
+    counts = np.logical_or.reduce([rows for _, rows in kinds])
     return integers_of(column, wanted, name, row_name, counts)
+
+
+def _refuse_rounded(
+    name: str,
+    column: pa.Array,
+    kinds: Sequence[tuple[str, Flags]],
+    row_name: Callable[[int], str],
+) -> None:
+    """Refuse whole decimals that floats of these types would round."""
+    values = floats_of_decimals(column).to_numpy(zero_copy_only=False)
+    for kind, rows in kinds:
+        bad = rows & rounded(values, kind)
+        for row in np.flatnonzero(bad):
+            bad[row] = is_rounded(str(column[row].as_py()), kind)
+        if bad.any():
+            raise BadRowsError(bad, row_name, _unfit_text(name, column, kind))
+
+
+def _unfit_text(name: str, column: pa.Array, kind: str) -> Callable[[int], str]:
+    return lambda row: f"{name} {column[row]} does not fit into {kind}"
 
 
 def _stray_text(name: str, *, of_edges: bool) -> Callable[[int], str]:
