@@ -28,8 +28,9 @@ from ..errors import BatchError
 from ..id_kinds import form_of, number_of_key
 from ..image.fields import MAX_VERTICES
 from ..kind import RowMeaning
+from ..properties.kinds import array_of
 from ..times import INTEGERS, NAT, times_of
-from .bad_rows import BadRowsError
+from .bad_rows import BadRowsError, refuse_masked_rows
 from .lengths import check_lengths
 from .row_values import Values, checked_values
 
@@ -101,6 +102,8 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     record = meaning.record
     op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
     check_lengths(src, op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
+    for name, column in (("op", op), ("dst_valid", dst_valid)):
+        refuse_masked_rows(name, column, None, row_name)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
@@ -124,6 +127,9 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         if bounds is None or not are_indices(bounds):
             _refuse_no_indices(src, dst, is_vertex, meaning, row_name)
     checked = CheckedRows(ops, src, dst, is_vertex, None, None, None, bounds)
+    for name, column in (("weight", weight), ("type", type_), ("ts", ts)):
+        if np.ma.is_masked(column):
+            refuse_masked_rows(name, column, puts_edge(checked), row_name)
     if record.has_weight and weight is not None and meaning.on_repeat != "count":
         weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
         checked = checked._replace(weight=weights, rounded=rounded)
@@ -224,6 +230,7 @@ def _ids(
     is_vertex: npt.NDArray[np.bool_] | None,
     row_name: Callable[[int], str],
 ) -> Ids:
+    refuse_masked_rows(name, ids, None if is_vertex is None else ~is_vertex, row_name)
     array = _array(name, ids, "iu", "number the vertices with int64 ids")
     if array.dtype == np.uint64:
         bad = array > np.uint64(np.iinfo(np.int64).max)
@@ -243,7 +250,7 @@ def _weights(
     weight: Any, rows: CheckedRows, kept: np.dtype[Any], row_name: Callable[[int], str]
 ) -> tuple[npt.NDArray[np.floating[Any]], int]:
     """Weights as they are kept, and on how many rows that is another number."""
-    array = _array("weight", weight, "iuf", "give numbers")
+    array = _array("weight", array_of("weight", weight), "iuf", "give numbers")
     with np.errstate(over="ignore"):
         weights = np.ascontiguousarray(array, dtype=kept)
     finite = np.isfinite(weights)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ...id_kinds import hash_bits
 from ...names.distinct import BatchNames, number_names
 from ...names.user_ids import id_column, text_of_name
-from ..bad_rows import BadRowsError
+from ..bad_rows import BadRowsError, refuse_masked_rows
 from ..lengths import check_lengths
 from ..rows import check_loops, name_of_row
 
@@ -33,12 +33,13 @@ IDS = (
 def unsigned_rows(src: Any, dst: Any, columns: dict[str, Any]) -> tuple[Int64s, Int64s]:
     """Keys of unsigned ids; adds to ``columns`` what is known of them: nothing."""
     valid = columns.get("dst_valid")
+    row_name = columns.get("row_name") or name_of_row
     if valid is not None:
         check_lengths(src, dst=dst, dst_valid=valid)
         # What stands under a null may be anything.
+        refuse_masked_rows("dst", dst, np.asarray(valid, np.bool_), row_name)
         dst = np.where(np.asarray(valid, np.bool_), dst, np.zeros_like(dst))
     columns["bounds"] = None
-    row_name = columns.get("row_name") or name_of_row
     _refuse_negative("src", src, row_name)
     _refuse_negative("dst", dst, row_name)
     return id_column("uint64", "src", src), id_column("uint64", "dst", dst)
