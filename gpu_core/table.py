@@ -244,7 +244,8 @@ class TableRows(Table):
 
 def _row_of(names: tuple[str, ...]) -> Any:
     """Type of rows with these names; of Python's keywords it has them as others do."""
-    row: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    make: Any = namedtuple
+    row = make("Row", names, rename=True)
     if row._fields != names:
         for name, called in zip(names, row._fields, strict=True):
             if not hasattr(row, name):
