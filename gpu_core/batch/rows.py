@@ -102,12 +102,11 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     record = meaning.record
     op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
     check_lengths(src, op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
-    for name, column in (("op", op), ("dst_valid", dst_valid)):
-        refuse_masked_rows(name, column, None, row_name)
+    refuse_masked_rows("op", op, None, row_name)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
-        is_vertex = ~np.asarray(dst_valid, dtype=np.bool_)
+        is_vertex = ~valid_flags(dst_valid, row_name)
         is_vertex = is_vertex if is_vertex.any() else None
     src, dst = _ids("src", src, None, row_name), _ids("dst", dst, is_vertex, row_name)
     if is_vertex is not None:
@@ -143,6 +142,14 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         )  # fmt: skip
         checked = checked._replace(values=of_edges, vertex_values=of_vertices)
     return checked
+
+
+def valid_flags(
+    dst_valid: Any, row_name: Callable[[int], str] = name_of_row
+) -> npt.NDArray[np.bool_]:
+    """Which rows are about edges; numbers other than 0 are true."""
+    refuse_masked_rows("dst_valid", dst_valid, None, row_name)
+    return _array("dst_valid", dst_valid, "biu", "give bools").astype(np.bool_, copy=False)
 
 
 def smallest_and_largest_of(ids: Ids) -> tuple[int, int]:

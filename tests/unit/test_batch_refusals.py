@@ -4,6 +4,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from graphtide import BatchError, SettingsError, UpdateBatch
@@ -48,6 +50,10 @@ REFUSED_ROWS = [
     ({"weight": np.ma.array([1.0, 2.0], mask=[0, 1])}, "row 1 of the batch: weight is masked"),
     ({"type": np.ma.array([1, 2], mask=[1, 0])}, "row 0 of the batch: type is masked"),
     ({"ts": np.ma.array([1, 2], "M8[us]", mask=[0, 1])}, "row 1 of the batch: ts is masked"),
+    ({"dst_valid": pl.Series([True, None])}, "dst_valid is of type object; give bools"),
+    ({"dst_valid": ["no", "yes"], "ids": "uint64"}, "dst_valid is of type <U3; give bools"),
+    ({"weight": pl.Series([2**53 + 1, None])}, "weight is null in some rows"),
+    ({"properties": {"a": "float64"}, "values": {"a": pa.array([2**53 + 1, None])}}, "a is null in"),
     ({"weight": [2**53 + 1, 0.5]}, "weight has 9007199254740993 beside fractions"),
     ({"dst": [3, 2], "self_loops": "reject"}, "row 1 of the batch is a self loop of vertex 2"),
 ]  # fmt: skip
