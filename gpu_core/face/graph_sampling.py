@@ -15,7 +15,7 @@ from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
-from ..times import first_at_or_after
+from ..times import INTEGERS, first_at_or_after
 from .arguments.checks import Id, Ids, count_of, yes_or_no
 from .graph_calls import GraphCalls
 from .samples import NeighborSample, WalksResult
@@ -231,6 +231,10 @@ class GraphSampling(GraphCalls):
         times = [before] if many is None else many
         # So that a time beyond int64 is after all of them.
         last = [first_at_or_after(each, self._time_unit) - 1 for each in times]
+        if self._time_unit == INTEGERS and min(last, default=0) < limits.min:
+            # With a unit the least int64 is no time. Here an edge may have it, and is not before.
+            msg = f"before={limits.min} is the least time that there is; give a later one"
+            raise SettingsError(msg)
         return np.array([min(max(each, limits.min), limits.max) for each in last], np.int64)
 
 

@@ -258,6 +258,7 @@ def test_samples_are_tables_and_tensors(engine: str) -> None:
         ({"time": 5}, SettingsError, "time=5 is unknown; use one of first, last"),
         ({"before": [1]}, SettingsError, "before has 1 times; give one, or with disjoint=True"),
         ({"before": [1, 2], "disjoint": True}, SettingsError, "for each of the 1 vertices"),
+        ({"before": -(2**63)}, SettingsError, "is the least time that there is"),
         ({"before": "soon"}, BatchError, "'soon' is no time"),
         ({"weight": "weight"}, SettingsError, "a sample by weight needs weights >= 0, but an edge"),
         ({"weight": "weight", "replace": True}, SettingsError, "needs weights >= 0, but an edge"),

@@ -53,7 +53,7 @@ REFUSED_ROWS = [
     ({"dst_valid": pl.Series([True, None])}, "dst_valid is of type object; give bools"),
     ({"dst_valid": ["no", "yes"], "ids": "uint64"}, "dst_valid is of type <U3; give bools"),
     ({"weight": pl.Series([2**53 + 1, None])}, "weight is null in some rows"),
-    ({"properties": {"a": "float64"}, "values": {"a": pa.array([2**53 + 1, None])}}, "a is null in"),
+    ({"properties": {"a": "float64"}, "values": {"a": pa.array([2**53 + 1, None])}}, "a is null"),
     ({"weight": [2**53 + 1, 0.5]}, "weight has 9007199254740993 beside fractions"),
     ({"dst": [3, 2], "self_loops": "reject"}, "row 1 of the batch is a self loop of vertex 2"),
 ]  # fmt: skip
