@@ -34,7 +34,7 @@ UInt32s = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Vertices:
-    """Vertices in increasing order of users' ids."""
+    """Vertices in increasing order of users' ids, names in that of their keys."""
 
     #: int64[n]: users' ids.
     ids: Int64s
@@ -45,7 +45,10 @@ class Vertices:
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges in increasing order of (src, dst), each once; undirected: ``src <= dst``."""
+    """Edges in increasing order of (src, dst), each once; undirected: ``src <= dst``.
+
+    Names are in the order of their keys, as in `GraphReader.edges`.
+    """
 
     #: int64[m]: users' ids.
     src: Int64s

@@ -16,7 +16,7 @@ from .engine import Pinned
 from .errors import EpochClosedError
 from .face.graph_forms import GraphForms
 from .face.graph_reader import size_text
-from .kind import GraphKind
+from .kind import ArenaSizes, GraphKind
 from .names.user_ids import UserIds
 from .printable import counted
 from .properties.graph_values import GraphValues
@@ -48,8 +48,10 @@ class Epoch(GraphForms):
         ids: UserIds,
         values: GraphValues | None,
         batches: int,
+        sizes: ArenaSizes,
     ) -> None:
         self._kind = kind
+        self._sizes = sizes
         self._values = values
         self._ids = ids
         #: The table of names is the graph's, which goes on to fill it.

@@ -318,7 +318,9 @@ class DynamicGraph(ChangingGraph):
                 leave_to(copied, self._engine)
             values = None if self._values is None else self._all_values().pin()
             batches = copied.arena[Field.BATCHES] - self._restoring_batches
-            return Epoch(self._kind, copied, self._time_unit, self._ids, values, batches)
+            return Epoch(
+                self._kind, copied, self._time_unit, self._ids, values, batches, self._sizes
+            )
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
         """Return a view of the adjacencies, without a copy; see `AdjacencyView`.

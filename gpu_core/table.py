@@ -65,7 +65,7 @@ class Table:
         Times are NumPy's where Python has no such ones: in nanoseconds, or after the year 9999.
         """
         columns = self.columns
-        row = namedtuple("Row", columns)  # type: ignore[misc]
+        row = _row_of(tuple(columns))
         values = map(_items, columns.values())
         return map(row._make, zip(*values, strict=True))
 
@@ -240,6 +240,26 @@ class TableRows(Table):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _row_of(names: tuple[str, ...]) -> Any:
+    """Type of rows with these names; of Python's keywords it has them as others do."""
+    make: Any = namedtuple
+    row = make("Row", names, rename=True)
+    if row._fields != names:
+        for name, called in zip(names, row._fields, strict=True):
+            if not hasattr(row, name):
+                # A keyword is read by `getattr`.
+                setattr(row, name, getattr(row, called))
+        row._fields = names
+        row.__repr__ = _row_shown
+    return row
+
+
+def _row_shown(row: Any) -> str:
+    """A row, with the names of its columns."""
+    pairs = zip(row._fields, row, strict=True)
+    return f"Row({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
 
 def check_count(k: object) -> None:

@@ -32,7 +32,11 @@ Int64s = npt.NDArray[np.int64]
 PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME: Final = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
 #: A time in text that has a zone: what is before it, and how far it is ahead of UTC.
-_ZONED: Final = re.compile(r"(.+[T ]\d\d.*?) ?(?:Z|UTC|([+-]\d\d):?(\d\d)?)")
+_ZONED: Final = re.compile(r"(.+[T ]\d\d.*?) ?(?:Z|UTC|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)")
+#: A time in text without a zone: NumPy takes other numbers for years, and words such as `now`.
+_UNZONED: Final = re.compile(
+    r"\d{4}|[+-]?\d{4,}-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d*)?)?)?)?)?", re.ASCII
+)
 _AHEAD: Final = re.compile(r"[+-](?:[01]\d|2[0-3]):?[0-5]\d")
 #: The int64 that NumPy reads as "not a time".
 NAT: Final = np.iinfo(np.int64).min
@@ -216,9 +220,12 @@ def first_at_or_after(time: Any, unit: TimeUnit | None) -> int:
 def _time_in(text: str) -> np.datetime64:
     """UTC of a text, which NumPy reads if it has no zone."""
     match = _ZONED.fullmatch(text.strip())
+    time = text.strip() if match is None else match[1]
+    if not _UNZONED.fullmatch(time):
+        raise ValueError
     if match is None:
-        return np.datetime64(text)
-    time, hours, minutes = match[1], match[2] or "+0", int(match[3] or 0)
+        return np.datetime64(time)
+    hours, minutes = match[2] or "+0", int(match[3] or 0)
     ahead = 60 * int(hours) + (-minutes if hours[0] == "-" else minutes)
     return np.datetime64(time) - np.timedelta64(ahead, "m")
 

@@ -9,6 +9,21 @@ import numpy.typing as npt
 from ..errors import BatchError
 
 
+def refuse_masked_rows(
+    name: str, values: Any, counts: npt.NDArray[np.bool_] | None, row_name: Callable[[int], str]
+) -> None:
+    """Refuse masked values, of which NumPy gives what is under the mask.
+
+    ``counts``: rows of which the value means something; None: all.
+    """
+    if np.ma.is_masked(values):
+        bad = np.ma.getmaskarray(values)
+        bad = bad if counts is None else bad & counts
+        if bad.any():
+            cure = "give a value, or leave the row out"
+            raise BadRowsError(bad, row_name, lambda _: f"{name} is masked; {cure}")
+
+
 class BadRowsError(BatchError):
     """Rows that break the rules of a batch; the message is on the first one.
 

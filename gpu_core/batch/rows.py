@@ -28,8 +28,9 @@ from ..errors import BatchError
 from ..id_kinds import form_of, number_of_key
 from ..image.fields import MAX_VERTICES
 from ..kind import RowMeaning
+from ..properties.kinds import array_of
 from ..times import INTEGERS, NAT, times_of
-from .bad_rows import BadRowsError
+from .bad_rows import BadRowsError, refuse_masked_rows
 from .lengths import check_lengths
 from .row_values import Values, checked_values
 
@@ -101,10 +102,11 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
     record = meaning.record
     op, src, dst, dst_valid, weight, type_, ts, values, bounds, row_name = given
     check_lengths(src, op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type_, ts=ts)
+    refuse_masked_rows("op", op, None, row_name)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
-        is_vertex = ~np.asarray(dst_valid, dtype=np.bool_)
+        is_vertex = ~valid_flags(dst_valid, row_name)
         is_vertex = is_vertex if is_vertex.any() else None
     src, dst = _ids("src", src, None, row_name), _ids("dst", dst, is_vertex, row_name)
     if is_vertex is not None:
@@ -124,6 +126,9 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         if bounds is None or not are_indices(bounds):
             _refuse_no_indices(src, dst, is_vertex, meaning, row_name)
     checked = CheckedRows(ops, src, dst, is_vertex, None, None, None, bounds)
+    for name, column in (("weight", weight), ("type", type_), ("ts", ts)):
+        if np.ma.is_masked(column):
+            refuse_masked_rows(name, column, puts_edge(checked), row_name)
     if record.has_weight and weight is not None and meaning.on_repeat != "count":
         weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
         checked = checked._replace(weight=weights, rounded=rounded)
@@ -137,6 +142,14 @@ def checked_rows(given: GivenRows, meaning: RowMeaning) -> CheckedRows:
         )  # fmt: skip
         checked = checked._replace(values=of_edges, vertex_values=of_vertices)
     return checked
+
+
+def valid_flags(
+    dst_valid: Any, row_name: Callable[[int], str] = name_of_row
+) -> npt.NDArray[np.bool_]:
+    """Which rows are about edges; numbers other than 0 are true."""
+    refuse_masked_rows("dst_valid", dst_valid, None, row_name)
+    return _array("dst_valid", dst_valid, "biu", "give bools").astype(np.bool_, copy=False)
 
 
 def smallest_and_largest_of(ids: Ids) -> tuple[int, int]:
@@ -224,6 +237,7 @@ def _ids(
     is_vertex: npt.NDArray[np.bool_] | None,
     row_name: Callable[[int], str],
 ) -> Ids:
+    refuse_masked_rows(name, ids, None if is_vertex is None else ~is_vertex, row_name)
     array = _array(name, ids, "iu", "number the vertices with int64 ids")
     if array.dtype == np.uint64:
         bad = array > np.uint64(np.iinfo(np.int64).max)
@@ -243,7 +257,7 @@ def _weights(
     weight: Any, rows: CheckedRows, kept: np.dtype[Any], row_name: Callable[[int], str]
 ) -> tuple[npt.NDArray[np.floating[Any]], int]:
     """Weights as they are kept, and on how many rows that is another number."""
-    array = _array("weight", weight, "iuf", "give numbers")
+    array = _array("weight", array_of("weight", weight), "iuf", "give numbers")
     with np.errstate(over="ignore"):
         weights = np.ascontiguousarray(array, dtype=kept)
     finite = np.isfinite(weights)

@@ -100,6 +100,10 @@ class AdjacencyView:
 
     def neighbors(self, index: int) -> Array:
         """uint32[degree]: indices of the neighbors of one vertex index, increasing; a view."""
+        if index < 0:
+            # It would count from the end.
+            msg = f"index {index} is none of a vertex; they are from 0 on"
+            raise IndexError(msg)
         begin, degree = int(self.begins[index]), int(self.degrees[index])
         return self._words[begin : begin + degree * self.step : self.step]
 

@@ -31,7 +31,7 @@ from ..kind import FIRST_BATCH, GraphKind
 from ..maintenance import apply_followed
 from ..names.user_ids import UserIds
 from ..report import BatchReport, rounded_text
-from ..times import INTEGERS, NAT, first_at_or_after, time_unit_named
+from ..times import INTEGERS, NAT, TimeUnit, first_at_or_after, time_unit_named
 from .arguments.checks import Ids, yes_or_no
 from .arguments.given_rows import Frame, batch_of_call, batch_of_frame, is_frame
 from .graph_maintained import MaintainingGraph
@@ -286,10 +286,9 @@ class ChangingGraph(MaintainingGraph):
         """The batch with times in the graph's unit, and ids that are its keys of them."""
         if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
             batch = batch.in_time_unit(str(self._time_unit), "the graph's times are")
-        last = batch.put_last if self._time_unit not in (None, INTEGERS) else None
-        if last is not None and (last == NAT).any():
-            msg = f"ts {NAT} counts as no time in a graph whose times are {self._time_unit}"
-            raise BatchError(msg)
+        if batch.put_last is not None:
+            # The first times of a graph decide on its unit.
+            _refuse_no_times(batch, self._time_unit or batch.time_unit or INTEGERS)
         if self._values is None and (batch.put_values or batch.put_vertex_values):
             msg = "the batch has properties, the graph has none; make it with these properties"
             raise BatchError(msg)
@@ -314,6 +313,16 @@ class ChangingGraph(MaintainingGraph):
         with self._engine.lock:
             found = touched.effects()
         return found if type(self._ids) is UserIds else found.in_users_ids(self._ids)
+
+
+def _refuse_no_times(batch: UpdateBatch, unit: TimeUnit | str) -> None:
+    """Refuse integers that are no time in a unit, in a batch of records with times."""
+    if str(unit) == str(INTEGERS):
+        return
+    for times in (batch.put_first, batch.put_last):
+        if times is not None and times.min(initial=0) == NAT:
+            msg = f"ts {NAT} counts as no time in a graph whose times are {unit}"
+            raise BatchError(msg)
 
 
 def _level_of_user() -> int:

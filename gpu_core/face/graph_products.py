@@ -10,11 +10,11 @@ import numpy.typing as npt
 from ..algorithms import spmv as _spmv
 from ..algorithms.centrality import pagerank as _pagerank
 from ..algorithms.centrality import personalized_pagerank as _personalized
-from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.vertex_vectors import VertexValues
 from ..choices import check_weight
 from ..errors import SettingsError
 from ..names.user_ids import listed
+from ..properties.masked import refuse_masked
 from ..table import Table
 from .arguments.checks import Id, Ids, count_of, yes_or_no
 from .arguments.given_rows import Frame

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms.shared.masked import refuse_masked
 from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import listed
@@ -16,6 +15,7 @@ from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
 from ..programs.program import Program
 from ..programs.vertex_state import Origin, VertexState
 from ..properties.kinds import array_of
+from ..properties.masked import refuse_masked
 from ..table import Table
 from .arguments.checks import Id, Ids, count_of, yes_or_no
 from .arguments.named_values import named_values

@@ -15,7 +15,7 @@ from ..choices import one_of
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
-from ..times import first_at_or_after
+from ..times import INTEGERS, first_at_or_after
 from .arguments.checks import Id, Ids, count_of, yes_or_no
 from .graph_calls import GraphCalls
 from .samples import NeighborSample, WalksResult
@@ -196,7 +196,8 @@ class GraphSampling(GraphCalls):
             given = self._known_once("vertices", listed(vertices), disjoint=disjoint)
             bounds = None
             if before is not None:
-                bounds = self._bounds(before, given.size, disjoint=disjoint)
+                bounds, is_before_all = self._bounds(before, given.size, disjoint=disjoint)
+                hops = [0] * len(hops) if is_before_all else hops
             found = _sampling.sample_neighbors(
                 self._reader, given, hops, _sampling.SamplingMode(is_replaced, weighted, disjoint),
                 direction=direction, upto=bounds, time=time, seed=count_of("seed", seed),
@@ -218,8 +219,11 @@ class GraphSampling(GraphCalls):
             msg = f"time={time!r} needs times; make the graph with records='semantic'"
             raise SettingsError(msg)
 
-    def _bounds(self, before: Any, count: int, *, disjoint: bool) -> Int64s:
-        """int64[1], or [count]: in the graph's unit, the last time before each one."""
+    def _bounds(self, before: Any, count: int, *, disjoint: bool) -> tuple[Int64s, bool]:
+        """int64[1], or [count]: in the graph's unit, the last time before each one.
+
+        And whether there is no such time, so that no edge is to be drawn.
+        """
         many = None if isinstance(before, str) or np.ndim(before) == 0 else list(before)
         if many is not None and not (disjoint and len(many) == count):
             msg = (
@@ -231,7 +235,13 @@ class GraphSampling(GraphCalls):
         times = [before] if many is None else many
         # So that a time beyond int64 is after all of them.
         last = [first_at_or_after(each, self._time_unit) - 1 for each in times]
-        return np.array([min(max(each, limits.min), limits.max) for each in last], np.int64)
+        none_before = [each < limits.min for each in last]
+        # With a unit the least int64 is no time. Of integers an edge may have it.
+        if self._time_unit == INTEGERS and any(none_before) and not all(none_before):
+            msg = f"before has {limits.min}, which is the least time that there is; give later ones"
+            raise SettingsError(msg)
+        bounds = np.array([min(max(each, limits.min), limits.max) for each in last], np.int64)
+        return bounds, all(none_before)
 
 
 def _fanouts(fanouts: Any) -> list[int]:

@@ -196,6 +196,10 @@ def names_of(ids: str, name: str, values: Any) -> Strings:
     BatchError
         One is no text, or no UUID.
     """
+    if np.ma.is_masked(values):
+        nulls = counted(int(np.ma.count_masked(values)), "null")
+        msg = f"{name} has {nulls}, and each row needs an id; leave those rows out"
+        raise BatchError(msg)
     array = values if isinstance(values, list) else np.asarray(values, object)
     if not isinstance(array, list):
         _check_dimensions(name, array, values)

@@ -16,6 +16,8 @@ _DIGITS = np.array([at for at in range(TEXT_SIZE) if at not in _DASHES])
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 #: Character -> its value; 255 where it is no digit.
 _VALUES = np.full(256, 255, np.uint8)
+#: What a UUID is written with, but for the words in front of it.
+_CHARACTERS = frozenset(b"0123456789abcdefABCDEF-{}")
 _VALUES[_HEX] = _VALUES[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
 
 
@@ -55,7 +57,11 @@ def uuids_of_text(texts: Strings) -> Strings:
 def uuid_of(text: bytes) -> bytes:
     """Bytes of one UUID; `BatchError` where the text is none."""
     try:
-        return uuid.UUID(text.decode()).bytes
+        found = uuid.UUID(text.decode()).bytes
+        # Python reads the digits as those of a number, which may have a sign, spaces and _ as well.
+        if set(text.replace(b"urn:", b"").replace(b"uuid:", b"")) <= _CHARACTERS:
+            return found
+        raise ValueError
     except (ValueError, UnicodeDecodeError):
         msg = f"{text.decode(errors='replace')!r} is no UUID; use ids='string' for other names"
         raise BatchError(msg) from None

@@ -33,12 +33,12 @@ import numpy.typing as npt
 
 from ..algorithms.shared.adjacencies import adjacencies_of
 from ..algorithms.shared.by_vertex import Values, in_order
-from ..algorithms.shared.masked import refuse_masked
 from ..algorithms.shared.sources import ids_of, source_indices
 from ..choices import check_weight, one_of
 from ..errors import SettingsError, VertexNotFoundError
 from ..printable import counted, others_shown
 from ..properties.kinds import array_of
+from ..properties.masked import refuse_masked
 from ..rows import Adjacencies, Rows
 from ..table import VertexTable
 from .program import Program

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..algorithms.shared.by_vertex import in_order
-from ..algorithms.shared.masked import refuse_masked
 from ..errors import SettingsError, StaleViewError
 from ..properties.kinds import array_of
+from ..properties.masked import refuse_masked
 from ..rows import Rows
 from ..table import Column, TableRows
 from .operations import FLAG, REAL, WHOLE

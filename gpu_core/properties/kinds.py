@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError, GraphtideError, SettingsError
+from .masked import WHOLE, refuse_masked
 
 Column = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
@@ -131,8 +132,12 @@ def array_of(name: str, values: Any, error: type[GraphtideError] = BatchError) -
     Raises
     ------
     ``error``
-        In a list with fractions, or NaN, is a whole number that float64 does not have.
+        In a list with fractions, or NaN, is a whole number that float64 does not have; or a column
+        of whole numbers has nulls.
     """
+    if not isinstance(values, np.ndarray | list | tuple):
+        # Where a float may be missing it is NaN.
+        refuse_masked(name, values, error, kinds=WHOLE)
     array = np.asarray(values)
     is_list = array.dtype.kind == "f" and isinstance(values, list | tuple)
     if not (is_list and (np.abs(array) >= _LARGE_WHOLE).any()):

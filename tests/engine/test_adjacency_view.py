@@ -61,6 +61,8 @@ def test_a_view_shows_the_arena_itself() -> None:
     graph.insert_edges(*EDGES)
     view = graph.adjacency_view()
     row = view.neighbors(7)
+    with pytest.raises(IndexError, match="index -1 is none of a vertex"):
+        view.neighbors(-1)
     if isinstance(row, np.ndarray):
         assert np.shares_memory(row, view.words)
         assert not row.flags.writeable

@@ -247,3 +247,13 @@ def test_an_epoch_cannot_be_pickled_and_its_copy_can() -> None:
             with pytest.raises(TypeError, match=r"pickle or copy epoch\.copy\(\)"):
                 copied(epoch)
         assert pickle.loads(pickle.dumps(epoch.copy())).state_hash() == graph.state_hash()
+
+
+def test_a_copy_of_an_epoch_has_the_limits_of_its_graph() -> None:
+    graph = DynamicGraph(arena_bytes=1 << 16, max_arena_bytes=1 << 16, layout="runs")
+    graph.insert_edges([1], [2])
+    many = np.arange(1 << 14)
+    with graph.pin() as epoch:
+        for other in (graph.copy(), epoch.copy(), epoch.subgraph([1, 2])):
+            with pytest.raises(ArenaFullError):
+                other.insert_edges(many, many + 1)

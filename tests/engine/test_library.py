@@ -76,6 +76,18 @@ def test_results_are_tables():
 
 
 @host_only
+def test_rows_of_a_table_have_names_that_python_has_for_itself() -> None:
+    graph = DynamicGraph(properties={"class": "int64", "_cost": "float64"})
+    given = {"class": [3], "_cost": [0.5]}
+    graph.insert_edges([1], [2], **given)
+    [row] = graph.edges()
+    assert (row.src, getattr(row, "class"), row._cost) == (1, 3, 0.5)
+    assert repr(row) == "Row(src=1, dst=2, class=3, _cost=0.5)"
+    assert row._asdict() == {"src": 1, "dst": 2, "class": 3, "_cost": 0.5}
+    assert list(pd.DataFrame(graph.edges()).columns) == ["src", "dst", "class", "_cost"]
+
+
+@host_only
 @pytest.mark.parametrize(("unit", "last"), [("us", "2100"), ("s", "20000"), ("ns", "2100")])
 def test_rows_of_a_table_have_times_in_every_unit(unit: str, last: str) -> None:
     graph = DynamicGraph(records="semantic")

@@ -215,11 +215,12 @@ def test_times_are_those_of_the_graph_as_it_is(engine: str) -> None:
 def test_a_time_beyond_int64_is_after_all_times(engine: str, direction: str) -> None:
     graph = DynamicGraph(records="semantic")
     graph.insert_edges([1, 2, 0, 0], [0, 0, 1, 2], ts=[2**63 - 1, 5] * 2)
+    graph.insert_edges([3, 0], [0, 3], ts=[-(2**63)] * 2)
     found = [
         sorted(graph.sample_neighbors(0, [5], direction=direction, before=each).vertices.tolist())
-        for each in (2**63, 10**30, 2**63 - 1, -(10**30))
+        for each in (2**63, 10**30, 2**63 - 1, -(10**30), -(2**63), 1 - 2**63)
     ]
-    assert found == [[0, 1, 2], [0, 1, 2], [0, 2], [0]]
+    assert found == [[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 3], [0], [0], [0, 3]]
 
 
 def test_samples_are_tables_and_tensors(engine: str) -> None:
@@ -257,6 +258,11 @@ def test_samples_are_tables_and_tensors(engine: str) -> None:
         ({"time": "ts", "before": 1}, SettingsError, "time='ts' is unknown"),
         ({"time": 5}, SettingsError, "time=5 is unknown; use one of first, last"),
         ({"before": [1]}, SettingsError, "before has 1 times; give one, or with disjoint=True"),
+        (
+            {"before": [-(2**63), 1], "vertices": [1, 2], "disjoint": True},
+            SettingsError,
+            "which is the least time that there is",
+        ),
         ({"before": [1, 2], "disjoint": True}, SettingsError, "for each of the 1 vertices"),
         ({"before": "soon"}, BatchError, "'soon' is no time"),
         ({"weight": "weight"}, SettingsError, "a sample by weight needs weights >= 0, but an edge"),

@@ -21,6 +21,7 @@ from graphtide import (
     BatchError,
     DynamicGraph,
     EdgeNotFoundError,
+    GraphtideError,
     SettingsError,
     UpdateBatch,
     UpdateLogError,
@@ -247,6 +248,37 @@ def test_a_zone_without_a_name_is_refused_and_one_so_far_ahead_of_utc_is_named_a
 
     with pytest.raises(BatchError, match="has no name; convert the times to one"):
         semantic().insert_edges([1], [2], ts=column.dt.tz_convert(Nameless()))
+
+
+def test_a_zone_is_not_dropped_by_a_unit_without_one() -> None:
+    column = pd.Series(times("us")).dt.tz_localize("UTC")
+    with pytest.raises(BatchError, match=r"type timestamp\[us, tz=UTC\], but time_unit is times"):
+        UpdateBatch.from_rows(None, [1], [2], ts=column, time_unit="us", records="semantic")
+
+
+@pytest.mark.parametrize(
+    "text", ["20240101", "1704067200", "5", "now", "today", "1970-01-01T00:00+05:99", "+2024"]
+)
+def test_text_that_numpy_takes_for_another_year_is_no_time(text: str) -> None:
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=times("us"))
+    for call in (lambda: graph.expire(before=text), lambda: graph.edges(since=text)):
+        with pytest.raises(GraphtideError, match="is no time"):
+            call()
+    assert graph.num_edges == 1
+
+
+def test_an_integer_that_is_no_time_is_refused_wherever_it_would_be_kept() -> None:
+    nothing = np.iinfo(np.int64).min
+    first = UpdateBatch.from_rows(None, [1], [2], ts=[nothing], time_unit="us", records="semantic")
+    for call in (
+        # The first times of a graph, and the first time of an edge that the batch inserts twice.
+        lambda: semantic().apply(first),
+        lambda: semantic(time_unit="us").insert_edges([1, 1], [2, 2], ts=[nothing, 5]),
+    ):
+        with pytest.raises(BatchError, match=r"counts as no time in a graph whose times are times"):
+            call()
+    assert semantic().insert_edges([1], [2], ts=[nothing]).edges_added == 1
 
 
 @pytest.mark.parametrize(

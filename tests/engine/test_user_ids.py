@@ -144,6 +144,9 @@ def test_a_series_counts_by_its_index_wherever_values_are_of_vertices(kind: str)
     same = graph.pagerank(personalization=values, dangling=values, nstart=values).pagerank
     found = graph.pagerank(personalization=series, dangling=series, nstart=series).pagerank
     assert found.tolist() == same.tolist()
+    of_objects = pd.Series(list(values.values()), pd.Index(list(values), dtype=object))
+    found = graph.pagerank(personalization=of_objects, dangling=of_objects, nstart=of_objects)
+    assert found.pagerank.tolist() == same.tolist()
     frame = pd.DataFrame({"vertex": list(values), "value": list(values.values())})
     same = graph.pagerank(personalization=values).pagerank
     assert graph.pagerank(personalization=frame).pagerank.tolist() == same.tolist()

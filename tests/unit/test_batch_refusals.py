@@ -4,6 +4,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from graphtide import BatchError, SettingsError, UpdateBatch
@@ -38,8 +40,23 @@ REFUSED_ROWS = [
     ({"type": [0, 2**31]}, "row 1 of the batch: type 2147483648 is outside int32"),
     ({"type": np.array([0, 2**32 - 1], dtype=np.uint32)}, "row 1 of the batch: type 4294967295"),
     ({"type": [0.0, 1.0]}, "type is of type float64"),
+    ({"op": np.ma.array([1, -1], mask=[0, 1])}, "row 1 of the batch: op is masked; give a value"),
+    ({"src": np.ma.array([1, 2], mask=[1, 0])}, "row 0 of the batch: src is masked"),
+    ({"dst": np.ma.array([1, 2], mask=[0, 1]), "ids": "uint64", "dst_valid": [True, True]},
+     "row 1 of the batch: dst is masked"),
+    ({"src": ["a", "b"], "dst": np.ma.array(["c", "d"], object, mask=[0, 1]), "ids": "string"},
+     "dst has 1 null, and each row needs an id"),
+    ({"dst_valid": np.ma.array([True, True], mask=[0, 1])}, "row 1 of the batch: dst_valid is mas"),
+    ({"weight": np.ma.array([1.0, 2.0], mask=[0, 1])}, "row 1 of the batch: weight is masked"),
+    ({"type": np.ma.array([1, 2], mask=[1, 0])}, "row 0 of the batch: type is masked"),
+    ({"ts": np.ma.array([1, 2], "M8[us]", mask=[0, 1])}, "row 1 of the batch: ts is masked"),
+    ({"dst_valid": pl.Series([True, None])}, "dst_valid is of type object; give bools"),
+    ({"dst_valid": ["no", "yes"], "ids": "uint64"}, "dst_valid is of type <U3; give bools"),
+    ({"weight": pl.Series([2**53 + 1, None])}, "weight is null in some rows"),
+    ({"properties": {"a": "float64"}, "values": {"a": pa.array([2**53 + 1, None])}}, "a is null"),
+    ({"weight": [2**53 + 1, 0.5]}, "weight has 9007199254740993 beside fractions"),
     ({"dst": [3, 2], "self_loops": "reject"}, "row 1 of the batch is a self loop of vertex 2"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "message"), REFUSED_ROWS, ids=[m for _, m in REFUSED_ROWS])
@@ -55,6 +72,15 @@ def test_bad_rows_are_refused_by_name(change: dict[str, Any], message: str) -> N
     }
     with pytest.raises(BatchError, match=message):
         UpdateBatch.from_rows(**(arguments | change))
+
+
+def test_masked_values_of_rows_on_which_they_mean_nothing_are_not_looked_at() -> None:
+    batch = UpdateBatch.from_rows(
+        [1, -1, 1], [1, 2, 3], np.ma.array([4, 5, 6], mask=[0, 0, 1]), dst_valid=[1, 1, 0],
+        weight=np.ma.array([1, 2, 3], mask=[0, 1, 1]), records="weighted",
+    )  # fmt: skip
+    assert (batch.put_indices.tolist(), batch.put_weight.tolist()) == ([4], [1.0])
+    assert batch.put_vertices.tolist() == [3]
 
 
 @pytest.mark.parametrize("ids", ["any", "dense", "uint64", "string"])

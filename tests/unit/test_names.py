@@ -178,6 +178,11 @@ def test_uuids_are_read_in_every_form_and_shown_in_one() -> None:
         uuids = uuids_of_text(Strings.of(forms))
         assert uuids.tolist() == [each.bytes for each in made]
         assert text_of_uuids(uuids).tolist() == texts
+    # Python's own reader takes these for other UUIDs.
+    for wrong in ("+", " ", "\N{ARABIC-INDIC DIGIT ONE}"):
+        text = wrong + 31 * "1"
+        with pytest.raises(BatchError, match="is no UUID"):
+            uuids_of_text(Strings.of([text.encode()]))
     with pytest.raises(BatchError, match="'0000' is no UUID"):
         uuids_of_text(Strings.of([texts[0], b"0000"]))
     with pytest.raises(BatchError, match="is no UUID"):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...errors import SettingsError, VertexNotFoundError
 from ...printable import others_shown
-from .masked import refuse_masked
+from ...properties.masked import refuse_masked
 
 if TYPE_CHECKING:
     from ...engine import Reader

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from ...id_kinds import hash_bits
 from ...names.distinct import BatchNames, number_names
 from ...names.user_ids import id_column, text_of_name
-from ..bad_rows import BadRowsError
+from ..bad_rows import BadRowsError, refuse_masked_rows
 from ..lengths import check_lengths
-from ..rows import check_loops, name_of_row
+from ..rows import check_loops, name_of_row, valid_flags
 
 Int64s = npt.NDArray[np.int64]
 
@@ -33,12 +33,14 @@ IDS = (
 def unsigned_rows(src: Any, dst: Any, columns: dict[str, Any]) -> tuple[Int64s, Int64s]:
     """Keys of unsigned ids; adds to ``columns`` what is known of them: nothing."""
     valid = columns.get("dst_valid")
+    row_name = columns.get("row_name") or name_of_row
     if valid is not None:
         check_lengths(src, dst=dst, dst_valid=valid)
         # What stands under a null may be anything.
-        dst = np.where(np.asarray(valid, np.bool_), dst, np.zeros_like(dst))
+        valid = valid_flags(valid, row_name)
+        refuse_masked_rows("dst", dst, valid, row_name)
+        dst = np.where(valid, dst, np.zeros_like(dst))
     columns["bounds"] = None
-    row_name = columns.get("row_name") or name_of_row
     _refuse_negative("src", src, row_name)
     _refuse_negative("dst", dst, row_name)
     return id_column("uint64", "src", src), id_column("uint64", "dst", dst)
@@ -71,7 +73,7 @@ def number_rows(
     valid = columns.get("dst_valid")
     check_lengths(src, dst=dst, dst_valid=valid)
     if valid is not None:
-        valid = np.asarray(valid, np.bool_)
+        valid = valid_flags(valid)
         dst = replace(dst, valid=valid if dst.valid is None else dst.valid & valid)
     numbered = number_names(src, dst, hash_bits(ids))
     sources, targets, names = numbered

@@ -52,7 +52,9 @@ def _unit_of(ts: Any, time_unit: str | None) -> str:
     """Name of the unit of times, from their type or from the caller."""
     _, found = times_of(ts)
     unit = found if time_unit is None else time_unit_named(time_unit)
-    if found != INTEGERS and found.resolution != unit.resolution:
-        msg = f"ts is of type {found.dtype}, but time_unit is {unit}; leave time_unit out"
+    is_other = found.resolution != unit.resolution or (found.zone and not unit.zone)
+    if found != INTEGERS and is_other:
+        shown = found if found.zone else found.dtype
+        msg = f"ts is of type {shown}, but time_unit is {unit}; leave time_unit out"
         raise BatchError(msg)
     return str(unit)

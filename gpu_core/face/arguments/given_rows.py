@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.shared.masked import WHOLE, refuse_masked
 from ...errors import BatchError
 from ...kind import RowMeaning
 from ...names.user_ids import given_ids
 from ...properties.kinds import array_of
+from ...properties.masked import WHOLE, refuse_masked
 from ...times import INTEGERS, times_of
 from .checks import Ids
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.shared.masked import refuse_masked
 from ...errors import BatchError
+from ...properties.masked import refuse_masked
 from .given_rows import is_frame
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...errors import GraphtideError, SettingsError
+from ..errors import GraphtideError, SettingsError
 
 #: Types of whole numbers, as their names begin.
 WHOLE: Final = ("int", "uint")
