@@ -1,6 +1,6 @@
-"""Options of the benchmarks that measure workloads.
+"""Options of what measures workloads, benchmarks and studies.
 
-Light: what measures is imported when a benchmark begins.
+Light: what measures is imported when it begins.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BenchOptions:
-    """What the command line gives such a benchmark."""
+class WorkloadOptions:
+    """What the command line gives all of them."""
 
-    #: Names of workloads; none: those that the benchmark takes by default.
+    #: Names of workloads; none: those that are taken by default.
     workloads: Sequence[str]
-    engine: str
     repeats: int
     #: Bits taken off every size.
     smaller: int
@@ -29,3 +28,10 @@ class BenchOptions:
         from .measuring.selection import Selection
 
         return Selection(self.workloads, default, self.repeats, self.smaller)
+
+
+@dataclass(frozen=True)
+class BenchOptions(WorkloadOptions):
+    """What it gives a benchmark."""
+
+    engine: str

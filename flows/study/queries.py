@@ -42,7 +42,7 @@ def study_queries(engine: str, options: StudyOptions) -> None:
     """
     names = options.workloads or _DEFAULT
     selection = replace(options, workloads=names).selection(_DEFAULT)
-    layouts.bench_layouts(BenchOptions(names, engine, options.repeats, options.smaller))
+    layouts.bench_layouts(BenchOptions(names, options.repeats, options.smaller, engine))
     click.echo()
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")

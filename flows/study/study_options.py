@@ -1,7 +1,4 @@
-"""Options of the studies that measure workloads.
-
-Light: what measures is imported when a study begins.
-"""
+"""Options of the studies that measure workloads."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..bench.bench_options import WorkloadOptions
 from .plots import check_plot
 
 if TYPE_CHECKING:
@@ -16,14 +14,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class StudyOptions:
+class StudyOptions(WorkloadOptions):
     """What the command line gives such a study."""
 
-    #: Names of workloads; none: those that the study takes by default.
-    workloads: Sequence[str]
-    repeats: int
-    #: Bits taken off every size.
-    smaller: int
     #: File that is drawn, too.
     plot: str | None
 
@@ -35,7 +28,5 @@ class StudyOptions:
         SettingsError
             The plot cannot be drawn. The rest is checked when the selection begins.
         """
-        from ..bench.measuring.selection import Selection
-
         check_plot(self.plot)
-        return Selection(self.workloads, default, self.repeats, self.smaller)
+        return super().selection(default)

@@ -154,7 +154,7 @@ def test_wrong_results_have_no_figures(capsys: pytest.CaptureFixture[str]) -> No
         {}, lambda _: wrong, most_of_networkx=0,
     )  # fmt: skip
     with pytest.raises(GraphtideError, match="hops are not what they must be"):
-        comparison.measure(BenchOptions(["G1"], "host", repeats=1, smaller=12))
+        comparison.measure(BenchOptions(["G1"], repeats=1, smaller=12, engine="host"))
     assert not rows_of(capsys.readouterr().out, "G1")
 
 
