@@ -12,7 +12,7 @@ def process_identity(pid: Any) -> dict[str, Any]:
     """
     start, boot = "", ""
     with suppress(OSError, IndexError, TypeError, ValueError):
-        # The name in parentheses may hold anything.
-        start = Path(f"/proc/{int(pid)}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        # The name in parentheses may hold anything, also half a letter.
+        start = Path(f"/proc/{int(pid)}/stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return {"pid": pid, "start": start, "boot": boot}

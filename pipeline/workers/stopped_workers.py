@@ -106,8 +106,8 @@ def watch_processes(pids: Callable[[], Collection[int]]) -> Watch:
 def is_stopped(pid: int) -> bool:
     """Whether a process of this machine is stopped by a signal."""
     try:
-        # The name in parentheses may hold anything.
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+        # The name in parentheses may hold anything, also half a letter.
+        return Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[0] == b"T"
     except (OSError, IndexError):
         return False
 

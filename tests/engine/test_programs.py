@@ -296,6 +296,19 @@ def given_by_all(old, message, total):
 
 
 @pytest.mark.runs
+def test_names_in_a_program_may_have_any_letters(engine: str) -> None:
+    def edge(größe, weight):
+        länge = größe + weight
+        return länge
+
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2], [2, 3])
+    program = Program(edge, "min", lambda old, message: (min(old, message), message < old))
+    found = graph.run_program(program, {1: 0.0}, default=math.inf, active=[1])
+    assert found.value.tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.runs
 def test_of_all_vertices_those_that_want_no_messages_keep_their_values(engine: str) -> None:
     """They send all the same, and are part of totals."""
     graph = DynamicGraph(engine=engine, records="weighted")

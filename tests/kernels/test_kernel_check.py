@@ -9,7 +9,7 @@ import pytest
 
 from graphtide.gpu_core.cuda import check
 from graphtide.gpu_core.cuda.device import compile as kernel_compile
-from graphtide.gpu_core.cuda.device.compile import kernel_bounds, kernel_source
+from graphtide.gpu_core.cuda.device.compile import kernel_bounds, kernel_files, kernel_source
 from graphtide.gpu_core.errors import EngineError
 
 CUDA = Path(check.__file__).parent
@@ -45,6 +45,15 @@ def test_a_text_is_whole_and_has_each_header_once(tmp_path: Path) -> None:
 
     header.write_text("int other;\n")
     assert "int other;" in kernel_source(str(kernel), {}), "an edit in a header is another text"
+
+
+def test_texts_are_ascii_whatever_their_comments_and_names_are(tmp_path: Path) -> None:
+    """What CuPy writes in the encoding of the locale, and what NVRTC takes in names."""
+    for name in kernel_files():
+        assert kernel_source(name).isascii(), name
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text("int v_größe, v_\U0001d6fc;  // …\n", encoding="utf-8")
+    assert "int v_gr\\u00f6\\u00dfe, v_\\U0001d6fc;  // \\u2026\n" in kernel_source(str(kernel))
 
 
 def test_kernels_are_found_by_their_declaration() -> None:

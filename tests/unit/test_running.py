@@ -28,6 +28,19 @@ def test_what_is_told_is_read_and_goes_with_its_run(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
+def test_the_process_may_have_any_name(tmp_path: Path) -> None:
+    """The kernel cuts that of a script after 15 bytes, which may be within a letter."""
+    comm = Path("/proc/self/comm")
+    before = comm.read_bytes()
+    comm.write_bytes("a) tägliche Töne".encode()[:15])
+    try:
+        file = RunningFile(tmp_path)
+        file.publish({"batches_done": 3})
+        assert read_running(tmp_path) is not None
+    finally:
+        comm.write_bytes(before)
+
+
 def test_it_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(running.time, "monotonic", lambda: now)

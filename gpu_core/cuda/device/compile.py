@@ -60,6 +60,7 @@ _KERNEL = re.compile(
     r"(?:__launch_bounds__\s*\((?P<bounds>[^()]*)\)\s*)?(?:void\s+)?"
     r"(?:IN_CLUSTER\s+)?(?P<name>\w+)\s*\("
 )
+_OTHER_LETTER = re.compile(r"[^\x00-\x7f]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -86,7 +87,10 @@ def add_text(name: str, text: str) -> None:
 
 
 def kernel_source(name: str, defines: Mapping[str, int] | None = None) -> str:
-    """Self-contained text of a kernel file.
+    """Self-contained text of a kernel file, in ASCII.
+
+    CuPy writes it in the encoding of the locale, which a C library may have changed, and NVRTC
+    takes other letters in names of a user's program only as their numbers.
 
     Parameters
     ----------
@@ -97,7 +101,13 @@ def kernel_source(name: str, defines: Mapping[str, int] | None = None) -> str:
     """
     lines = [f"#define {macro} {int(value)}" for macro, value in sorted((defines or {}).items())]
     lines.append(_flattened(name, set()))
-    return "\n".join(lines) + "\n"
+    return _OTHER_LETTER.sub(_universal_name, "\n".join(lines) + "\n")
+
+
+def _universal_name(letter: re.Match[str]) -> str:
+    """A letter as C++ has it in ASCII."""
+    number = ord(letter[0])
+    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"
 
 
 def kernel_bounds(source: str) -> dict[str, str | None]:
