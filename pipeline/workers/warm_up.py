@@ -206,12 +206,13 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
     # A few first: an arena that grows before there is a row has none to move.
     few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
     graph.apply(_net_effect(few, kind))
+    if are_names(graph.ids):
+        # Of a few: these keys are no hashes, and to enter one the table looks at all before it.
+        graph.apply(_with_names(few, graph))
+        graph.vertices()
     graph.apply(_net_effect(rows, kind))
     if graph.maintained:
         _follow(graph, few)
-    if are_names(graph.ids):
-        graph.apply(_with_names(rows, graph))
-        graph.vertices()
     with graph.pin() as epoch:
         epoch.checkpoint_arrays()
     graph.apply(_net_effect({**rows, "op": -rows["op"]}, kind))
