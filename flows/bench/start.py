@@ -17,7 +17,6 @@ close        the process has ended
 *Cold* is the first run in an environment: with new cache folders, of graphtide and of CuPy.
 """
 
-import datetime
 import json
 import os
 import statistics
@@ -36,7 +35,7 @@ from ...gpu_core.generators.uniform import uniform_edges
 from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ..commands.generate import write_log
-from .measuring.report import Table
+from .measuring.report import Table, given
 
 #: Stage -> the event that ends it; the last one ends with the process.
 STAGES = {
@@ -72,10 +71,10 @@ def bench_start(rows: int, assignments: Sequence[str], *, repeats: int) -> None:
         runs = [
             stages_of_run(log, folder / str(n), assignments, caches) for n in range(repeats + 1)
         ]
-    date = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
+    options = {"--rows": rows, "--repeats": repeats, "--set": assignments}
     click.echo(
-        f"{date}, {counted(len(os.sched_getaffinity(0)), 'core')}, {rows:,} rows. Seconds, cold of "
-        f"one run, warm the median of {repeats}."
+        f"{given('bench start', options)}, {counted(len(os.sched_getaffinity(0)), 'core')}.\n"
+        f"Seconds, cold of one run, warm the median of {repeats}."
     )
     table = Table(["run"], [*STAGES, "all"])
     cold, *warm = runs

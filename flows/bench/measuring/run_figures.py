@@ -26,6 +26,9 @@ from ....pipeline.monitoring.busy import busiest, busy_shares, core_seconds
 from ....pipeline.monitoring.progress import Progress
 from ....pipeline.run_summary import RunSummary
 
+#: Seconds of which clocks of the system, which count in hundredths, say what was busy.
+_LEAST_SPAN = 0.2
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -122,7 +125,9 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
     reports = summary.reports
     sums = {stage: sum(each.seconds.get(stage, 0.0) for each in reports) for stage in STAGES}
     # From commit to commit: a run of one batch has no such time.
-    span = last.seconds - first.seconds or float("nan")
+    span = last.seconds - first.seconds
+    if span < _LEAST_SPAN:
+        span = float("nan")
     shares = sorted(
         (used - first.workers.get(pid, used)) / span for pid, used in last.workers.items()
     )

@@ -1,5 +1,6 @@
 """Tables of ``graphtide bench pipeline``: the figures of all runs of each case, in Markdown."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import click
@@ -43,7 +44,7 @@ def print_tables(measured: Mapping[str, Sequence[Figures]]) -> None:
         [
             (
                 name,
-                *(f"{_middle([each.busy[who] for each in found]):.0%}" for who in names),
+                *(_share([each.busy[who] for each in found]) for who in names),
                 found[-1].limit,
             )
             for name, found in measured.items()
@@ -66,8 +67,10 @@ def print_workers(name: str, by_worker: Mapping[str, Mapping[str, float]]) -> No
     )
 
 
-def _middle(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]
+def _share(values: Sequence[float]) -> str:
+    """The median of those that are known."""
+    known = sorted(value for value in values if not math.isnan(value))
+    return f"{known[len(known) // 2]:.0%}" if known else ""
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
