@@ -65,6 +65,12 @@ class LogShape:
         if self.edges not in ("uniform", "rmat"):
             msg = f"--edges {self.edges} is unknown; use uniform or rmat"
             raise SettingsError(msg)
+        if not (min(self.repeated, self.deletes) >= 0 and self.repeated + self.deletes < 1):
+            msg = (
+                f"--repeated {self.repeated} and --deletes {self.deletes} leave no fresh inserts; "
+                f"each is 0 or more, and their sum below 1"
+            )
+            raise SettingsError(msg)
 
     def options(self) -> dict[str, object]:
         """Options of the command that has such a log."""

@@ -110,9 +110,16 @@ def stages_of_run(
                 ended.setdefault(json.loads(line)["event"], time.perf_counter() - begin)
         status = process.wait()
     if status != 0:
-        msg = f"a run ended with status {status}: {''.join(output).strip()}"
+        msg = f"a run ended with status {status}: {_error(output)}"
         raise GraphtideError(msg)
     times = [time.perf_counter() - begin]
     for event in reversed(list(STAGES.values())[:-1]):
         times.insert(0, ended.get(str(event), times[0]))
     return [end - start for start, end in zip([0.0, *times], times, strict=False)]
+
+
+def _error(output: Sequence[str]) -> str:
+    """The text of the error that a run reported; of a traceback all that it printed."""
+    events = [json.loads(line) for line in output if line.startswith("{")]
+    texts = [event["message"] for event in events if event["event"] == "error"]
+    return texts[-1] if texts else "".join(output).strip()

@@ -397,6 +397,8 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
 def test_a_pipeline_of_unknown_flags_is_told() -> None:
     fails(graphtide_here("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
     fails(graphtide_here("bench", "pipeline", "--passes", 0), 2, "--passes")
+    shares = ("--repeated", 0.7, "--deletes", 0.5)
+    fails(graphtide_here("bench", "pipeline", *shares), 2, "--repeated 0.7 and --deletes 0.5 leave")
     done = graphtide_here("bench", "pipeline", "--folder", "no/where")
     fails(done, 2, "--folder no/where is no folder; make it, or name another")
     done = graphtide_here("bench", "pipeline", "--folder", "/proc")
@@ -471,7 +473,7 @@ def test_a_start_is_timed_by_stage_and_a_run_that_fails_is_told(tmp_path: Path) 
     assert len(stages) == len(start.STAGES)
     assert stages[0] > 0
     assert min(stages) >= 0
-    with pytest.raises(GraphtideError, match=r"status 1: (.|\n)*nothing"):
+    with pytest.raises(GraphtideError, match=r"status 1: [^{]*nothing"):
         start.stages_of_run(tmp_path / "nothing", tmp_path / "other", [], {})
 
 
