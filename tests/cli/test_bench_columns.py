@@ -80,9 +80,11 @@ def test_bytes_of_a_csr() -> None:
 
 def test_the_peer_that_is_rebuilt_has_the_entries_of_the_graph() -> None:
     peer, drawn = Rebuild(np, KEYS, 8), KEYS[::3].copy()
+    absent = np.concatenate([np.setdiff1d(drawn + 1, KEYS), KEYS[-1:] + 9])
     for keys, (indptr, indices) in (
         (KEYS, peer.insert(drawn)),
         (np.setdiff1d(KEYS, drawn), peer.delete(drawn)),
+        (np.setdiff1d(KEYS, drawn), peer.delete(np.concatenate([drawn, absent]))),
     ):
         src, dst = unpack(np, keys)
         assert np.diff(indptr).tolist() == np.bincount(src, minlength=256).tolist()
