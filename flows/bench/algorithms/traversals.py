@@ -2,8 +2,9 @@
 
 Shortest paths begin at the vertex of largest degree; ``hops`` are those of a graph without weights,
 ``by weight`` those over weights from 0.001 to 1. Katz centrality has the ``alpha`` that always
-converges, one over the largest degree and one. What SciPy or the equation of Katz tells otherwise
-of our results is an error. How it is measured: `comparison.py`.
+converges, one over the largest degree and one. SciPy computes hops by Dijkstra's algorithm, as it
+has no breadth-first search that returns distances. What SciPy or the equation of Katz tells
+otherwise of our results is an error. How it is measured: `comparison.py`.
 """
 
 from functools import partial
@@ -57,11 +58,10 @@ def _of_networkx(subject: Subject) -> Calls:
     import networkx as nx
 
     graph = subject.weighted.to_networkx()
-    search = partial(nx.single_source_dijkstra_path_length, graph, subject.source)
     return {
         "components": lambda: list(nx.connected_components(graph)),
-        "hops": partial(search, weight=None),
-        "by weight": search,
+        "hops": partial(nx.single_source_shortest_path_length, graph, subject.source),
+        "by weight": partial(nx.single_source_dijkstra_path_length, graph, subject.source),
         "cores": partial(nx.core_number, graph),
         "Katz": partial(nx.katz_centrality, graph, alpha=subject.alpha),
     }
