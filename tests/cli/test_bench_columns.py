@@ -72,6 +72,11 @@ def test_the_first_round_is_not_kept() -> None:
     assert len(bench.measured("", {"one": list}, has_warm_up=False).laps["one"]) == 3
 
 
+def test_a_graph_is_made_as_often_as_the_heading_says() -> None:
+    made = updates.Updates(Arm("host"), "G4", KEYS, 8, 7).initialization()
+    assert len(made.laps["insert"]) == 7
+
+
 def test_bytes_of_a_csr() -> None:
     keys = pack(np, np.array([0, 0, 5]), np.array([1, 2, 0]))
     # Six rows have seven offsets.
