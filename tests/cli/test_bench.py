@@ -1,7 +1,7 @@
 """Benchmarks as a user starts them, small."""
 
-import math
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ from graphtide.flows.bench.measuring.arm import Arm, Bench, check
 from graphtide.flows.bench.measuring.peers import sparse_products
 from graphtide.flows.bench.measuring.replay import Expected, replay
 from graphtide.flows.bench.measuring.run_figures import by_worker
-from graphtide.flows.bench.measuring.run_tables import _share
+from graphtide.flows.bench.measuring.run_tables import print_tables
 from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.scan import scan_of
@@ -451,7 +451,9 @@ def test_the_time_of_each_worker_is_split_into_stages() -> None:
     assert shares["graph"] == pytest.approx({**none, "apply": 0.1})
 
 
-def test_what_was_busy_is_left_out_of_runs_shorter_than_the_clocks_of_the_system() -> None:
+def test_what_was_busy_is_left_out_of_runs_shorter_than_the_clocks_of_the_system(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """The least and the most busy worker were busy for 0 %, and the cores as well."""
     watch = run_figures.Stopwatch(10)
     for number, at in enumerate((5.0, 5.003), 1):
@@ -462,9 +464,14 @@ def test_what_was_busy_is_left_out_of_runs_shorter_than_the_clocks_of_the_system
     summary = SimpleNamespace(reports=[], readers=[], seconds=1.0)
     found = run_figures.figures(summary, watch, 2.0, 1)  # type: ignore[arg-type]
     assert {who for who, share in found.busy.items() if share == share} == {"CPU workers", "graph"}
-    assert found.limit == "none is full"
-    assert _share([math.nan, math.nan]) == ""
-    assert _share([0.3, math.nan, 0.1, 0.2]) == "20%"
+    print_tables({"short": [found] * 3})
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "none is full" in line]
+    assert [cell.strip() for cell in row.split("|")[4:-2]] == [""] * 4
+    # The limit is that of the medians beside it.
+    busy = [replace(found, busy=found.busy | {"client": share}) for share in (0.9, 0.95, 0.1)]
+    print_tables({"short": busy})
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "90%" in line]
+    assert row.split("|")[-2].strip() == "client"
 
 
 def test_a_start_is_timed_by_stage_and_a_run_that_fails_is_told(tmp_path: Path) -> None:

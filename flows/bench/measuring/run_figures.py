@@ -15,7 +15,7 @@ for one to apply.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -108,11 +108,11 @@ class Figures:
     #: Worker -> stage -> share of the time until the last commit.
     by_worker: dict[str, dict[str, float]]
 
-    @property
-    def limit(self) -> str:
-        """The busiest, if it is busy enough to be what all others wait for."""
-        shares = {part: self.busy[part] for part in ("CPU workers", "graph", "client", "cores")}
-        return busiest(shares) or "none is full"
+
+def limit_of(busy: Mapping[str, float]) -> str:
+    """The busiest of `Figures.busy`, if it is busy enough to be what all others wait for."""
+    shares = {part: busy[part] for part in ("CPU workers", "graph", "client", "cores")}
+    return busiest(shares) or "none is full"
 
 
 def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: int) -> Figures:
