@@ -1,6 +1,7 @@
 """Tables of ``graphtide bench pipeline``: the figures of all runs of each case, in Markdown."""
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 
 import click
@@ -69,8 +70,8 @@ def print_workers(name: str, by_worker: Mapping[str, Mapping[str, float]]) -> No
 
 def _middle(values: Sequence[float]) -> float:
     """The median of those that are known, or NaN."""
-    known = sorted(value for value in values if not math.isnan(value))
-    return known[len(known) // 2] if known else math.nan
+    known = [value for value in values if not math.isnan(value)]
+    return statistics.median(known) if known else math.nan
 
 
 def _share(value: float) -> str:
