@@ -9,7 +9,11 @@ from .options import ReportingGroup, debug_option, options_of
 
 @click.group(cls=ReportingGroup)
 def generate() -> None:
-    """Generate update logs; the same options give the same files."""
+    """Generate update logs; the same options give the same files.
+
+    Rows that repeat or delete take the place of edges: a graph of a model is whole
+    with --repeats 0 --deletes 0.
+    """
 
 
 _files_option = click.option(

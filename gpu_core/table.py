@@ -153,7 +153,8 @@ class MapsKeysToIds(Protocol):
 class VertexTable(Table):
     """One row a vertex, which the engine calls by an int64 *key*.
 
-    A class of it has ``keys``, and ``_made_of``, what it is made of once more: arguments of it.
+    A class of it has ``vertex_keys`` (``keys`` would make it a mapping to ``dict``), and
+    ``_made_of``, what it is made of once more: arguments of it.
     """
 
     #: What has users' ids of the keys; None: they are the ids.
@@ -161,7 +162,7 @@ class VertexTable(Table):
 
     @property
     @abstractmethod
-    def keys(self) -> npt.NDArray[np.int64]:
+    def vertex_keys(self) -> npt.NDArray[np.int64]:
         """int64[n]: what the engine calls the vertices, increasing."""
 
     @abstractmethod
@@ -171,7 +172,7 @@ class VertexTable(Table):
     @cached_property
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of `DynamicGraph.vertices`."""
-        return self._ids_of_keys(self.keys)
+        return self._ids_of_keys(self.vertex_keys)
 
     def _ids_of_keys(self, keys: npt.NDArray[np.int64]) -> Column:
         return keys if self._ids is None else self._ids.ids_of_keys(keys)
@@ -197,7 +198,7 @@ def _vertex_table(
     """A table from another process."""
     table = kind(*arguments)
     if vertices is not None:
-        table.in_users_ids(_IdsOfTable(table.keys, vertices))
+        table.in_users_ids(_IdsOfTable(table.vertex_keys, vertices))
         table.__dict__["vertices"] = vertices
     return table
 

@@ -35,7 +35,7 @@ from ...pipeline.ingest import run
 from ...pipeline.log_watch import Follow
 from ...pipeline.monitoring.progress import Progress
 from ..flag_settings import settings_from_options
-from .measuring.report import Table
+from .measuring.report import Table, given
 
 PARTS = ("planned", "applied", "copied", "kept")
 
@@ -83,7 +83,12 @@ def bench_follow(
         finally:
             watch.is_over.set()
             feeder.join()
+    given_options = {
+        "--rows": rows, "--files": files, "--first-rows": first_rows, "--scale": scale,
+        "--set": assignments,
+    }  # fmt: skip
     words = (
+        f"{given('bench follow', given_options)}.\n"
         f"{files} files of {rows:,} rows, into a graph of {summary.num_edges:,} edges at the end; "
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; seconds."
     )

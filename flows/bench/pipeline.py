@@ -10,7 +10,6 @@ After every run the graph is compared with a replay by NumPy: vertices, edges, s
 Not here: what a rate includes and what the time goes into (``run_figures.py``).
 """
 
-import datetime
 import itertools
 import os
 import tempfile
@@ -36,7 +35,7 @@ from ..commands.generate import write_log
 from ..flag_settings import settings_from_options
 from .measuring.arm import Arm
 from .measuring.replay import Expected, replay
-from .measuring.report import machine
+from .measuring.report import given, machine
 from .measuring.run_figures import Figures, Stopwatch, figures
 from .measuring.run_tables import print_tables, print_workers
 
@@ -66,6 +65,16 @@ class LogShape:
         if self.edges not in ("uniform", "rmat"):
             msg = f"--edges {self.edges} is unknown; use uniform or rmat"
             raise SettingsError(msg)
+        if not (min(self.repeated, self.deletes) >= 0 and self.repeated + self.deletes < 1):
+            msg = (
+                f"--repeated {self.repeated} and --deletes {self.deletes} leave no fresh inserts; "
+                f"each is 0 or more, and their sum below 1"
+            )
+            raise SettingsError(msg)
+
+    def options(self) -> dict[str, object]:
+        """Options of the command that has such a log."""
+        return {f"--{name.replace('_', '-')}": value for name, value in vars(self).items()}
 
     @property
     def files(self) -> int:
@@ -217,6 +226,11 @@ def bench_pipeline(
                 _report(f"round {repeat} of {repeats}, {name}: {found.all:.1f} M updates/s{first}")
                 measured[name].append(found)
     engine = next(iter(cases.values())).graph.engine
+    options = {
+        "--set": assignments, "--compare": compared, "--repeats": repeats, "--cold": is_cold,
+        "--no-check": not is_checked,
+    }  # fmt: skip
+    click.echo(f"{given('bench pipeline', shape.options() | options)}.")
     _print_conditions(shape, engine, bench.log_bytes, repeats, is_cold, is_checked)
     print_tables(measured)
     for name, rounds in measured.items():
@@ -236,9 +250,8 @@ def _check_replayable(graph: GraphSettings) -> None:
 def _print_conditions(
     shape: LogShape, engine: str, log_bytes: int, repeats: int, is_cold: bool, is_checked: bool
 ) -> None:
-    date = datetime.datetime.now(datetime.UTC)
     click.echo(
-        f"{date:%Y-%m-%d}, {machine(Arm(engine))}, {len(os.sched_getaffinity(0))} cores.\n"
+        f"{machine(Arm(engine))}, {len(os.sched_getaffinity(0))} cores.\n"
         f"{shape.rows:,} rows, {log_bytes / shape.rows:.1f} bytes each, in "
         f"{counted(shape.files, 'file')}, {counted(shape.passes, 'pass')};\n"
         f"{shape.edges}, 2^{shape.scale} vertices, {shape.repeated:.0%} repeats, "

@@ -17,7 +17,6 @@ close        the process has ended
 *Cold* is the first run in an environment: with new cache folders, of graphtide and of CuPy.
 """
 
-import datetime
 import json
 import os
 import statistics
@@ -36,7 +35,7 @@ from ...gpu_core.generators.uniform import uniform_edges
 from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ..commands.generate import write_log
-from .measuring.report import Table
+from .measuring.report import Table, given
 
 #: Stage -> the event that ends it; the last one ends with the process.
 STAGES = {
@@ -72,10 +71,10 @@ def bench_start(rows: int, assignments: Sequence[str], *, repeats: int) -> None:
         runs = [
             stages_of_run(log, folder / str(n), assignments, caches) for n in range(repeats + 1)
         ]
-    date = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
+    options = {"--rows": rows, "--repeats": repeats, "--set": assignments}
     click.echo(
-        f"{date}, {counted(len(os.sched_getaffinity(0)), 'core')}, {rows:,} rows. Seconds, cold of "
-        f"one run, warm the median of {repeats}."
+        f"{given('bench start', options)}, {counted(len(os.sched_getaffinity(0)), 'core')}.\n"
+        f"Seconds, cold of one run, warm the median of {repeats}."
     )
     table = Table(["run"], [*STAGES, "all"])
     cold, *warm = runs
@@ -111,9 +110,16 @@ def stages_of_run(
                 ended.setdefault(json.loads(line)["event"], time.perf_counter() - begin)
         status = process.wait()
     if status != 0:
-        msg = f"a run ended with status {status}: {''.join(output).strip()}"
+        msg = f"a run ended with status {status}: {_error(output)}"
         raise GraphtideError(msg)
     times = [time.perf_counter() - begin]
     for event in reversed(list(STAGES.values())[:-1]):
         times.insert(0, ended.get(str(event), times[0]))
     return [end - start for start, end in zip([0.0, *times], times, strict=False)]
+
+
+def _error(output: Sequence[str]) -> str:
+    """The text of the error that a run reported; of a traceback all that it printed."""
+    events = [json.loads(line) for line in output if line.startswith("{")]
+    texts = [event["message"] for event in events if event["event"] == "error"]
+    return texts[-1] if texts else "".join(output).strip()

@@ -142,6 +142,9 @@ def generate_watts_alpha(
     """
     check_empty(out)
     src, dst = watts_alpha_edges(vertices, **model)
+    if src.size == 0:
+        msg = f"degree={model['degree']:g} makes no edge of {counted(vertices, 'vertex')}; raise it"
+        raise SettingsError(msg)
     if rows is not None and rows > src.size:
         msg = f"rows={rows} are more than the {counted(src.size, 'edge')}; raise --degree"
         raise SettingsError(msg)

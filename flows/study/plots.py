@@ -10,6 +10,8 @@ from ..plots import pyplot
 
 #: Name of a line -> its points.
 Lines = Mapping[str, tuple[Sequence[float], Sequence[float]]]
+#: Name of a kind of bar -> one for each group.
+Bars = Mapping[str, Sequence[float]]
 
 
 def check_plot(file: str | None) -> None:
@@ -50,25 +52,26 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
     _save(figure, file)
 
 
-def draw_bars(
-    file: str, title: str, groups: Sequence[str], bars: Mapping[str, Sequence[float]], y: str
-) -> None:
-    """Draw bars side by side, with a group of them for each of ``groups``.
+def draw_bars(file: str, panels: Mapping[str, Bars], groups: Sequence[str], y: str) -> None:
+    """Draw panels side by side, each with a group of bars for each of ``groups``.
 
     Parameters
     ----------
-    bars
-        Name of a kind of bar -> one for each group.
+    panels
+        Title of a panel -> its bars.
     y
         What the bars count.
     """
-    figure, axis = pyplot("--plot").subplots(figsize=(6, 4), layout="constrained")
-    width = 0.8 / len(bars)
-    for number, (name, heights) in enumerate(bars.items()):
-        first = (number - (len(bars) - 1) / 2) * width
-        axis.bar([first + group for group in range(len(groups))], heights, width, label=name)
-    axis.set(title=title, ylabel=y, xticks=range(len(groups)), xticklabels=groups)
-    axis.legend(fontsize="small")
+    figure, axes = pyplot("--plot").subplots(
+        1, len(panels), figsize=(6 * len(panels), 4), squeeze=False, layout="constrained"
+    )
+    for axis, (title, bars) in zip(axes[0], panels.items(), strict=True):
+        width = 0.8 / len(bars)
+        for number, (name, heights) in enumerate(bars.items()):
+            first = (number - (len(bars) - 1) / 2) * width
+            axis.bar([first + group for group in range(len(groups))], heights, width, label=name)
+        axis.set(title=title, ylabel=y, xticks=range(len(groups)), xticklabels=groups)
+        axis.legend(fontsize="small")
     _save(figure, file)
 
 

@@ -61,7 +61,7 @@ def study_queries(engine: str, options: StudyOptions) -> None:
             table.row(bench.name, layout, times[0], over[0], "", times[1], over[1])
             bars[layout].append(row.median("triangles", "caller"))
     if options.plot is not None:
-        draw_bars(options.plot, "triangles of all vertices", names, bars, "ms")
+        draw_bars(options.plot, {"triangles of all vertices": bars}, names, "ms")
 
 
 def counted(benches: dict[str, Bench]) -> dict[str, Row]:

@@ -34,7 +34,7 @@ from ...gpu_core.programs.vertex_order import VERTEX_ORDERS, order_of
 from ..bench.measuring.arm import Arm, Bench
 from ..bench.measuring.report import Table
 from ..bench.measuring.subject import Subject
-from .plots import draw
+from .plots import draw_bars
 from .published import lanes_of_paper, modes_of_paper, slots_of_paper
 from .study_options import StudyOptions
 
@@ -67,11 +67,12 @@ def study_remapping(engine: str, options: StudyOptions) -> None:
     selection = options.selection(_DEFAULT)
     arm = selection.begin("study remapping", Arm(engine))
     modes = _MODES if arm.engine == "cuda" else {_NEITHER: _MODES[_NEITHER]}
-    panels, shapes = {}, []
+    panels: dict[str, dict[str, list[float]]] = {}
+    shapes = []
     table = Table(["graph", "program"], ["supersteps", *_MODES, "paper (GTX 780)"])
     for bench in selection.benches(Bench, arm):
-        lines: dict[str, list[float]] = {mode: [] for mode in modes}
         subject = Subject(bench)
+        bars = panels[bench.name] = {mode: [] for mode in modes}
         for program, call in calls_of(subject).items():
             found = check_modes(f"{bench.name}, {program}", call, modes)
             row = bench.measured(
@@ -80,13 +81,12 @@ def study_remapping(engine: str, options: StudyOptions) -> None:
             beside = modes_of_paper(bench.name) if program == "PageRank" else ""
             times = map(row.device, _MODES)
             table.row(bench.name, program, f"{found.supersteps:,}", *times, beside)
-            for mode, line in lines.items():
-                line.append(row.median(mode))
-        panels[bench.name] = {mode: (list(range(len(line))), line) for mode, line in lines.items()}
+            for mode, taken in bars.items():
+                taken.append(row.median(mode))
         shapes.append((bench.name, np.bincount(subject.src, minlength=subject.size)))
     _print_shapes(shapes)
     if options.plot is not None:
-        draw(options.plot, panels, " ".join(calls_of(subject)), "ms", logarithmic=False)
+        draw_bars(options.plot, panels, list(calls_of(subject)), "ms")
 
 
 def calls_of(subject: Subject) -> dict[str, Callable[..., ProgramResult]]:

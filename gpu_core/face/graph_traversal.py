@@ -124,7 +124,7 @@ class GraphTraversal(GraphCalls):
             self._known_one(source)
             [last] = self._reader.ids_of(self._known_one(target))
             found = self.bfs(source, parents=True)
-        at = int(np.searchsorted(found.keys, last))
+        at = int(np.searchsorted(found.vertex_keys, last))
         hops = int(found.distance[at])
         if hops < 0:
             msg = f"no path leads from {printable(str(source))} to {printable(str(target))}"
@@ -133,4 +133,4 @@ class GraphTraversal(GraphCalls):
         for step in range(hops, 0, -1):
             path[step], at = at, before[at]
         path[0] = at
-        return self._ids.ids_of_keys(found.keys[path])
+        return self._ids.ids_of_keys(found.vertex_keys[path])

@@ -164,7 +164,11 @@ def _check_dimensions(name: str, array: Column, values: Any) -> None:
     if array.ndim == 1:
         return
     found = f"has {array.ndim} dimensions" if array.ndim else f"is one {type(values).__name__}"
-    msg = f"{name} {found}; give one array or list of ids"
+    cure = "give one array or list of ids"
+    if hasattr(values, "columns"):
+        found = "is a frame"
+        cure = "give its column of ids, and further columns by their names"
+    msg = f"{name} {found}; {cure}"
     raise BatchError(msg)
 
 

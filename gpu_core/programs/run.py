@@ -144,7 +144,7 @@ class ProgramResult(VertexTable):
         self.num_active = num_active
 
     @property
-    def keys(self) -> npt.NDArray[np.int64]:
+    def vertex_keys(self) -> npt.NDArray[np.int64]:
         """int64[n]: what the engine calls the vertices, increasing."""
         return self._columns.vertices
 
@@ -166,7 +166,7 @@ class ProgramResult(VertexTable):
     def _made_of(self) -> tuple[Any, ...]:
         from ..algorithms.shared.by_vertex import HostValues
 
-        columns = HostValues(self.keys, self.value)
+        columns = HostValues(self.vertex_keys, self.value)
         return columns, self.supersteps, self.pulled, self.num_active
 
 

@@ -194,7 +194,10 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
         table = _plain(_arrow(frame, list(meant.values())))
         return of_read_types(table.rename_columns(list(meant)))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        msg = f"frame: Arrow cannot read its columns ({error}); give numbers and timestamps"
+        # What pandas adds, such as the column, Arrow has as an argument of its own.
+        why = "; ".join(map(str, error.args))
+        cure = "give each one type: numbers, text or timestamps"
+        msg = f"frame: Arrow cannot read its columns ({why}); {cure}"
         raise BatchError(msg) from error
 
 

@@ -1,8 +1,10 @@
 """Benchmarks as a user starts them, small."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,12 @@ from graphtide.flows.bench.algorithms import (
 )
 from graphtide.flows.bench.algorithms.analytics import _check_distances
 from graphtide.flows.bench.algorithms.refresh import SHARES, Refresh
-from graphtide.flows.bench.measuring import draws
+from graphtide.flows.bench.measuring import draws, run_figures
 from graphtide.flows.bench.measuring.arm import Arm, Bench, check
 from graphtide.flows.bench.measuring.peers import sparse_products
 from graphtide.flows.bench.measuring.replay import Expected, replay
 from graphtide.flows.bench.measuring.run_figures import by_worker
+from graphtide.flows.bench.measuring.run_tables import print_tables
 from graphtide.flows.bench.measuring.streams import STREAMS, Step
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.scan import scan_of
@@ -233,7 +236,7 @@ def test_analytics_are_measured_and_counted() -> None:
 
 def test_traversals_are_checked_and_stand_beside_other_packages() -> None:
     done = graphtide_here(
-        "bench", "traversals", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1
+        "bench", "traversals", "G1", "--engine", "host", "--smaller", 10, "--repeats", 1
     )
     assert done.returncode == 0, done.stderr
     rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| G1 ")]
@@ -363,7 +366,11 @@ def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_
     assert "each compared with a replay" in done.stdout
     tables = [line for line in done.stdout.splitlines() if line.startswith("| handover=")]
     assert [line.split()[1] for line in tables] == 3 * ["handover=dask", "handover=ring"]
-    assert max(map(len, done.stdout.splitlines())) <= 100
+    given, *lines = done.stdout.splitlines()
+    assert given.startswith("graphtide bench pipeline --rows 9000 --file-rows 4000 --passes 2 ")
+    assert " --set workers=1 --set engine=host " in given
+    assert " --compare handover=dask,ring --repeats 1, 20" in given
+    assert max(map(len, lines)) <= 100
     assert list(tmp_path.iterdir()) == [], "the log was left"
 
 
@@ -390,6 +397,8 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
 def test_a_pipeline_of_unknown_flags_is_told() -> None:
     fails(graphtide_here("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
     fails(graphtide_here("bench", "pipeline", "--passes", 0), 2, "--passes")
+    shares = ("--repeated", 0.7, "--deletes", 0.5)
+    fails(graphtide_here("bench", "pipeline", *shares), 2, "--repeated 0.7 and --deletes 0.5 leave")
     done = graphtide_here("bench", "pipeline", "--folder", "no/where")
     fails(done, 2, "--folder no/where is no folder; make it, or name another")
     done = graphtide_here("bench", "pipeline", "--folder", "/proc")
@@ -442,13 +451,36 @@ def test_the_time_of_each_worker_is_split_into_stages() -> None:
     assert shares["graph"] == pytest.approx({**none, "apply": 0.1})
 
 
+def test_what_was_busy_is_left_out_of_runs_shorter_than_the_clocks_of_the_system(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The least and the most busy worker were busy for 0 %, and the cores as well."""
+    watch = run_figures.Stopwatch(10)
+    for number, at in enumerate((5.0, 5.003), 1):
+        reading = run_figures.Reading(at, 5 * number, at, {1: 1.0}, 2.0)
+        watch.first = watch.first or reading
+        watch.distinct = watch.last = reading
+    watch.seconds = 0.5
+    summary = SimpleNamespace(reports=[], readers=[], seconds=1.0)
+    found = run_figures.figures(summary, watch, 2.0, 1)  # type: ignore[arg-type]
+    assert {who for who, share in found.busy.items() if share == share} == {"CPU workers", "graph"}
+    print_tables({"short": [found] * 3})
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "none is full" in line]
+    assert [cell.strip() for cell in row.split("|")[4:-2]] == [""] * 4
+    # The limit is that of the medians beside it.
+    busy = [replace(found, busy=found.busy | {"client": share}) for share in (0.9, 0.95, 0.1)]
+    print_tables({"short": busy})
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "90%" in line]
+    assert row.split("|")[-2].strip() == "client"
+
+
 def test_a_start_is_timed_by_stage_and_a_run_that_fails_is_told(tmp_path: Path) -> None:
     write_file(tmp_path / "log", 0)
     stages = start.stages_of_run(tmp_path / "log", tmp_path / "state", ["workers=1"], {})
     assert len(stages) == len(start.STAGES)
     assert stages[0] > 0
     assert min(stages) >= 0
-    with pytest.raises(GraphtideError, match=r"status 1: (.|\n)*nothing"):
+    with pytest.raises(GraphtideError, match=r"status 1: [^{]*nothing"):
         start.stages_of_run(tmp_path / "nothing", tmp_path / "other", [], {})
 
 
@@ -457,7 +489,9 @@ def test_following_is_timed_by_step(scheduler: str) -> None:
     setting = ("--set", f"scheduler={scheduler}")
     done = graphtide_here("bench", "follow", *small, "--files", 2, *setting)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("2 files of 500 rows, into a graph of ")
+    given = "graphtide bench follow --rows 500 --files 2 --first-rows 2000 --scale 8 --set "
+    assert done.stdout.startswith(f"{given}scheduler={scheduler}, 20")
+    assert "\n2 files of 500 rows, into a graph of " in done.stdout
     table = [line.strip("|").split("|") for line in done.stdout.splitlines() if "|" in line][2:]
     assert [cells[0].strip() for cells in table] == [*follow.PARTS, "in all"]
     least, most = zip(*(map(float, cells[2:]) for cells in table), strict=True)

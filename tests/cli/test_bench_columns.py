@@ -72,6 +72,11 @@ def test_the_first_round_is_not_kept() -> None:
     assert len(bench.measured("", {"one": list}, has_warm_up=False).laps["one"]) == 3
 
 
+def test_a_graph_is_made_as_often_as_the_heading_says() -> None:
+    made = updates.Updates(Arm("host"), "G4", KEYS, 8, 7).initialization()
+    assert len(made.laps["insert"]) == 7
+
+
 def test_bytes_of_a_csr() -> None:
     keys = pack(np, np.array([0, 0, 5]), np.array([1, 2, 0]))
     # Six rows have seven offsets.
@@ -80,9 +85,11 @@ def test_bytes_of_a_csr() -> None:
 
 def test_the_peer_that_is_rebuilt_has_the_entries_of_the_graph() -> None:
     peer, drawn = Rebuild(np, KEYS, 8), KEYS[::3].copy()
+    absent = np.concatenate([np.setdiff1d(drawn + 1, KEYS), KEYS[-1:] + 9])
     for keys, (indptr, indices) in (
         (KEYS, peer.insert(drawn)),
         (np.setdiff1d(KEYS, drawn), peer.delete(drawn)),
+        (np.setdiff1d(KEYS, drawn), peer.delete(np.concatenate([drawn, absent]))),
     ):
         src, dst = unpack(np, keys)
         assert np.diff(indptr).tolist() == np.bincount(src, minlength=256).tolist()

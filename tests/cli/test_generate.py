@@ -212,6 +212,8 @@ def test_a_window_takes_no_edge_of_a_model_twice(tmp_path: Path) -> None:
     fails(none, 2, "--vertices 0 cannot be drawn")
     alpha = ("generate", "watts-alpha", "more", "--vertices", 10, "--degree", 2, "--rows", 11)
     fails(graphtide_here(*alpha, cwd=tmp_path), 2, "--rows 11 are more than the 10 edges")
+    alone = ("generate", "watts-alpha", "more", "--vertices", 2, "--degree", 0.5)
+    fails(graphtide_here(*alone, cwd=tmp_path), 2, "--degree 0.5 makes no edge of 2 vertices")
     more = graphtide_here("generate", "grid", "more", *stream, "--rows", 20, cwd=tmp_path)
     fails(more, 2, "20 rows need 13 edges, but the graph has 12")
 

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -126,9 +127,16 @@ def test_free_capacity_is_that_of_rows_and_moves_are_of_rows_that_changed() -> N
         ),
     ],
 )
-def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]) -> None:
+def test_a_study_prints_its_table(
+    words: tuple[object, ...], expected: list[str], tmp_path: Path
+) -> None:
     engine = () if words[0] == "small-world" else ("--engine", "host")
-    done = graphtide_here("study", *words, *engine)
+    is_drawn = words[0] == "remapping" and find_spec("matplotlib")
+    plot = ("--plot", tmp_path / "plot.svg") if is_drawn else ()
+    done = graphtide_here("study", *words, *engine, *plot)
+    if is_drawn:
+        # A program has a place of its own, and its name there.
+        assert {"PageRank", "SSSP", "BFS", "G2", "G4"} <= words_of_svg(tmp_path / "plot.svg")
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
@@ -140,6 +148,18 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     # Markdown takes a line right behind a table as a row of it.
     lines = done.stdout.splitlines()
     assert all(row[:1] != "|" or line[:1] in ("", "|") for row, line in pairwise(lines))
+
+
+def words_of_svg(file: Path) -> set[str]:
+    """Texts that matplotlib has drawn as shapes, whose words stand beside them."""
+    return set(re.findall("<!-- (.*) -->", file.read_text()))
+
+
+def test_more_entries_than_a_graph_lacks_are_not_looked_for() -> None:
+    """They were looked for without end."""
+    repeats = ("--smaller", 12, "--repeats", 64)
+    done = graphtide_here("study", "updates", "G3", "--engine", "host", *repeats)
+    fails(done, 2, "G3 lacks", "lower --repeats or --smaller")
 
 
 def test_a_workload_that_is_too_small_for_any_point_is_drawn_all_the_same(tmp_path: Path) -> None:

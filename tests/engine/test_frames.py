@@ -84,6 +84,10 @@ def test_a_frame_with_operations_is_a_batch():
         ({"src": [1.5], "dst": [2]}, "src is of type double"),
         ({"src": [1], "dst": [2], "op": [1]}, "given a column op"),
         ({"src": np.array([2**70], object), "dst": [2]}, "Arrow cannot read its columns"),
+        (
+            {"src": np.array(["a", 1], object), "dst": ["b", "c"]},
+            r"\(Expected bytes, .*; Conversion failed for column src .*\); give each one type",
+        ),
         ({"src": [1, 1], "dst": pd.array([2, None], "Int64")}, "row 1: dst is null"),
     ],
 )
@@ -341,7 +345,17 @@ def test_a_report_says_in_a_line_what_happened():
 
 @host_only
 def test_edges_that_are_no_frame_and_no_pair_are_refused():
-    with pytest.raises(BatchError, match="dst is missing, and list is no frame"):
-        DynamicGraph().insert_edges([1, 2])
+    graph = DynamicGraph()
+    for given, words in (
+        ([1, 2], "list is no frame with src and dst; .* or a frame alone$"),
+        ([(1, 2)], r"src, dst = zip\(\*pairs\), and graphtide.from_edge_list takes pairs"),
+        (np.array([[1, 2]]), r"array\[:, 0\] and array\[:, 1\]"),
+        (FRAME, "dict is no frame .*: pandas.DataFrame makes one"),
+        (pl.LazyFrame(FRAME), r"LazyFrame is no frame .*: collect\(\)"),
+    ):
+        with pytest.raises(BatchError, match=f"dst is missing, and .*{words}"):
+            graph.insert_edges(given)
+    with pytest.raises(BatchError, match="vertices is a frame; give its column of ids, and fur"):
+        graph.insert_vertices(pd.DataFrame({"vertex": [1]}))
     with pytest.raises(BatchError, match="weight is given, but dst is not"):
         DynamicGraph(records="weighted").insert_edges(pd.DataFrame(FRAME), weight=[1] * 4)

@@ -148,6 +148,9 @@ def test_results_are_the_same_in_another_process_and_in_the_one_after_that(
         for _ in range(2):
             again = pickle.loads(pickle.dumps(again))
             _compare(dict(_faces(name, again)), expected)
+    ranks = graph.pagerank()
+    # A method `keys` would be asked for the values of a mapping.
+    assert dict(ranks) == dict(zip(ranks.vertices.tolist(), ranks.pagerank.tolist(), strict=True))
     subset = pickle.loads(pickle.dumps(graph.clustering(graph.vertices()[[5, 1, 5]])))
     assert pickle.loads(pickle.dumps(subset)).vertices.tolist() == subset.vertices.tolist()
 

@@ -162,7 +162,7 @@ def test_warm_start_from_ranks_on_the_device(device: Any, ids: str) -> None:
     engine = ImageEngine(device, graph)
     start = warm_start(engine, before.kept)
     assert start is not None
-    by_hand = Positions(engine).warm_start(before.keys, before.pagerank)
+    by_hand = Positions(engine).warm_start(before.vertex_keys, before.pagerank)
     np.testing.assert_allclose(device.to_host(start), by_hand, rtol=1e-14, atol=0)
     warm = check_pagerank(device, graph, nstart=before)
     assert warm.iterations < neutral_pagerank.pagerank(engine, tol=1e-10).iterations

@@ -123,8 +123,21 @@ class Bench:
         return graph
 
     def fresh(self, size: int, repeat: int, *, rmat: bool = False) -> Keys:
-        """Draw entries that the workload has not."""
-        xp = self.arm.xp
+        """Draw entries that the workload has not.
+
+        Raises
+        ------
+        SettingsError
+            They are more than half of those; to find the last ones would take long, or forever.
+        """
+        xp, count = self.arm.xp, 1 << self.scale
+        absent = count * (count - 1) - self.keys.size
+        if 2 * size > absent:
+            msg = (
+                f"{self.name} lacks {absent:,} entries of {count:,} vertices, of which {size:,} "
+                f"cannot be drawn; lower --repeats or --smaller"
+            )
+            raise SettingsError(msg)
         is_known = partial(draws.is_key, xp, self.keys)
         draw = partial(rmat_pairs if rmat else uniform_pairs, xp, self.scale)
         return draws.new_keys(xp, is_known, draw, size, 1000 * repeat)

@@ -22,16 +22,21 @@ class Rebuild:
     def insert(self, keys: Keys) -> tuple[Any, Any]:
         """CSR (indptr, indices) of the graph with the entries of ``keys``."""
         xp = self._xp
-        grown = xp.sort(xp.concatenate([self._keys, keys]))
+        # Both parts are sorted: the stable sort of NumPy merges them, in a 25th of the time of its
+        # default. CuPy has only that one, by radix.
+        grown = xp.sort(xp.concatenate([self._keys, keys]), kind="stable")
         first = xp.ones(grown.size, bool)
         first[1:] = grown[1:] != grown[:-1]
         return csr(xp, grown[first], self._scale)
 
     def delete(self, keys: Keys) -> tuple[Any, Any]:
-        """CSR of the graph without the entries of ``keys``, which are sorted."""
+        """CSR of the graph without the entries of ``keys``."""
         xp = self._xp
-        at = xp.minimum(xp.searchsorted(keys, self._keys), max(keys.size - 1, 0))
-        return csr(xp, self._keys[keys[at] != self._keys], self._scale)
+        # The few are looked up among the many.
+        at = xp.minimum(xp.searchsorted(self._keys, keys), self._keys.size - 1)
+        stays = xp.ones(self._keys.size, bool)
+        stays[at[self._keys[at] == keys]] = False
+        return csr(xp, self._keys[stays], self._scale)
 
 
 def csr(xp: Any, keys: Keys, scale: int) -> tuple[Any, Any]:

@@ -2,10 +2,12 @@
 
 import datetime
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from ...printing.text import command
 from .arm import Arm
 
 
@@ -29,14 +31,34 @@ class Table:
         click.echo(f"| {' | '.join(map(str, cells))} |")
 
 
-def print_conditions(arm: Arm, command: str, repeats: int, clock: str) -> None:
-    """Say what the figures are of; ``clock``: whose they are by, on a GPU."""
-    click.echo(f"{command}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine(arm)}.")
+def print_conditions(arm: Arm, what: str, repeats: int, clock: str) -> None:
+    """Say what figures are of; ``what``: the command; ``clock``: whose they are by, on a GPU."""
+    click.echo(f"{what}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine(arm)}.")
     time = f"on the {clock} clock" if arm.engine == "cuda" else "of wall time"
     click.echo(
         f"Milliseconds {time}, median of {repeats} (quartiles).\n"
         f"The graphs are those of `flows/bench/measuring/workloads.py`."
     )
+
+
+def given(words: str, options: Mapping[str, object]) -> str:
+    """The command that repeats a benchmark, and the date.
+
+    Parameters
+    ----------
+    words
+        Such as ``bench start``.
+    options
+        Option -> its value, or several; a flag has True or False.
+    """
+    listed = ["graphtide", *words.split()]
+    for option, value in options.items():
+        if value is True:
+            listed.append(option)
+        elif value is not False:
+            for each in value if isinstance(value, tuple | list) else [value]:
+                listed += [option, str(each)]
+    return f"{command(*listed)}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
 
 
 def machine(arm: Arm) -> str:

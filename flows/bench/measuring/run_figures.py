@@ -15,7 +15,7 @@ for one to apply.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -25,6 +25,9 @@ from ....gpu_core.report import STAGES, BatchReport
 from ....pipeline.monitoring.busy import busiest, busy_shares, core_seconds
 from ....pipeline.monitoring.progress import Progress
 from ....pipeline.run_summary import RunSummary
+
+#: Seconds of which clocks of the system, which count in hundredths, say what was busy.
+_LEAST_SPAN = 0.2
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,11 @@ class Figures:
     #: Worker -> stage -> share of the time until the last commit.
     by_worker: dict[str, dict[str, float]]
 
-    @property
-    def limit(self) -> str:
-        """The busiest, if it is busy enough to be what all others wait for."""
-        shares = {part: self.busy[part] for part in ("CPU workers", "graph", "client", "cores")}
-        return busiest(shares) or "none is full"
+
+def limit_of(busy: Mapping[str, float]) -> str:
+    """The busiest of `Figures.busy`, if it is busy enough to be what all others wait for."""
+    shares = {part: busy[part] for part in ("CPU workers", "graph", "client", "cores")}
+    return busiest(shares) or "none is full"
 
 
 def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: int) -> Figures:
@@ -122,7 +125,9 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
     reports = summary.reports
     sums = {stage: sum(each.seconds.get(stage, 0.0) for each in reports) for stage in STAGES}
     # From commit to commit: a run of one batch has no such time.
-    span = last.seconds - first.seconds or float("nan")
+    span = last.seconds - first.seconds
+    if span < _LEAST_SPAN:
+        span = float("nan")
     shares = sorted(
         (used - first.workers.get(pid, used)) / span for pid, used in last.workers.items()
     )

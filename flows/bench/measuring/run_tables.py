@@ -1,12 +1,14 @@
 """Tables of ``graphtide bench pipeline``: the figures of all runs of each case, in Markdown."""
 
+import math
+import statistics
 from collections.abc import Mapping, Sequence
 
 import click
 
 from ....gpu_core.report import STAGES
 from .clock import spread
-from .run_figures import Figures
+from .run_figures import Figures, limit_of
 
 
 def print_tables(measured: Mapping[str, Sequence[Figures]]) -> None:
@@ -38,15 +40,15 @@ def print_tables(measured: Mapping[str, Sequence[Figures]]) -> None:
         ],
     )
     names = ("CPU workers", "graph", "client", "cores", "least", "most")
+    busy = {
+        name: {who: _middle([each.busy[who] for each in found]) for who in names}
+        for name, found in measured.items()
+    }
     _print_table(
         ("busy", *names, "limit"),
         [
-            (
-                name,
-                *(f"{_middle([each.busy[who] for each in found]):.0%}" for who in names),
-                found[-1].limit,
-            )
-            for name, found in measured.items()
+            (name, *(_share(shares[who]) for who in names), limit_of(shares))
+            for name, shares in busy.items()
         ],
     )
 
@@ -67,7 +69,13 @@ def print_workers(name: str, by_worker: Mapping[str, Mapping[str, float]]) -> No
 
 
 def _middle(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]
+    """The median of those that are known, or NaN."""
+    known = [value for value in values if not math.isnan(value)]
+    return statistics.median(known) if known else math.nan
+
+
+def _share(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.0%}"
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

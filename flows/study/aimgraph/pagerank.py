@@ -27,7 +27,7 @@ from ...bench.measuring.arm import Bench, Row
 from ...bench.measuring.clock import spread
 from ...bench.measuring.report import Table
 from ...bench.measuring.workloads import unpack
-from ..plots import draw
+from ..plots import draw_bars
 from ..study_options import StudyOptions
 from .aimgraphs import aimgraph_of, begin_forms, check_gpu
 
@@ -70,8 +70,7 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
         "(figure 7.1)."
     )
     table = Table(["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"])
-    lines: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
-    graphs = selection.chosen
+    bars: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
     for bench in selection.benches(Bench, arm):
         row, steps, pages = measured(bench, forms, page_bytes)
         each = {name: [lap.device / _STEPS for lap in row.laps[name]] for name in forms}
@@ -81,11 +80,9 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
             bench.name, f"{pages / (1 << bench.scale):.1f}", *figures, steps, row.device("lists")
         )
         for name, laps in each.items():
-            lines[name].append(statistics.median(laps))
+            bars[name].append(statistics.median(laps))
     if options.plot is not None:
-        places = list(range(len(graphs)))
-        panel = {name: (places, taken) for name, taken in lines.items()}
-        draw(options.plot, {"PageRank": panel}, " ".join(graphs), "ms a step", logarithmic=False)
+        draw_bars(options.plot, {"PageRank": bars}, selection.chosen, "ms a step")
 
 
 def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, int, int]:

@@ -69,7 +69,7 @@ def study_triangles(options: StudyOptions, *, forms: Sequence[str], page_bytes: 
             for name, taken in bars.items():
                 taken.append(row.median(name, "caller"))
     if options.plot is not None:
-        draw_bars(options.plot, "all triangles", graphs, bars, "ms")
+        draw_bars(options.plot, {"all triangles": bars}, graphs, "ms")
 
 
 def measured(

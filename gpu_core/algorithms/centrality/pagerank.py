@@ -270,7 +270,7 @@ def _start(
         return positions.distribution(nstart, "nstart")
     twin = reader.algorithms.pagerank
     start = twin.warm_start(reader.workspace, out, reader.id_table(), nstart.kept)
-    return positions.warm_start(nstart.keys, nstart.pagerank) if start is None else start
+    return positions.warm_start(nstart.vertex_keys, nstart.pagerank) if start is None else start
 
 
 def checked_strengths(reader: Reader, out: Rows, what: str = "PageRank") -> Any:

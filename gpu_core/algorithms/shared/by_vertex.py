@@ -68,7 +68,7 @@ class ValuesResult(VertexTable):
         self._columns = columns
 
     @property
-    def keys(self) -> Int64s:
+    def vertex_keys(self) -> Int64s:
         """int64[n]: what the engine calls the vertices, increasing."""
         return self._columns.vertices
 
@@ -101,7 +101,7 @@ class ValuesResult(VertexTable):
     _analytic: str
 
     def _made_of(self) -> tuple[Any, ...]:
-        return (HostValues(self.keys, self._columns.values),)
+        return (HostValues(self.vertex_keys, self._columns.values),)
 
 
 #: Position of no vertex.

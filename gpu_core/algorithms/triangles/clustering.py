@@ -143,7 +143,7 @@ class ClusteringResult(VertexTable):
         self.directed = directed
 
     @property
-    def keys(self) -> Int64s:
+    def vertex_keys(self) -> Int64s:
         """int64[n]: what the engine calls the vertices, increasing."""
         return self._columns.vertices
 
@@ -188,7 +188,7 @@ class ClusteringResult(VertexTable):
 
     def rows_of(self, vertices: npt.NDArray[np.integer[Any]], names: Int64s) -> ClusteringResult:
         """Return the rows of some vertices, in their order and under other names."""
-        rows = np.searchsorted(self.keys, vertices)
+        rows = np.searchsorted(self.vertex_keys, vertices)
         columns = HostColumns(names, self.degree[rows], self.triangles[rows], self.clustering[rows])
         return ClusteringResult(columns, self.directed)
 
@@ -199,7 +199,7 @@ class ClusteringResult(VertexTable):
         )
 
     def _made_of(self) -> tuple[Any, ...]:
-        columns = HostColumns(self.keys, self.degree, self.triangles, self.clustering)
+        columns = HostColumns(self.vertex_keys, self.degree, self.triangles, self.clustering)
         return columns, self.directed
 
 

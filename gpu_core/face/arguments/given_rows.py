@@ -58,11 +58,24 @@ def batch_of_frame(
         wrong = f"dst is missing, and {type(frame).__name__} is no frame with src and dst"
         if given:
             wrong = f"{given[0]} is given, but dst is not"
-        msg = f"{wrong}; give arrays src and dst, or a frame alone"
+        msg = f"{wrong}; give arrays src and dst, or a frame alone{_cure(frame)}"
         raise BatchError(msg)
     from .... import batch_of_frame as read_frame
 
     return read_frame(frame, meaning, op, make=make)
+
+
+def _cure(value: Any) -> str:
+    """How arrays or a frame are made of a value that is neither."""
+    if isinstance(value, Mapping):
+        return ": pandas.DataFrame makes one of columns by name"
+    if hasattr(value, "collect"):
+        return ": collect() makes one of a lazy frame"
+    if isinstance(value, list | tuple) and value and np.ndim(value[0]) == 1:
+        return ": src, dst = zip(*pairs), and graphtide.from_edge_list takes pairs"
+    if getattr(value, "ndim", 0) == 2:
+        return ": those of pairs are array[:, 0] and array[:, 1]"
+    return ""
 
 
 def batch_of_call(
