@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...choices import is_integer
+from ...choices import as_integers
 from ...errors import SettingsError, VertexNotFoundError
 from ...printable import others_shown
 from ...properties.masked import refuse_masked
@@ -118,9 +118,7 @@ def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
         keys, amounts = (
             (list(values.keys()), list(values.values())) if isinstance(values, Mapping) else values
         )
-        vertices, numbers = np.asarray(keys), np.asarray(amounts, dtype=np.float64)
-        if vertices.dtype == object and all(map(is_integer, vertices.flat)):
-            vertices = vertices.astype(np.int64)
+        vertices, numbers = as_integers(keys), np.asarray(amounts, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         msg = f"{name} is neither a mapping of vertices to values nor a pair of arrays: {error}"
         raise SettingsError(msg) from None
