@@ -149,6 +149,11 @@ def test_a_series_counts_by_its_index_wherever_values_are_of_vertices(kind: str)
     assert found.pagerank.tolist() == same.tolist()
     frame = pd.DataFrame({"vertex": list(values), "value": list(values.values())})
     same = graph.pagerank(personalization=values).pagerank
+    of_result = graph.spmv(every)
+    expected = dict(zip(of_result.vertices.tolist(), of_result.value.tolist(), strict=True))
+    found = graph.pagerank(personalization=of_result, dangling=of_result, nstart=of_result)
+    like = graph.pagerank(personalization=expected, dangling=expected, nstart=expected)
+    assert found.pagerank.tolist() == like.pagerank.tolist()
     assert graph.pagerank(personalization=frame).pagerank.tolist() == same.tolist()
     same = graph.compute("pagerank", personalization=values).pagerank
     found = graph.compute("pagerank", personalization=series).pagerank

@@ -114,10 +114,14 @@ def _normalized(vector: Vector, name: str) -> Vector:
 
 def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
     """Vertices and values as arrays of one length."""
+    if isinstance(values, Mapping):
+        values = list(values.keys()), list(values.values())
+    if not isinstance(values, tuple | list) or len(values) != 2:
+        # The rows of an array are two as well, if there are two vertices.
+        msg = f"{name} is neither a mapping of vertices to values nor a pair (vertices, values)"
+        raise SettingsError(msg)
     try:
-        keys, amounts = (
-            (list(values.keys()), list(values.values())) if isinstance(values, Mapping) else values
-        )
+        keys, amounts = values
         vertices, numbers = as_integers(keys), np.asarray(amounts, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         msg = f"{name} is neither a mapping of vertices to values nor a pair of arrays: {error}"
