@@ -483,7 +483,12 @@ def test_wrong_arguments_are_refused() -> None:
         "numbers has source_n, which functions take already": along(numbers={"source_n": 1}),
         "numbers has degree, which functions take already": along(numbers={"degree": 1}),
         f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
+        "numbers has k=np.timedelta64(1,'s'), which is no number": along(
+            numbers={"k": np.timedelta64(1, "s")}
+        ),
         "is to name at least one array": over(()),
+        "into=None is to name an array, or several": over(None),
+        "into=(1,) is to name an array, or several": over((1,)),
         "into=['n'] is to name one array": along(into=["n"]),
         "state={} is no state of vertices; make one by": lambda: frontier.filter(bool, {}),
         "numbers=[1] is not a mapping": along(numbers=[1]),
@@ -500,6 +505,7 @@ def test_wrong_arguments_are_refused() -> None:
             direction="in"
         ),
         "is no plain Python function": lambda: frontier.filter(abs, state),
+        "filter=[] is no plain Python function": lambda: frontier.filter([], state),
     }
     for message, call in refused.items():
         with pytest.raises(SettingsError, match=re.escape(message)):
