@@ -5,9 +5,10 @@ An array is no name, though it compares item by item; nor is a list, which no ma
 
 import reprlib
 from collections.abc import Collection
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import SettingsError
 
@@ -15,6 +16,31 @@ from .errors import SettingsError
 def is_integer(value: object) -> TypeGuard[int]:
     """Whether a value is an integer of Python's or NumPy's; True, False and durations are none."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
+def as_integers(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Values as an array; Python's whole numbers as NumPy's, where one type has them all.
+
+    Raises
+    ------
+    ValueError
+        They are of several kinds, such as lists beside numbers.
+    """
+    array = np.asarray(values)
+    if (
+        array.dtype.kind == "f"
+        and isinstance(values, list | tuple)
+        and all(map(is_integer, values))
+    ):
+        # NumPy makes floats of small numbers beside those above int64.
+        array = np.array(values, object)
+    if array.dtype.kind != "O" or not array.size or not all(map(is_integer, array.flat)):
+        return array
+    least, most = array.min(), array.max()
+    for limits in map(np.iinfo, (np.int64, np.uint64)):
+        if limits.min <= least and most <= limits.max:
+            return array.astype(limits.dtype)
+    return array
 
 
 def is_among(value: object, names: Collection[str | None]) -> bool:

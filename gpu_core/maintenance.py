@@ -52,10 +52,12 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
         msg = f"{name} cannot be maintained, only {can}; use compute({name!r}) after a batch"
         raise SettingsError(msg)
     given = analytic.maintainable(parameters)
-    given = analytic.parameters_for(given, directed=engine.kind.directed)
-    made = _made(
-        engine, analytic, {name: given[name] for name in given if name in analytic.maintained_by}
-    )
+    given = {name: given[name] for name in given if name in analytic.maintained_by}
+    made = _made(engine, analytic, given)
+    differing = analytic.parameters_for(given, directed=engine.kind.directed)
+    if differing != given:
+        # Values that make no difference were checked.
+        made = _made(engine, analytic, differing)
     if _lacks_reverse(made, engine):
         msg = (
             f"{name} is maintained of graphs that keep in-neighbors only; use reverse=True, or "

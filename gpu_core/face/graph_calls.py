@@ -26,7 +26,7 @@ from ..kind import GraphKind
 from ..names.hashing import NO_KEY
 from ..names.user_ids import UserIds, is_one, listed, nth
 from ..printable import name_shown, others_shown
-from ..table import Table, VertexTable
+from ..table import VertexTable
 from ..times import TimeUnit
 from .arguments.checks import Id, Ids
 from .arguments.named_values import is_series, named_values
@@ -139,8 +139,8 @@ class GraphCalls:
 
     def _keys_of_values(self, name: str, given: Any, *, strict: bool = True) -> Any:
         """Values of vertices as an algorithm takes them, likewise; what has no ids as it is."""
-        if given is None or isinstance(given, Table):
-            return given
+        if given is None:
+            return None
         named = self._named(name, given, strict=strict)
         if named is None:
             return given

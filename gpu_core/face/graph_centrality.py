@@ -35,7 +35,9 @@ class GraphCentrality(GraphCalls):
             Damping factor, from 0 to 1: probability of following an edge rather than jumping.
         personalization
             Where jumps land: values by vertex, ``>= 0``; they need not sum to 1, and vertices left
-            out get 0. None: all vertices alike.
+            out get 0. They are a mapping of ids, a Series of pandas by its index, ``(ids,
+            values)``, a frame with columns ``vertex`` and ``value``, or a result of one value a
+            vertex. None: all vertices alike.
         max_iter
             Iterations at most.
         tol
@@ -69,10 +71,12 @@ class GraphCentrality(GraphCalls):
             "alpha": alpha, "max_iter": max_iter, "tol": tol, "networkx_tol": networkx_tol,
         })  # fmt: skip
         with self._computing():
+            if not isinstance(nstart, _pagerank.PageRankResult):
+                nstart = self._keys_of_values("nstart", nstart)
             found = _pagerank.pagerank(
                 self._reader,
                 personalization=self._keys_of_values("personalization", personalization),
-                nstart=self._keys_of_values("nstart", nstart),
+                nstart=nstart,
                 weight=weight,
                 dangling=self._keys_of_values("dangling", dangling),
                 **given,

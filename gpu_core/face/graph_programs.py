@@ -16,9 +16,7 @@ from ..programs.program import Program
 from ..programs.vertex_state import Origin, VertexState
 from ..properties.kinds import array_of
 from ..properties.masked import refuse_masked
-from ..table import Table
 from .arguments.checks import Id, Ids, count_of, yes_or_no
-from .arguments.named_values import named_values
 from .graph_calls import GraphCalls
 
 
@@ -82,8 +80,6 @@ class GraphPrograms(GraphCalls):
         """
         if max_supersteps is not None:
             max_supersteps = count_of("max_supersteps", max_supersteps)
-        if isinstance(values, Table):
-            values = named_values("values", values)
         with self._computing():
             return self._of_users(
                 _programs.run_program(

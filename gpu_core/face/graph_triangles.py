@@ -43,8 +43,9 @@ class GraphTriangles(GraphCalls):
         Parameters
         ----------
         vertices
-            Ids: a result of these vertices in the given order; only they and their neighbors are
-            read. One id: its coefficient, a float. None: all vertices.
+            Ids: a result of these vertices in the given order, without ``num_triangles`` and
+            ``transitivity``; only they and their neighbors are read. One id: its coefficient, a
+            float. None: all vertices.
         directed
             Definition of the coefficients of a directed graph: ``"networkx"`` (Fagiolo's, the
             default) or ``"ldbc"`` (LDBC Graphalytics' LCC). In undirected graphs both are equal.

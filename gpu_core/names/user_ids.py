@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..choices import is_integer
+from ..choices import as_integers, is_integer
 from ..errors import BatchError, SettingsError
 from ..id_kinds import are_names, form_of, hash_bits, number_of_key
 from ..printable import counted, name_shown
@@ -100,26 +100,12 @@ def signed(numbers: Column) -> Int64s:
 
 
 def _of_numbers(name: str, values: npt.ArrayLike) -> Column:
-    """Values as an array, Python's whole numbers as NumPy's, where one type has them all."""
+    """As `as_integers`; `BatchError` where items are of several kinds."""
     try:
-        array = np.asarray(values)
+        return as_integers(values)
     except ValueError:
         msg = f"{name} has items of several kinds; give whole numbers"
         raise BatchError(msg) from None
-    if (
-        array.dtype.kind == "f"
-        and isinstance(values, list | tuple)
-        and all(map(is_integer, values))
-    ):
-        # NumPy makes floats of small numbers beside those above int64.
-        array = np.array(values, object)
-    if array.dtype.kind != "O" or not array.size or not all(map(is_integer, array.flat)):
-        return array
-    least, most = array.min(), array.max()
-    for limits in map(np.iinfo, (np.int64, np.uint64)):
-        if limits.min <= least and most <= limits.max:
-            return array.astype(limits.dtype)
-    return array
 
 
 def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:

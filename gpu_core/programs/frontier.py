@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..choices import is_integer
 from ..errors import SettingsError
 from ..table import Column
 from .operations import REAL, WHOLE
@@ -163,7 +164,11 @@ class Frontier:
             The graph has changed.
         """
         kinds, given = _kinds(state, numbers)
-        names = (into,) if isinstance(into, str) else tuple(into)
+        names = (into,) if isinstance(into, str) else into
+        if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+            msg = f"into={into!r} is to name an array, or several in a tuple"
+            raise SettingsError(msg)
+        names = tuple(names)
         for name in names:
             state.check_name("into: state", name)
         if not names or len(set(names)) < len(names):
@@ -271,7 +276,7 @@ def _kinds(
         raise SettingsError(msg)
     kinds = {}
     for name, value in (numbers or {}).items():
-        is_whole = isinstance(value, int | np.integer | np.bool_)
+        is_whole = is_integer(value) or isinstance(value, bool | np.bool_)
         if not isinstance(name, str):
             msg = f"numbers has {name!r}, which is no name; give each number one, as in {{'k': 3}}"
             raise SettingsError(msg)

@@ -101,7 +101,12 @@ def written(
 
 
 class _Translation:
-    """Translates one function; run again until the kinds of its local variables are known."""
+    """Translates one function.
+
+    A local variable has the kind of what was assigned to it last, as in Python: as there are no
+    loops, that is known where it is read. For each of its kinds the texts have a variable of their
+    own. Where two branches leave it with different kinds, it has the common one afterwards.
+    """
 
     def __init__(
         self,
@@ -112,35 +117,34 @@ class _Translation:
     ) -> None:
         self._source = source
         self._parameters = tuple(kinds)
+        #: Kinds of all names that have a value where the translation is.
         self._kinds = dict(kinds)
+        #: Local variables of the texts, and their kinds.
+        self._local: dict[str, str] = {}
         self._results = dict(results)
         self._fixed = fixed
         self._used: set[str] = set()
-        #: Names that have a value where the translation is.
-        self._known: set[str] = set()
+        #: Names that are assigned to, on any path.
+        self._assigned = {
+            node.id
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
         self._c: list[str] = []
         self._python: list[str] = []
 
     def run(self, meanings: Mapping[str, str]) -> Written:
         """Translate it. ``meanings``: what a program calls each parameter."""
         tree = self._source.tree
-        while True:
-            before = dict(self._kinds)
-            self._c.clear()
-            self._python.clear()
-            self._used.clear()
-            if isinstance(tree, ast.Lambda):
-                self._return(tree.body, 1)
-                ends = True
-            else:
-                ends = self._block(tree.body, set(self._parameters), 1)
-            if self._kinds == before:
-                break
+        if isinstance(tree, ast.Lambda):
+            self._return(tree.body, 1)
+            ends = True
+        else:
+            ends = self._block(tree.body, self._kinds, 1)
         if not ends:
             what = _values(len(self._results))
             self._source.refuse(tree, f"not every path through it ends in a return of {what}")
-        local = [name for name in self._kinds if name not in self._parameters]
-        declared = [f"    {C_TYPES[self._kinds[name]]} v_{name} = 0;" for name in local]
+        declared = [f"    {C_TYPES[kind]} {name} = 0;" for name, kind in self._local.items()]
         return Written(
             "\n".join([*declared, *self._c]),
             "\n".join(self._python),
@@ -155,26 +159,26 @@ class _Translation:
         if python:
             self._python.append("    " * depth + python)
 
-    def _block(self, body: Sequence[ast.stmt], known: set[str], depth: int) -> bool:
+    def _block(self, body: Sequence[ast.stmt], kinds: dict[str, str], depth: int) -> bool:
         """Write statements; returns whether all paths through them return.
 
-        ``known``: names that have a value here, to which those are added that have one after.
+        ``kinds``: of the names that have a value here; afterwards, of those that have one then.
         """
         before = len(self._python)
         for statement in body:
-            if self._statement(statement, known, depth):
+            if self._statement(statement, kinds, depth):
                 return True
         if len(self._python) == before:
             self._python.append("    " * depth + "pass")
         return False
 
-    def _statement(self, node: ast.stmt, known: set[str], depth: int) -> bool:
-        self._known = known
+    def _statement(self, node: ast.stmt, kinds: dict[str, str], depth: int) -> bool:
+        self._kinds = kinds
         if isinstance(node, ast.Return):
             self._return(node.value, depth, node)
             return True
         if isinstance(node, ast.If):
-            return self._if(node, known, depth)
+            return self._if(node, kinds, depth)
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node, ast.Pass) or (is_text and isinstance(node.value.value, str)):  # type: ignore[attr-defined]
             return False
@@ -199,30 +203,58 @@ class _Translation:
             self._source.refuse(
                 node, f"{name} is state, which is read here; return what is to be written"
             )
-        kind = common(value.kind, self._kinds.get(name, value.kind))
-        if name in self._parameters and kind != self._kinds[name]:
-            had, given = KIND_NAMES[self._kinds[name]], KIND_NAMES[value.kind]
-            self._source.refuse(node, f"{name} is {had} and becomes {given}; take another name")
-        self._kinds[name] = kind
-        value = as_kind(value, kind)
-        self._write(depth, f"v_{name} = {value.c};", f"v_{name} = {value.python}")
-        known.add(name)
+        if name in self._parameters:
+            had = kinds[name]
+            if common(value.kind, had) != had:
+                given = KIND_NAMES[value.kind]
+                self._source.refuse(
+                    node, f"{name} is {KIND_NAMES[had]} and becomes {given}; take another name"
+                )
+            value = as_kind(value, had)
+        kinds[name] = value.kind
+        written_to = self._variable(name, value.kind)
+        self._write(depth, f"{written_to} = {value.c};", f"{written_to} = {value.python}")
         return False
 
-    def _if(self, node: ast.If, known: set[str], depth: int) -> bool:
+    def _variable(self, name: str, kind: str) -> str:
+        """Name in the texts of a variable while it is of this kind."""
+        if name in self._parameters:
+            return f"v_{name}"
+        text = f"v{kind}_{name}"
+        self._local[text] = kind
+        return text
+
+    def _if(self, node: ast.If, kinds: dict[str, str], depth: int) -> bool:
         test = as_kind(self._term(node.test), FLAG)
         self._write(depth, f"if {_bare(test.c)} {{", f"if {test.python}:")
-        first, second = set(known), set(known)
+        first, second = dict(kinds), dict(kinds)
         first_ends = self._block(node.body, first, depth + 1)
-        second_ends = False
-        if node.orelse:
-            self._write(depth, "} else {", "else:")
-            second_ends = self._block(node.orelse, second, depth + 1)
+        at = len(self._c), len(self._python)
+        self._write(depth, "} else {", "else:")
+        second_ends = self._block(node.orelse, second, depth + 1)
+        kinds.clear()
+        if first_ends or second_ends:
+            # A path that returns need not assign what is read after it.
+            kinds.update(second if first_ends else first)
+        else:
+            both = [name for name in first if name in second]
+            kinds.update({name: common(first[name], second[name]) for name in both})
+            self._convert(second, kinds, depth + 1)
+            after = self._c[at[0] :], self._python[at[1] :]
+            del self._c[at[0] :], self._python[at[1] :]
+            self._convert(first, kinds, depth + 1)
+            self._c += after[0]
+            self._python += after[1]
         self._write(depth, "}")
-        # A path that returns need not assign what is read after it.
-        both = second if first_ends else first if second_ends else first & second
-        known |= both
         return first_ends and second_ends
+
+    def _convert(self, before: Mapping[str, str], after: Mapping[str, str], depth: int) -> None:
+        """Write what gives local variables the kinds that they have after a branch."""
+        for name, kind in after.items():
+            if before[name] != kind:
+                text, to = self._variable(name, before[name]), self._variable(name, kind)
+                value = as_kind(Term(before[name], text, text), kind)
+                self._write(depth, f"{to} = {value.c};", f"{to} = {value.python}")
 
     def _return(
         self, value: ast.expr | None, depth: int, statement: ast.stmt | None = None
@@ -278,10 +310,11 @@ class _Translation:
     def _of_name(self, node: ast.Name) -> Term:
         name = node.id
         if name in self._kinds:
-            if name not in self._known and name not in self._parameters:
-                self._source.refuse(node, f"{name} has no value yet on some path to this line")
             self._used.add(name)
-            return Term(self._kinds[name], f"v_{name}", f"v_{name}")
+            text = self._variable(name, self._kinds[name])
+            return Term(self._kinds[name], text, text)
+        if name in self._assigned:
+            self._source.refuse(node, f"{name} has no value yet on some path to this line")
         return self._of_outside(node)
 
     def _of_attribute(self, node: ast.Attribute) -> Term:
@@ -309,7 +342,7 @@ class _Translation:
             if hasattr(module, node.attr):
                 return getattr(module, node.attr)
         elif isinstance(node, ast.Name):
-            if node.id in self._kinds:
+            if node.id in self._kinds or node.id in self._assigned:
                 self._source.refuse(node, f"{node.id} is a number, and no module or function")
             try:
                 return self._source.value_of(node.id)

@@ -209,7 +209,8 @@ class _Function:
     def __init__(self, function: Function) -> None:
         self.function = function
         code = getattr(function, "__code__", None)
-        self._key: tuple[Any, ...] = (function,)
+        # What is no function may have no hash either, and is refused.
+        self._key: tuple[Any, ...] = (id(function),)
         if isinstance(code, CodeType):
             self._key = code, code.co_filename, tuple(_outside(function, code))
 

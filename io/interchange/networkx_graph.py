@@ -162,9 +162,8 @@ class _Read:
             in_one = _in_one(weights)
             _check_exact(in_one, given)
             types = set(map(type, chain.from_iterable(given)))
-            facts = GivenWeights(
-                not types.isdisjoint(_WHOLES), types <= _WHOLES, bool((in_one < 0).any())
-            )
+            are_whole = [issubclass(each, int | np.integer | np.bool_) for each in types]
+            facts = GivenWeights(any(are_whole), all(are_whole), bool((in_one < 0).any()))
         return cls(list(graph), [list(row) for row in rows], weights, facts)
 
     def row(self, number: int) -> dict[Any, float]:

@@ -161,6 +161,8 @@ def test_self_loops_repeats_and_the_graph_as_it_is_now(engine: str) -> None:
         ([], SettingsError, "sources is empty; give the id of a vertex"),
         ([1.5], SettingsError, r"got float64\[1\]"),
         ([[1, 2]], SettingsError, r"got int64\[1, 2\]"),
+        ([1, [2]], SettingsError, "sources has items of several kinds"),
+        ([1, 2**63], SettingsError, "got uint64"),
         (np.array([2**63], np.uint64), SettingsError, "got uint64"),
         ([True], SettingsError, "got bool"),
         ("1", SettingsError, "must be an id"),

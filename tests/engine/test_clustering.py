@@ -1,6 +1,7 @@
 """Triangles, clustering and transitivity against networkx, igraph, LDBC, and by hand."""
 
 import itertools
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -158,6 +159,17 @@ def test_averages_tell_a_star_with_one_more_edge_from_its_transitivity() -> None
     assert result.num_triangles == 1
     assert result.average == pytest.approx((1 + 1 + 2 / (50 * 49)) / 51)
     assert result.transitivity == pytest.approx(3 / (50 * 49 / 2 + 2))
+
+
+def test_rows_of_some_vertices_do_not_pass_for_the_whole_graph() -> None:
+    graph = graph_of([(1, 2), (2, 3), (3, 1), (3, 4)], directed=False)
+    some = pickle.loads(pickle.dumps(graph.clustering([1, 2])))
+    assert some.triangles.tolist() == [1, 1]
+    assert some.average == 1.0
+    assert repr(some) == "<ClusteringResult 2 vertices, average 1>"
+    for name in ("num_triangles", "transitivity"):
+        with pytest.raises(SettingsError, match=rf"{name} is of the whole graph"):
+            getattr(some, name)
 
 
 def test_a_clique_is_all_triangles() -> None:

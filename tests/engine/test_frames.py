@@ -154,6 +154,12 @@ def test_arguments_that_are_none_are_refused_by_their_names():
     for name in ("personalization", "nstart", "dangling"):
         with pytest.raises(SettingsError, match=f"{name} is neither a mapping"):
             graph.pagerank(**{name: {1: 10**400}})
+        # Items of a mapping, and rows of an array, are two as well: ids and values they are not.
+        for given in ([(1, 2), (3, 1)], [(1, 2), (2, 1), (3, 1)], np.array([[1, 2], [3, 1]])):
+            with pytest.raises(SettingsError, match=rf"{name}( is neither a mapping|.* twice)"):
+                graph.pagerank(**{name: given})
+    with pytest.raises(SettingsError, match=r"x=.* may be meant as \(id, value\) twice"):
+        graph.spmv([(1, 2), (3, 1)])
     with pytest.raises(SettingsError, match="pairs has 1; give pairs of ids"):
         graph.common_neighbors(pd.Series([1, 2]))
     with pytest.raises(SettingsError) as refused:

@@ -483,7 +483,12 @@ def test_wrong_arguments_are_refused() -> None:
         "numbers has source_n, which functions take already": along(numbers={"source_n": 1}),
         "numbers has degree, which functions take already": along(numbers={"degree": 1}),
         f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
+        "numbers has k=np.timedelta64(1,'s'), which is no number": along(
+            numbers={"k": np.timedelta64(1, "s")}
+        ),
         "is to name at least one array": over(()),
+        "into=None is to name an array, or several": over(None),
+        "into=(1,) is to name an array, or several": over((1,)),
         "into=['n'] is to name one array": along(into=["n"]),
         "state={} is no state of vertices; make one by": lambda: frontier.filter(bool, {}),
         "numbers=[1] is not a mapping": along(numbers=[1]),
@@ -500,11 +505,39 @@ def test_wrong_arguments_are_refused() -> None:
             direction="in"
         ),
         "is no plain Python function": lambda: frontier.filter(abs, state),
+        "filter=[] is no plain Python function": lambda: frontier.filter([], state),
     }
     for message, call in refused.items():
         with pytest.raises(SettingsError, match=re.escape(message)):
             call()
     assert graph.vertex_state(self=1)["self"].tolist() == [1, 1]
+
+
+def retyped(n):
+    """Local variables that are whole numbers, and floats later on or on some paths."""
+    part = n
+    is_odd = part % 2 == 1
+    part = part / 4
+    part += 0.5
+    if is_odd:
+        left = n - 1
+    elif n > 10:
+        left = n > 100
+    else:
+        left = part
+    if left > 9007199254740992.0:
+        left = 0
+    return is_odd, part, left
+
+
+def test_a_variable_is_whole_until_it_is_a_float(engine: str) -> None:
+    numbers = [2**53, 2**53 + 1, 2**60 + 1, 12, 102, 4, 7, -3]
+    graph = DynamicGraph(engine=engine)
+    graph.insert_vertices(range(len(numbers)))
+    state = graph.vertex_state(n=numbers, odd=False, part=0.0, left=0.0)
+    graph.frontier().for_vertices(retyped, state, into=("odd", "part", "left"))
+    found = zip(*(state[name].tolist() for name in ("odd", "part", "left")), strict=True)
+    assert list(found) == [retyped(each) for each in numbers]
 
 
 def test_sums_of_whole_numbers_wrap_around(engine: str) -> None:

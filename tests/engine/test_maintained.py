@@ -364,8 +364,9 @@ def test_only_what_can_be_maintained_is() -> None:
         graph.maintain("clusterings")
     with pytest.raises(SettingsError, match=r"graphs that keep in-neighbors only; use reverse=Tr"):
         DynamicGraph(reverse=False).maintain("clustering")
-    with pytest.raises(SettingsError, match=r"directed='fagiolo' is unknown; use one of networkx"):
-        DynamicGraph().maintain("clustering", directed="fagiolo")
+    for each in (DynamicGraph(), graph):
+        with pytest.raises(SettingsError, match=r"directed='fagiolo' is unknown; use one of netw"):
+            each.maintain("clustering", directed="fagiolo")
     with pytest.raises(SettingsError, match=r"'clustering' is not maintained; .* nothing"):
         graph.unmaintain("clustering")
     graph.maintain("clustering")

@@ -381,6 +381,32 @@ def test_a_tolerance_is_no_finer_than_whole_numbers() -> None:
     ):
         graph.maintain("pagerank", tol=1e-19)
     assert graph.maintained == ()
+    with pytest.raises(SettingsError, match="tol=1e-19 is finer than"):
+        DynamicGraph(engine="host").maintain("pagerank", tol=1e-19)
+
+
+@host_only
+@pytest.mark.parametrize("rows", [40, 400])
+def test_a_graph_that_outgrows_its_tolerance_still_has_ranks(rows: int) -> None:
+    """With 1e-9 one of 43 M edges; here with the finest there is, one of 4,323."""
+    ring = np.arange(4_200)
+    graph = DynamicGraph(engine="host", ids="dense")
+    graph.insert_edges(ring, np.roll(ring, 1))
+    graph.maintain("pagerank", tol=1e-13)
+    for first in range(0, 400, rows):
+        chords = np.arange(first, first + rows)
+        graph.insert_edges(chords, chords * 7 + 2)
+        for tol in (1e-3, 1e-13):
+            found = graph.pagerank(tol=tol)
+            assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound
+        with graph.pin() as epoch:
+            assert epoch.pagerank(tol=1e-13).pagerank.tolist() == found.pagerank.tolist()
+    assert kept_of(graph).is_stale
+    graph.audit()
+    graph.delete_edges(chords, chords * 7 + 2)
+    graph.delete_edges(ring[1:300], ring[:299])
+    graph.pagerank(tol=1e-13)
+    assert not kept_of(graph).is_stale
 
 
 def test_only_what_can_be_maintained_is(engine: str) -> None:

@@ -184,12 +184,16 @@ def test_what_has_no_hash_is_no_node() -> None:
             nx.single_source_shortest_path_length(graph, [1], backend=backend)
 
 
-def test_distances_by_whole_weights_are_whole_or_left_to_networkx() -> None:
+@pytest.mark.parametrize("whole", [int, np.int8, np.uint16, np.uint64])
+def test_distances_by_whole_weights_are_whole_or_left_to_networkx(whole: type) -> None:
     graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, whole(2), "weight")
     found = nx.single_source_dijkstra_path_length(graph, 0, backend="graphtide")
     assert [type(each) for each in found.values()] == [int] * 4
+    if whole in (np.int8, np.uint16):
+        return
     large = nx.Graph()
-    large.add_weighted_edges_from([(0, 1, 2**52 + 1), (1, 2, 2**52 + 1)])
+    large.add_weighted_edges_from([(0, 1, whole(2**52 + 1)), (1, 2, whole(2**52 + 1))])
     with pytest.raises(NotImplementedError):
         nx.single_source_dijkstra_path_length(large, 0, backend="graphtide")
     # A float elsewhere changes nothing of that sum.

@@ -295,6 +295,18 @@ def test_of_equal_ranks_the_smaller_ids_are_shown() -> None:
     assert ANALYTICS["pagerank"].text(summary).startswith("1 (0.142857), 2 (")
 
 
+@analytics
+def test_the_sentence_of_a_result_is_of_printable_characters(analytic: Analytic) -> None:
+    graph = DynamicGraph(ids="string", directed=False, engine="host")
+    graph.insert_edges(["a\x1b[31m"] * 2, ["b\n", "c"])
+    parameters = analytic.defaults | dict.fromkeys(analytic.example, "a\x1b[31m")
+    result = graph.compute(analytic.name, **parameters)
+    figures = analytic.figures_of(result)
+    text = analytic.text(analytic.brief_of(result, parameters) | figures)
+    assert text
+    assert text.isprintable()
+
+
 def test_the_definition_of_clustering_is_a_parameter_of_directed_graphs_alone() -> None:
     clustering = ANALYTICS["clustering"]
     given = {"directed": "ldbc"}

@@ -149,6 +149,11 @@ def test_a_series_counts_by_its_index_wherever_values_are_of_vertices(kind: str)
     assert found.pagerank.tolist() == same.tolist()
     frame = pd.DataFrame({"vertex": list(values), "value": list(values.values())})
     same = graph.pagerank(personalization=values).pagerank
+    of_result = graph.spmv(every)
+    expected = dict(zip(of_result.vertices.tolist(), of_result.value.tolist(), strict=True))
+    found = graph.pagerank(personalization=of_result, dangling=of_result, nstart=of_result)
+    like = graph.pagerank(personalization=expected, dangling=expected, nstart=expected)
+    assert found.pagerank.tolist() == like.pagerank.tolist()
     assert graph.pagerank(personalization=frame).pagerank.tolist() == same.tolist()
     same = graph.compute("pagerank", personalization=values).pagerank
     found = graph.compute("pagerank", personalization=series).pagerank
@@ -159,6 +164,12 @@ def test_a_series_counts_by_its_index_wherever_values_are_of_vertices(kind: str)
         assert graph.vertex_state(x=given)["x"].tolist() == every
     some = graph.run_program(program, series[1:], default=9.0, max_supersteps=0)
     assert some.value.tolist() == [9.0 if value == 0.5 else value for value in every]
+    ids, objects = list(values), pd.Series(list(values), dtype=object)
+    assert graph.bfs(objects[:2]).distance.tolist() == graph.bfs(ids[:2]).distance.tolist()
+    assert graph.sssp(objects[:1]).distance.tolist() == graph.sssp(ids[0]).distance.tolist()
+    for named in ((objects, list(values.values())), of_objects):
+        found = graph.run_program(program, named, active=objects, max_supersteps=0)
+        assert found.value.tolist() == every
     # Those of Polars and of Arrow have no index.
     for column in (pl.Series(every), pa.array(every)):
         assert graph.spmv(column).value.tolist() == graph.spmv(every).value.tolist()

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
-from ...printable import counted
+from ...printable import counted, printable
 from ..analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
 from ..shared.adjacencies import adjacencies_of
 from ..shared.by_vertex import Values, ValuesResult, in_order
@@ -159,7 +159,8 @@ def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
 
 
 def _text(summary: Summary) -> str:
-    return ", ".join(f"{vertex} ({value:.6g})" for vertex, value in summary["top"]) or "no vertices"
+    top = ((printable(vertex), value) for vertex, value in summary["top"])
+    return ", ".join(f"{vertex} ({value:.6g})" for vertex, value in top) or "no vertices"
 
 
 ANALYTIC = Analytic(

@@ -301,7 +301,8 @@ def _maintained_result(
     if not isinstance(maintained, MaintainedRanks) or not maintained.answers(alpha=alpha, tol=tol):
         return None
     try:
-        return _result(reader, *maintained.state(reader))
+        ranks = maintained.state(reader)
+        return None if ranks is None else _result(reader, *ranks)
     except ConvergenceError as error:
         # More steps than they are maintained with may be enough, from the beginning.
         if max_iter > maintained.max_iter:

@@ -61,7 +61,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
-from ...rows import Array
+from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
@@ -183,18 +183,17 @@ class MaintainedPageRank(MaintainedRanks):
         self.begun += 1
         adjacencies, workspace, twin = adjacencies_of(reader), reader.workspace, _twin(reader)
         rows, alpha = adjacencies.out, self.alpha
-        if rows.num_vertices == 0:
-            self._mass, self._residuals, self._present = twin.nothing(workspace, rows.count)
-            self._base = self._vertices = self._iterations = 0
-            self._settled, self._is_shared, self._left = Totals(0, 0, 0, 0), False, 0.0
-            return
-        finest = max(_FINEST, 4 * rows.num_entries / (_WHOLE * (1 - alpha)))
-        if finest > self.tol:
+        if (finest := self._finest(rows)) > self.tol:
             msg = (
                 f"tol={self.tol:.3g} is finer than maintained ranks of {rows.num_entries:,} "
                 f"entries can be; use maintain('pagerank', tol={finest:.1g}) or more"
             )
             raise SettingsError(msg)
+        if rows.num_vertices == 0:
+            self._mass, self._residuals, self._present = twin.nothing(workspace, rows.count)
+            self._base = self._vertices = self._iterations = 0
+            self._settled, self._is_shared, self._left = Totals(0, 0, 0, 0), False, 0.0
+            return
         start = None
         if self._mass is not None:
             start = twin.start_of(workspace, rows, self._mass)
@@ -209,6 +208,10 @@ class MaintainedPageRank(MaintainedRanks):
         self._is_shared, self._vertices = False, rows.num_vertices
         self._take(reader, None)
 
+    def _finest(self, rows: Rows) -> float:
+        """Least tolerance that whole numbers allow for a graph."""
+        return max(_FINEST, 4 * rows.num_entries / (_WHOLE * (1 - self.alpha)))
+
     def _take(self, reader: Reader, base: int | None) -> None:
         """Compute residuals from nothing; ``base``: ``b``, None: so that they sum to 0."""
         adjacencies, workspace, twin = adjacencies_of(reader), reader.workspace, _twin(reader)
@@ -222,7 +225,13 @@ class MaintainedPageRank(MaintainedRanks):
         self._left = self._distance(self._settled)
 
     def settle(self, reader: Reader) -> None:
-        """Bring the ranks within the tolerance, after any number of batches."""
+        """Bring the ranks within the tolerance, after any number of batches.
+
+        Those of a graph that has grown too large for it become stale.
+        """
+        if self._finest(reader.rows("out")) > self.tol:
+            self.forget()
+            return
         try:
             self._settle(reader)
         except BaseException:
@@ -303,9 +312,11 @@ class MaintainedPageRank(MaintainedRanks):
 
     # -- what is asked for -------------------------------------------------------------------
 
-    def state(self, reader: Reader) -> Ranks:
-        """The ranks of the graph as it is."""
+    def state(self, reader: Reader) -> Ranks | None:
+        """The ranks of the graph as it is; None: it has grown too large for the tolerance."""
         self.settle(reader)
+        if self.is_stale:
+            return None
         rows, twin = reader.rows("out"), _twin(reader)
         totals = self._settled
         assert totals is not None

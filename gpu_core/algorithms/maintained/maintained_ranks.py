@@ -66,8 +66,8 @@ class MaintainedRanks(ABC):
         return alpha == self.alpha and tol >= self.tol
 
     @abstractmethod
-    def state(self, reader: Reader) -> Ranks:
-        """The ranks of the graph as it is."""
+    def state(self, reader: Reader) -> Ranks | None:
+        """The ranks of the graph as it is; None: they are to be computed from nothing."""
 
     def _numbers(self, reals: tuple[float, float], whole: tuple[int, ...]) -> npt.NDArray[np.int64]:
         """`NUMBERS` with two reals and whole numbers of an engine's own."""

@@ -12,7 +12,8 @@ by weight        entry after entry, each by the weights of those that are left, 
 ``before``       the same of the edges whose time is before that alone
 ===============  ==========================================================================
 
-A vertex with no more such edges than that keeps all of them, in the order of its row.
+A vertex with no more such edges than that keeps all of them: in the order of its row, but by weight
+or time, with a fanout, in the order in which they are drawn.
 
 What is found is numbered in the order in which it is found, the vertices that were given first. A
 vertex found again is not expanded again. With ``disjoint`` each given vertex has a tree of its own:

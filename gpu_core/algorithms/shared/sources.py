@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...choices import as_integers
 from ...errors import SettingsError, VertexNotFoundError
 from ...printable import others_shown
 from ...properties.masked import refuse_masked
@@ -67,7 +68,11 @@ def check_unknown(unknown: str) -> None:
 def ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
     """Ids as int64[k]; `SettingsError` where they are none."""
     refuse_masked(name, sources)
-    array = np.atleast_1d(np.asarray(sources))
+    try:
+        array = np.atleast_1d(as_integers(sources))
+    except ValueError:
+        msg = f"{name} has items of several kinds; give the id of a vertex, or of several"
+        raise SettingsError(msg) from None
     if not array.size:
         msg = f"{name} is empty; give the id of a vertex, or of several"
         raise SettingsError(msg)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...choices import is_integer
+from ...choices import as_integers
 from ...errors import SettingsError, VertexNotFoundError
 from ...printable import others_shown
 from ...properties.masked import refuse_masked
@@ -114,13 +114,15 @@ def _normalized(vector: Vector, name: str) -> Vector:
 
 def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
     """Vertices and values as arrays of one length."""
+    if isinstance(values, Mapping):
+        values = list(values.keys()), list(values.values())
+    if not isinstance(values, tuple | list) or len(values) != 2:
+        # The rows of an array are two as well, if there are two vertices.
+        msg = f"{name} is neither a mapping of vertices to values nor a pair (vertices, values)"
+        raise SettingsError(msg)
     try:
-        keys, amounts = (
-            (list(values.keys()), list(values.values())) if isinstance(values, Mapping) else values
-        )
-        vertices, numbers = np.asarray(keys), np.asarray(amounts, dtype=np.float64)
-        if vertices.dtype == object and all(map(is_integer, vertices.flat)):
-            vertices = vertices.astype(np.int64)
+        keys, amounts = values
+        vertices, numbers = as_integers(keys), np.asarray(amounts, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         msg = f"{name} is neither a mapping of vertices to values nor a pair of arrays: {error}"
         raise SettingsError(msg) from None

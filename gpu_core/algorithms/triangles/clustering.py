@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import SettingsError
 from ...printable import counted
 from ...table import VertexTable
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
@@ -134,13 +135,18 @@ class ClusteringResult(VertexTable):
     directed
         Definition of ``clustering`` that they go by, one of `DIRECTED`; None: the graph is
         undirected.
+    of_some
+        Whether they are of some vertices alone, so that the graph's triangles do not follow.
     """
 
     _ranked_by = "clustering"
 
-    def __init__(self, columns: Columns, directed: str | None = None) -> None:
+    def __init__(
+        self, columns: Columns, directed: str | None = None, of_some: bool = False
+    ) -> None:
         self._columns = columns
         self.directed = directed
+        self._of_some = of_some
 
     @property
     def vertex_keys(self) -> Int64s:
@@ -169,18 +175,28 @@ class ClusteringResult(VertexTable):
 
     @property
     def average(self) -> float:
-        """Mean of ``clustering`` over all vertices; 0 for a graph without vertices."""
+        """Mean of ``clustering`` over the rows; 0 if there are none."""
         return self._totals.average
 
     @property
     def num_triangles(self) -> int:
-        """Triangles of the whole graph."""
-        return self._totals.num_triangles
+        """Triangles of the whole graph; `SettingsError` if the rows are of some vertices."""
+        return self._totals_of_graph("num_triangles").num_triangles
 
     @property
     def transitivity(self) -> float:
-        """``3 triangles / paths of two edges`` in the undirected simple graph; 0 without paths."""
-        return self._totals.transitivity
+        """``3 triangles / paths of two edges`` in the undirected simple graph; 0 without paths.
+
+        `SettingsError` if the rows are of some vertices.
+        """
+        return self._totals_of_graph("transitivity").transitivity
+
+    def _totals_of_graph(self, name: str) -> Totals:
+        if self._of_some:
+            msg = f"{name} is of the whole graph, but these are rows of some vertices; use "
+            msg += f"clustering().{name}"
+            raise SettingsError(msg)
+        return self._totals
 
     @cached_property
     def _totals(self) -> Totals:
@@ -190,17 +206,18 @@ class ClusteringResult(VertexTable):
         """Return the rows of some vertices, in their order and under other names."""
         rows = np.searchsorted(self.vertex_keys, vertices)
         columns = HostColumns(names, self.degree[rows], self.triangles[rows], self.clustering[rows])
-        return ClusteringResult(columns, self.directed)
+        return ClusteringResult(columns, self.directed, of_some=True)
 
     def __repr__(self) -> str:
+        triangles = "" if self._of_some else f"{counted(self.num_triangles, 'triangle')}, "
         return (
-            f"<ClusteringResult {counted(len(self), 'vertex')}, "
-            f"{counted(self.num_triangles, 'triangle')}, average {self.average:.6g}>"
+            f"<ClusteringResult {counted(len(self), 'vertex')}, {triangles}"
+            f"average {self.average:.6g}>"
         )
 
     def _made_of(self) -> tuple[Any, ...]:
         columns = HostColumns(self.vertex_keys, self.degree, self.triangles, self.clustering)
-        return columns, self.directed
+        return columns, self.directed, self._of_some
 
 
 def clustering(reader: Reader, *, directed: str = DIRECTED[0]) -> ClusteringResult:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import BatchError
+from ...errors import BatchError, SettingsError
 from ...properties.masked import refuse_masked
 from .given_rows import is_frame
 
@@ -37,7 +37,7 @@ def named_values(name: str, given: Any) -> tuple[Any, Any] | None:
     BatchError
         A frame has no column ``vertex``, or several others and none is ``value``.
     SettingsError
-        A Series has nulls.
+        A Series has nulls, or it is a list of two tuples of two.
     """
     if isinstance(given, Mapping):
         return list(given.keys()), list(given.values())
@@ -45,6 +45,10 @@ def named_values(name: str, given: Any) -> tuple[Any, Any] | None:
         # As an array it does not say so.
         refuse_masked(name, given)
         return given.index, given.to_numpy()
+    if isinstance(given, list) and [len(each) for each in given if type(each) is tuple] == [2, 2]:
+        # As a mapping of two has its items.
+        msg = f"{name}={given!r} may be meant as (id, value) twice; give a mapping or (ids, values)"
+        raise SettingsError(msg)
     if isinstance(given, tuple | list) and len(given) == 2 and np.ndim(given[0]) == 1:
         return given[0], given[1]
     if not is_frame(given):
