@@ -35,7 +35,7 @@ from ...pipeline.ingest import run
 from ...pipeline.log_watch import Follow
 from ...pipeline.monitoring.progress import Progress
 from ..flag_settings import settings_from_options
-from .measuring.report import Table
+from .measuring.report import PrintedTable
 
 PARTS = ("planned", "applied", "copied", "kept")
 
@@ -88,7 +88,7 @@ def bench_follow(
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; seconds."
     )
     click.echo(words)
-    table = Table(["part"], ["median", "least", "most"])
+    table = PrintedTable(["part"], ["median", "least", "most"])
     for part, seconds in zip(PARTS, zip(*watch.parts, strict=True), strict=True):
         table.row(part, *_figures(seconds))
     table.row("in all", *_figures([sum(each) for each in watch.parts]))

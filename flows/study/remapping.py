@@ -32,7 +32,7 @@ from ...gpu_core.programs.library import LIBRARY
 from ...gpu_core.programs.run import SHORT_ROW, ProgramResult
 from ...gpu_core.programs.vertex_order import VERTEX_ORDERS, order_of
 from ..bench.measuring.arm import Arm, Bench
-from ..bench.measuring.report import Table
+from ..bench.measuring.report import PrintedTable
 from ..bench.measuring.subject import Subject
 from .plots import draw
 from .published import lanes_of_paper, modes_of_paper, slots_of_paper
@@ -68,7 +68,7 @@ def study_remapping(engine: str, options: StudyOptions) -> None:
     arm = selection.begin("study remapping", Arm(engine))
     modes = _MODES if arm.engine == "cuda" else {_NEITHER: _MODES[_NEITHER]}
     panels, shapes = {}, []
-    table = Table(["graph", "program"], ["supersteps", *_MODES, "paper (GTX 780)"])
+    table = PrintedTable(["graph", "program"], ["supersteps", *_MODES, "paper (GTX 780)"])
     for bench in selection.benches(Bench, arm):
         lines: dict[str, list[float]] = {mode: [] for mode in modes}
         subject = Subject(bench)
@@ -162,7 +162,7 @@ def _print_shapes(shapes: Sequence[tuple[str, Lengths]]) -> None:
         "entries, over their entries."
     )
     orders = [each if each != "none" else "unsorted" for each in VERTEX_ORDERS]
-    table = Table(
+    table = PrintedTable(
         ["graph"],
         [
             "two or more", "longest row", *(f"lanes, {each}" for each in orders),

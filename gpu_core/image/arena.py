@@ -34,8 +34,7 @@ from . import arena_size, free_runs
 from .accounts import Outcome
 from .arena_size import ImageSize
 from .demand import Demand
-from .fields import CLASSES, NONE, WORD_BYTES, Field, ImageTable, Shape
-from .scratch import even
+from .fields import CLASSES, NONE, WORD_BYTES, Field, ImageTable, Shape, even
 from .tables import GrowingTables
 
 Int64s = npt.NDArray[np.int64]

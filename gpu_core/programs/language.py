@@ -41,7 +41,7 @@ from .source import Source
 CONTEXT: Final = {"degree": WHOLE, "superstep": WHOLE, "num_vertices": WHOLE, "total": REAL}
 
 
-class Written(NamedTuple):
+class FunctionText(NamedTuple):
     """A function in both languages."""
 
     #: Statements of its body; parameters are called ``v_`` and their name.
@@ -60,7 +60,7 @@ def written(
     results: Mapping[str, str],
     context: Mapping[str, str] = CONTEXT,
     fixed: Collection[str] = (),
-) -> Written:
+) -> FunctionText:
     """Translate a function.
 
     Parameters
@@ -121,7 +121,7 @@ class _Translation:
         self._c: list[str] = []
         self._python: list[str] = []
 
-    def run(self, meanings: Mapping[str, str]) -> Written:
+    def run(self, meanings: Mapping[str, str]) -> FunctionText:
         """Translate it. ``meanings``: what a program calls each parameter."""
         tree = self._source.tree
         while True:
@@ -141,7 +141,7 @@ class _Translation:
             self._source.refuse(tree, f"not every path through it ends in a return of {what}")
         local = [name for name in self._kinds if name not in self._parameters]
         declared = [f"    {C_TYPES[self._kinds[name]]} v_{name} = 0;" for name in local]
-        return Written(
+        return FunctionText(
             "\n".join([*declared, *self._c]),
             "\n".join(self._python),
             tuple(f"v_{name}" for name in self._parameters),

@@ -55,7 +55,7 @@ CHANGE, ROW = "change", "row"
 
 
 @dataclass(frozen=True)
-class Changes:
+class TableChanges:
     """Changes that make one table of another; both have a row a vertex, in the same order."""
 
     #: Where rows are in the table before that are not in the one after, increasing.
@@ -75,7 +75,7 @@ class Changes:
         return int(self.removed.size + self.added.size + self.changed.size)
 
 
-def changes_between(before: Columns, after: Columns, beyond: float) -> Changes:
+def changes_between(before: Columns, after: Columns, beyond: float) -> TableChanges:
     """Find what changed.
 
     Parameters
@@ -98,14 +98,14 @@ def changes_between(before: Columns, after: Columns, beyond: float) -> Changes:
         differs |= _differs(before[name][rows_before], after[name][rows_after], beyond)
     changed = rows_after[differs]
     written = np.concatenate([added, changed])
-    return Changes(
+    return TableChanges(
         removed, added, changed,
         {name: column[removed] for name, column in before.items()},
         {name: column[written] for name, column in after.items()},
     )  # fmt: skip
 
 
-def with_changes(before: Columns, changes: Changes) -> dict[str, npt.NDArray[Any]]:
+def with_changes(before: Columns, changes: TableChanges) -> dict[str, npt.NDArray[Any]]:
     """Return the table that comes of another one."""
     size = next(iter(before.values())).size - changes.removed.size + changes.added.size
     is_old = np.ones(size, np.bool_)
@@ -157,7 +157,7 @@ def changes_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:
 
 
 def write_changes(
-    state: StateDirectory, batch_id: int, name: str, changes: Changes, facts: ResultFacts,
+    state: StateDirectory, batch_id: int, name: str, changes: TableChanges, facts: ResultFacts,
     since: int,
 ) -> None:  # fmt: skip
     """Write what changed in a result since that of batch ``since``."""
@@ -172,7 +172,7 @@ def write_changes(
     write_table(changes_file(state, batch_id, name), table_of(columns), about)
 
 
-def read_changes(path: Path) -> tuple[Changes, int]:
+def read_changes(path: Path) -> tuple[TableChanges, int]:
     """Read changes, and the batch since which they are.
 
     Raises
@@ -192,7 +192,7 @@ def read_changes(path: Path) -> tuple[Changes, int]:
     columns = {name: table[name].to_numpy() for name in table.column_names}
     change, row = columns.pop(CHANGE), columns.pop(ROW)
     is_removed = change == -1
-    changes = Changes(
+    changes = TableChanges(
         row[is_removed], row[change == 1], row[change == 0],
         {name: column[is_removed] for name, column in columns.items()},
         {name: column[~is_removed] for name, column in columns.items()},
@@ -239,7 +239,7 @@ def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:
     StateError
         A file that is needed for it is damaged or missing; the text names it.
     """
-    chain: list[tuple[Path, Changes]] = []
+    chain: list[tuple[Path, TableChanges]] = []
     at = batch_id
     while True:
         whole, path = result_files(state, at).get(name), changes_file(state, at, name)

@@ -9,7 +9,7 @@ import click
 from .arm import Arm
 
 
-class Table:
+class PrintedTable:
     """A table whose rows are printed as soon as they are measured.
 
     Parameters

@@ -22,9 +22,9 @@ import click
 
 from ....gpu_core.errors import SettingsError
 from ...bench.measuring import draws
-from ...bench.measuring.arm import PLAIN, Arm, Bench, Row
+from ...bench.measuring.arm import PLAIN, Arm, Bench, MeasuredRow
 from ...bench.measuring.clock import spread
-from ...bench.measuring.report import Table
+from ...bench.measuring.report import PrintedTable
 from ...bench.measuring.workloads import Keys, unpack
 from ..plots import draw
 from ..published import thesis_rates
@@ -78,7 +78,7 @@ def study_distributions(
         f"Here they are given as millions of updates in a second; deletes "
         f"{'compact the row (algorithm 3)' if compacts else 'leave marks (algorithm 2)'}."
     )
-    table = Table(
+    table = PrintedTable(
         ["graph", "what", "updates"],
         [*chosen, _OURS, "thesis: best of its own (graph, device)"],
     )
@@ -113,7 +113,7 @@ def study_distributions(
 
 def measured(
     bench: Bench, size: int, page_bytes: int, chosen: Sequence[str], *, compacts: bool
-) -> dict[str, Row]:
+) -> dict[str, MeasuredRow]:
     """Time batches of ``size`` edges in the distributions chosen, and those of `chain`.
 
     A round inserts edges, deletes them while it inserts others in one launch, does the reverse in
@@ -124,7 +124,7 @@ def measured(
     GraphtideError
         A graph has other edges than it must have.
     """
-    from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
+    from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, SortedUpdates
 
     xp = bench.arm.xp
     drawn = bench.fresh(size * (bench.repeats + 2), 0)
@@ -134,7 +134,7 @@ def measured(
     room = 3 * size if compacts else pages_of_inserts(bench, page_bytes, 2 * size * len(parts))
     graphs = {name: aimgraph_of(bench, page_bytes, room, compacts=compacts) for name in chosen}
     ours = bench.graph(page_bytes=page_bytes)
-    rows = {name: Row(bench.name, str(size)) for name in [*graphs, _OURS]}
+    rows = {name: MeasuredRow(bench.name, str(size)) for name in [*graphs, _OURS]}
 
     def timed(name: str, repeat: int, apply: Callable[[Keys, Keys], Callable[[], object]]) -> None:
         """One round; `apply` makes a call of the edges that are inserted and those deleted."""
@@ -153,7 +153,7 @@ def measured(
 
     def of_aimgraph(name: str) -> Callable[[Keys, Keys], Callable[[], object]]:
         def apply(inserted: Keys, deleted: Keys) -> Callable[[], object]:
-            batch = Updates.of(xp, inserted, deleted)
+            batch = SortedUpdates.of(xp, inserted, deleted)
             return lambda: graphs[name].update(batch, DISTRIBUTIONS[name])
 
         return apply
@@ -186,6 +186,6 @@ def _listed(bench: Bench, page_bytes: int) -> str:
     return f"{bench.name}: {pages:,} pages in {row.device('list')}."
 
 
-def _rates(row: Row, what: str, updates: int) -> list[float]:
+def _rates(row: MeasuredRow, what: str, updates: int) -> list[float]:
     """Millions of updates in a second, of each round."""
     return [updates / lap.device / 1e3 for lap in row.laps[what]]

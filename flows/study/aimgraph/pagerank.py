@@ -23,9 +23,9 @@ import numpy as np
 
 from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
-from ...bench.measuring.arm import Bench, Row
+from ...bench.measuring.arm import Bench, MeasuredRow
 from ...bench.measuring.clock import spread
-from ...bench.measuring.report import Table
+from ...bench.measuring.report import PrintedTable
 from ...bench.measuring.workloads import unpack
 from ..plots import draw
 from ..study_options import StudyOptions
@@ -69,7 +69,9 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
         "Figure 7.4 of the thesis (GTX 780) prints no numbers; its lists of pages take 0.5 to 3.0 "
         "(figure 7.1)."
     )
-    table = Table(["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"])
+    table = PrintedTable(
+        ["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"]
+    )
     lines: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
     graphs = selection.chosen
     for bench in selection.benches(Bench, arm):
@@ -88,7 +90,7 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
         draw(options.plot, {"PageRank": panel}, " ".join(graphs), "ms a step", logarithmic=False)
 
 
-def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, int, int]:
+def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[MeasuredRow, int, int]:
     """Time `_STEPS` steps of each form, our call, and the lists of pages.
 
     Returns

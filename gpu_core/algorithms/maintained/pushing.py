@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from ...batch.protocols import ListedBatch
 from ...rows import Adjacencies, Array
-from .pagerank_residuals import Totals
+from .pagerank_residuals import ResidualTotals
 
 #: L1 residual of the first step up to which a batch is small.
 NEAR: Final = 3e-4
@@ -148,7 +148,7 @@ class PushedRanks(NamedTuple):
     #: By vertex index, as the engine keeps them; they can be waited for (``wait``).
     ranks: Any
     rounds: int
-    totals: Totals
+    totals: ResidualTotals
     #: ``b``.
     base: int
     #: ``y`` and ``r`` as the engine keeps them; None: ``y`` does not follow from the ranks.

@@ -31,7 +31,7 @@ from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
-from .pagerank_residuals import Totals, exactness, rounding_of
+from .pagerank_residuals import ResidualTotals, exactness, rounding_of
 from .prepared import Prepared
 from .pushing import (
     FURTHER,
@@ -338,7 +338,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
 
 def _most_rounding(twin: PushTwin, reader: Reader) -> float:
     """`rounding_of` of masses twice those that pushes begin with."""
-    return rounding_of(reader.arena.num_entries, Totals(0, 0, int(2 * twin.WHOLE), 0))
+    return rounding_of(reader.arena.num_entries, ResidualTotals(0, 0, int(2 * twin.WHOLE), 0))
 
 
 def _twin(reader: Reader) -> WarmTwin:

@@ -62,7 +62,7 @@ Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
 
 
-class Totals(NamedTuple):
+class ClusteringTotals(NamedTuple):
     """Sums of the columns of a result."""
 
     vertices: int
@@ -88,10 +88,10 @@ class Totals(NamedTuple):
         return 2 * self.triangles / self.pairs if self.pairs else 0.0
 
 
-class Columns(Protocol):
+class ClusteringColumns(Protocol):
     """Columns of a result, wherever they are; they do not change with the graph."""
 
-    def totals(self) -> Totals:
+    def totals(self) -> ClusteringTotals:
         """Sums of the columns, made where they are."""
 
     @property
@@ -119,7 +119,7 @@ class HostColumns(NamedTuple):
     triangles: Int64s
     clustering: Vector
 
-    def totals(self) -> Totals:
+    def totals(self) -> ClusteringTotals:
         """Sums of the columns."""
         return _totals(self.degree, self.triangles, self.clustering)
 
@@ -138,7 +138,7 @@ class ClusteringResult(VertexTable):
 
     _ranked_by = "clustering"
 
-    def __init__(self, columns: Columns, directed: str | None = None) -> None:
+    def __init__(self, columns: ClusteringColumns, directed: str | None = None) -> None:
         self._columns = columns
         self.directed = directed
 
@@ -183,7 +183,7 @@ class ClusteringResult(VertexTable):
         return self._totals.transitivity
 
     @cached_property
-    def _totals(self) -> Totals:
+    def _totals(self) -> ClusteringTotals:
         return self._columns.totals()
 
     def rows_of(self, vertices: npt.NDArray[np.integer[Any]], names: Int64s) -> ClusteringResult:
@@ -233,10 +233,10 @@ def transitivity(reader: Reader) -> float:
     return clustering(reader, directed=any_definition(reader)).transitivity
 
 
-def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> Totals:
+def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> ClusteringTotals:
     wide = degree.astype(np.int64, copy=False)
     pairs = int((wide * (wide - 1)).sum())
-    return Totals(degree.size, int(triangles.sum()), pairs, sum_by_halves(clustering))
+    return ClusteringTotals(degree.size, int(triangles.sum()), pairs, sum_by_halves(clustering))
 
 
 def _summary(columns: ColumnValues, parameters: Parameters) -> Summary:
@@ -248,7 +248,7 @@ def _brief(result: ClusteringResult, parameters: Parameters) -> Summary:
     return _summary_of(result._totals, parameters)
 
 
-def _summary_of(totals: Totals, parameters: Parameters) -> Summary:
+def _summary_of(totals: ClusteringTotals, parameters: Parameters) -> Summary:
     return {
         "vertices": totals.vertices,
         "triangles": totals.num_triangles,

@@ -30,16 +30,16 @@ from ...image.fields import (
     Field,
     ImageTable,
     Shape,
+    even,
 )
 from ...image.free_runs import LEVELS
-from ...image.scratch import even
 from ...kind import ArenaSizes, GraphKind
 from ..device.device import Device
 from ..device.driver_errors import DeviceMemoryError
 from ..device.launches import copy_words
 from ..device.packed_arguments import address, packer
 from . import free_runs
-from .batch_report import Report
+from .batch_report import DeviceReport
 from .free_runs import Allocation
 from .relocate import count_runs, move_pages, move_runs
 from .scratch import ALIGNMENT, SLACK_BYTES, DeviceScratch
@@ -174,7 +174,7 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
-    def update_mirror(self, report: "Report") -> None:
+    def update_mirror(self, report: DeviceReport) -> None:
         """Bring the mirror up to date from the report that a batch has left.
 
         The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up
@@ -212,7 +212,7 @@ class DeviceArena(BaseArena):
         self.push_header()
         super().prepare(demand)
 
-    def take(self, demand: Demand) -> "AllocatedRuns":
+    def take(self, demand: Demand) -> "DeviceAllocatedRuns":
         """Allocate all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
 
         Needs a mirror that is up to date, and leaves it so.
@@ -234,7 +234,7 @@ class DeviceArena(BaseArena):
         if self.header[BatchField.STATUS] != BatchStatus.OK:
             msg = "the arena was prepared for a demand and cannot allocate it"
             raise AssertionError(msg)
-        return AllocatedRuns(self.device, allocated, scratch, queued)
+        return DeviceAllocatedRuns(self.device, allocated, scratch, queued)
 
     def give_back_runs(
         self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
@@ -335,7 +335,7 @@ class DeviceArena(BaseArena):
         return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
 
 
-class AllocatedRuns:
+class DeviceAllocatedRuns:
     """Runs allocated where the host decided: some for tables, the others for rows."""
 
     def __init__(

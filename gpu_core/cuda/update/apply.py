@@ -293,7 +293,7 @@ def _close(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
     more_vertices
         Vertices that the host created for the batch, less those that the batch deleted.
     report
-        Address of a `memory.batch_report.Report`.
+        Address of a `memory.batch_report.DeviceReport`.
     """
     graph.device.launch_packed(
         "commit.cu", "close_batch", 1, BLOCK,

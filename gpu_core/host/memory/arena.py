@@ -26,10 +26,10 @@ from ...image.fields import (
     Shape,
 )
 from ...image.memory_size import default_limit_bytes
-from ...image.scratch import Scratch
 from ...kind import ArenaSizes
 from .pages import zeroed_words
 from .relocate import move_adjacencies, runs_of
+from .scratch import HostScratch
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -92,8 +92,8 @@ class Arena(BaseArena):
         self.image, self.header = image, image[:HEADER_WORDS].view(np.int64)
         self.header[Field.IMAGE_WORDS] = image_words
 
-    def _scratch_of(self, begin: int, end: int) -> Scratch:
-        return Scratch(self.image[begin:end])
+    def _scratch_of(self, begin: int, end: int) -> HostScratch:
+        return HostScratch(self.image[begin:end])
 
     # -- runs of pages -----------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from .vertices import find_dangling
 UInt32s = npt.NDArray[np.uint32]
 
 
-class Entries(NamedTuple):
+class DeltaEntries(NamedTuple):
     """Entries of one kind, not yet grouped: by index."""
 
     kind: int
@@ -113,7 +113,7 @@ def _delta(*arrays: npt.NDArray[Any]) -> Delta:
 
 
 def sorted_delta(
-    groups: list[Entries],
+    groups: list[DeltaEntries],
     cleared: UInt32s,
     vertex_count: int,
     *,
@@ -168,7 +168,7 @@ def sorted_delta(
     return _unpacked(keys, source, cleared, bits)
 
 
-def _pieces_of(groups: list[Entries], *, mirrored: bool, both: bool) -> list[Entries]:
+def _pieces_of(groups: list[DeltaEntries], *, mirrored: bool, both: bool) -> list[DeltaEntries]:
     """Entries of one direction, not grouped by row yet; arguments of `sorted_delta`."""
     pieces = []
     for group in groups:
@@ -178,7 +178,7 @@ def _pieces_of(groups: list[Entries], *, mirrored: bool, both: bool) -> list[Ent
         if is_fixed or both or not mirrored:
             pieces.append(group)
         if not is_fixed and (both or mirrored):
-            pieces.append(Entries(group.kind, group.columns, group.rows))
+            pieces.append(DeltaEntries(group.kind, group.columns, group.rows))
     return pieces
 
 
@@ -256,8 +256,8 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
             return [("out", out)]
         return [("out", out), ("in", transposed(out, mapped.vertex_count, ordered=mapped.ordered))]
     groups = [
-        Entries(KIND_PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
-        Entries(KIND_DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
+        DeltaEntries(KIND_PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
+        DeltaEntries(KIND_DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
                 mapped.delete_columns),
     ]  # fmt: skip
     out = sorted_delta(
@@ -285,11 +285,11 @@ def _expired_delta(batch: ExpiringBatch, vertex_count: int) -> Delta:
     return transposed(out, vertex_count, ordered=True)
 
 
-def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
+def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> DeltaEntries:
     """Entries of one direction, in rows of vertices that stay, that name a deleted vertex."""
     empty = np.empty(0, np.uint32)
     if deleted.size == 0:
-        return Entries(KIND_DANGLING, empty, empty)
+        return DeltaEntries(KIND_DANGLING, empty, empty)
     flags = np.zeros(engine.vertex_count, np.bool_)
     flags[deleted] = True
     if engine.has_reverse:
@@ -298,12 +298,12 @@ def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
         indptr, rows = engine.neighbors(deleted, opposite)
         columns = np.repeat(deleted, np.diff(indptr))
         stays = ~flags[rows]
-        return Entries(KIND_DANGLING, rows[stays], columns[stays])
+        return DeltaEntries(KIND_DANGLING, rows[stays], columns[stays])
     shape = engine.shape("out")
     size = sum(for_ranges(find_dangling, flags.size, engine.image, shape, flags, None, None))
     rows, columns = np.empty(size, np.uint32), np.empty(size, np.uint32)
     find_dangling(0, flags.size, engine.image, shape, flags, rows, columns)
-    return Entries(KIND_DANGLING, rows, columns)
+    return DeltaEntries(KIND_DANGLING, rows, columns)
 
 
 def _expanded(rows: UInt32s, indptr: npt.NDArray[np.int64]) -> UInt32s:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.maintained.pagerank_residuals import Totals
+from ....algorithms.maintained.pagerank_residuals import ResidualTotals
 from ....algorithms.maintained.pushing import MeanField, PushedRanks, PushLimits
 from ....algorithms.shared.adjacencies import adjacencies_of
 from ....rows import Adjacencies, Rows
@@ -253,7 +253,7 @@ class _Rounds:
             self.residuals.longest = longest
         # Otherwise ranks do not tell what residuals are of.
         left = None if is_rounded else self.residuals
-        return PushedRanks(kept, rounds, Totals(absolute, signed, mass, below), base, left)
+        return PushedRanks(kept, rounds, ResidualTotals(absolute, signed, mass, below), base, left)
 
 
 class _Pulls:
