@@ -30,7 +30,9 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError
 from ...io.log.log_writer import write_log_file
-from ...io.state.directory import StateDirectory, padded_id
+from ...io.state.batch_names import padded_id
+from ...io.state.directory import StateDirectory
+from ...io.state.plan_files import read_plan
 from ...pipeline.ingest import run
 from ...pipeline.log_watch import Follow
 from ...pipeline.monitoring.progress import Progress
@@ -128,7 +130,7 @@ class _Watch:
             start = time.perf_counter()
             os.rename(self._folder / "staged" / _file(number), self._folder / "log" / _file(number))
             planned = self._appeared(self._state.path / "plan" / f"{padded_id(number)}.json")
-            batches = len(self._state.read_plan().batches)
+            batches = len(read_plan(self._state).batches)
             applied = self._when_applied(batches)
             reports = f"{padded_id(before)}-{padded_id(batches - 1)}.parquet"
             copied = self._appeared(self._state.batches / reports)

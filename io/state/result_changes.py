@@ -36,7 +36,8 @@ from ...gpu_core.errors import StateError
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
 from ..durable import remove_folder
 from ..interchange.edge_table import table_of
-from .directory import StateDirectory, batch_folders, padded_id
+from .batch_names import batch_folder, batch_folders
+from .directory import StateDirectory
 from .results import (
     FailedResult,
     Result,
@@ -147,12 +148,12 @@ def _differs(
 
 def changes_file(state: StateDirectory, batch_id: int, name: str) -> Path:
     """Path of the changes of a result after a batch."""
-    return _folder(state) / f"batch={padded_id(batch_id)}" / f"{name}.parquet"
+    return batch_folder(_folder(state), batch_id) / f"{name}.parquet"
 
 
 def changes_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:
     """Files of the changes after a batch, by name of the result."""
-    folder = _folder(state) / f"batch={padded_id(batch_id)}"
+    folder = batch_folder(_folder(state), batch_id)
     return {path.stem: path for path in sorted(folder.glob("*.parquet"))}
 
 
@@ -274,7 +275,7 @@ def drop_changes_from(state: StateDirectory, boundary: int) -> None:
     """Remove what is left of batches from ``boundary`` on (`StateDirectory.drop_from`)."""
     for batch_id in batch_folders(_folder(state)):
         if batch_id >= boundary:
-            remove_folder(_folder(state) / f"batch={padded_id(batch_id)}")
+            remove_folder(batch_folder(_folder(state), batch_id))
 
 
 def _folder(state: StateDirectory) -> Path:
