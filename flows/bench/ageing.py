@@ -71,7 +71,7 @@ class Ageing(Bench):
 
     def compare(self, aged: DynamicGraph, fresh: DynamicGraph) -> MeasuredRow:
         """Measure both, alternately."""
-        row = MeasuredRow(self.name, "")
+        row = MeasuredRow()
         graphs = dict(zip(_AGES, (fresh, aged), strict=True))
         expected = int(unpack(self.arm.xp, self.keys)[1].sum())
         for repeat in range(self.repeats + 1):

@@ -59,7 +59,7 @@ _METHODS = ("expire", "delete")
 
 def measured(bench: Bench, *, reverse: bool) -> MeasuredRow:
     """Have parts expire in one graph and be deleted from another, by turns."""
-    row, random = MeasuredRow(bench.name, "expiry"), np.random.default_rng(0)
+    row, random = MeasuredRow(), np.random.default_rng(0)
     keys = bench.arm.to_host(bench.keys)
     times = random.integers(0, _PARTS, keys.size)
     src, dst = unpack(np, keys)

@@ -17,7 +17,7 @@ PERCENTS = (50, 99)
 def small_batches(bench: Bench, size: int) -> MeasuredRow:
     """Insert and delete `BATCHES` batches of ``size`` entries."""
     xp = bench.arm.xp
-    row, graph = MeasuredRow(bench.name, f"{size:,}"), bench.graph()
+    row, graph = MeasuredRow(f"{size:,}"), bench.graph()
     drawn = bench.fresh(size * (BATCHES + 1), 1)
     drawn = draws.shuffled(xp, drawn, size)
     for number in range(BATCHES + 1):

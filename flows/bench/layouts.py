@@ -55,9 +55,9 @@ def compare(
         name: bench.graph(page_bytes=page_bytes if LAYOUTS[name].is_paged else None)
         for name, bench in benches.items()
     }
-    rows = {name: MeasuredRow(bench.name, name) for name, bench in benches.items()}
+    rows = {name: MeasuredRow() for name in benches}
     for name, bench in benches.items():
-        rows[name].batch = f"{graphs[name].memory().graph_bytes / csr_bytes(bench.keys):.2f}"
+        rows[name].label = f"{graphs[name].memory().graph_bytes / csr_bytes(bench.keys):.2f}"
     names = list(benches)
     for repeat in range(next(iter(benches.values())).repeats + 1):
         drawn = draw(repeat)
@@ -110,4 +110,4 @@ def bench_layouts(options: BenchOptions, *, page_bytes: int | None = None) -> No
             others = draw(bench.repeats + 1)[:half]
             asked = xp.concatenate([draws.some_keys(xp, known, half, 3), others])
             for layout, row in compare(benches, draw, asked, page_bytes).items():
-                table.row(what, layout, *map(row.device, _FIGURES), row.batch)
+                table.row(what, layout, *map(row.device, _FIGURES), row.label)

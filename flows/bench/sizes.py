@@ -83,7 +83,7 @@ class _Sized:
     def measured(self) -> MeasuredRow:
         """Time everything, and check it."""
         bench, graph = self._bench, self._graph
-        row = MeasuredRow(bench.name, "")
+        row = MeasuredRow()
         source = int(graph.vertices()[np.argmax(graph.degrees())])
         calls: Calls = {
             "PageRank": graph.pagerank,

@@ -44,8 +44,8 @@ def transfer_rows(bench: Bench, size: int) -> Iterator[MeasuredRow]:
 
 def _from_csr(bench: Bench) -> Iterator[MeasuredRow]:
     arm = bench.arm
-    copied = MeasuredRow(bench.name, f"copy of a CSR of {bench.keys.size:,} entries")
-    made = MeasuredRow(bench.name, "a graph of it")
+    copied = MeasuredRow(f"copy of a CSR of {bench.keys.size:,} entries")
+    made = MeasuredRow("a graph of it")
     for kind, csr in _csr(arm, arm.to_host(bench.keys)).items():
         for repeat in range(bench.repeats + 1):
             graph = arm.graph(**PLAIN)
@@ -61,9 +61,9 @@ def _from_batches(bench: Bench, what: str, make: Make, size: int) -> Iterator[Me
     """Measure single batches, and a stream of them."""
     arm, graph = bench.arm, bench.graph()
     apply = partial(_apply, graph, graph.feed())
-    copied = MeasuredRow(bench.name, f"copy of {what}")
-    single = {op: MeasuredRow(bench.name, f"{op} {what}") for op in _OPS}
-    streams = {op: MeasuredRow(bench.name, f"{op} {what}, each of {_STREAM}") for op in _OPS}
+    copied = MeasuredRow(f"copy of {what}")
+    single = {op: MeasuredRow(f"{op} {what}") for op in _OPS}
+    streams = {op: MeasuredRow(f"{op} {what}, each of {_STREAM}") for op in _OPS}
     for repeat in range(bench.repeats + 1):
         drawn = bench.fresh(size * _STREAM, repeat)
         mixed = draws.shuffled(arm.xp, drawn, repeat)

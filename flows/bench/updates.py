@@ -54,7 +54,7 @@ class UpdateBench(Bench):
 
     def initialization(self) -> MeasuredRow:
         """An empty graph takes all entries as one batch."""
-        row = MeasuredRow(self.name, "")
+        row = MeasuredRow()
         for repeat in range(min(self.repeats, 5) + 1):
             graph = self.arm.graph(**PLAIN)
             batch = self.batch(graph, 1, self.keys)
@@ -62,14 +62,14 @@ class UpdateBench(Bench):
             ratio = graph.memory().graph_bytes / csr_bytes(self.keys)
             del graph
         size = f"{self.keys.size:,}"
-        row.batch = f"all {size} into an empty graph, which then takes {ratio:.2f} of their CSR"
+        row.label = f"all {size} into an empty graph, which then takes {ratio:.2f} of their CSR"
         return row
 
     def insert_and_delete(
         self, what: str, draw: Callable[[int], Keys], *, rebuild: bool = False, **settings: Any
     ) -> MeasuredRow:
         """Insert the entries that ``draw(repeat)`` gives, delete them again, many times."""
-        row, graph = MeasuredRow(self.name, what), self.graph(**settings)
+        row, graph = MeasuredRow(what), self.graph(**settings)
         peer = Rebuild(self.arm.xp, self.keys, self.scale)
         for repeat in range(self.repeats + 1):
             drawn = draw(repeat)
@@ -87,7 +87,7 @@ class UpdateBench(Bench):
     def stress(self, size: int) -> MeasuredRow:
         """Batches with repeats and with entries that the graph has already."""
         xp = self.arm.xp
-        row = MeasuredRow(self.name, f"{size:,}, a tenth repeats, a tenth present")
+        row = MeasuredRow(f"{size:,}, a tenth repeats, a tenth present")
         graph = self.graph()
         for repeat in range(self.repeats + 1):
             src, dst = draws.stress_pairs(xp, self.keys, self.scale, size, 1000 * repeat)
@@ -159,14 +159,14 @@ def _print_small_batches(bench: Bench, smaller: int) -> None:
     table = PrintedTable(["entries"], [cell for what in whats for cell in (what, "p99")])
     for size in _SMALL:
         row = small_batches(bench, max(size >> smaller, 1))
-        table.row(row.batch, *percentiles(row))
+        table.row(row.label, *percentiles(row))
 
 
 def _print_transfers(bench: Bench, smaller: int) -> None:
     click.echo(f"\n{bench.name}, from host memory:")
     table = PrintedTable(["what"], [PAGEABLE, LOCKED])
     for row in transfer_rows(bench, max(_MILLION >> smaller, 16)):
-        table.row(row.batch, row.device(PAGEABLE), row.device(LOCKED))
+        table.row(row.label, row.device(PAGEABLE), row.device(LOCKED))
 
 
 def bench_updates(options: BenchOptions, *, layout: str) -> None:
@@ -188,7 +188,7 @@ def bench_updates(options: BenchOptions, *, layout: str) -> None:
         for row in rows_of(bench, smaller=options.smaller):
             device = [row.device(what) for what in ("insert", "delete")]
             rebuilt = [row.device(f"rebuild, {what}") for what in ("insert", "delete")]
-            table.row(bench.name, row.batch, *device, row.caller("insert"), *rebuilt)
+            table.row(bench.name, row.label, *device, row.caller("insert"), *rebuilt)
         if bench.name == _DETAILED:
             detailed = bench
     if detailed is not None:

@@ -98,7 +98,7 @@ def timed(
     GraphtideError
         A graph has other entries than it must have.
     """
-    rows = {page: MeasuredRow(bench.name, str(page)) for page in graphs}
+    rows = {page: MeasuredRow() for page in graphs}
     first: dict[int, BatchReport] = {}
     for repeat in range(bench.repeats + 1):
         drawn = bench.fresh(size, repeat)

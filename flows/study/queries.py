@@ -66,7 +66,7 @@ def study_queries(engine: str, options: StudyOptions) -> None:
 
 def counted(benches: dict[str, Bench]) -> dict[str, MeasuredRow]:
     """Time triangles and a product of an undirected graph on each layout, which must agree."""
-    rows = {layout: MeasuredRow(bench.name, "") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     graphs = {}
     for layout, bench in benches.items():
         graphs[layout] = bench.arm.graph(directed=False, ids="dense")

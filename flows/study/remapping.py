@@ -74,9 +74,7 @@ def study_remapping(engine: str, options: StudyOptions) -> None:
         subject = Subject(bench)
         for program, call in calls_of(subject).items():
             found = check_modes(f"{bench.name}, {program}", call, modes)
-            row = bench.measured(
-                program, {mode: partial(call, **asked) for mode, asked in modes.items()}
-            )
+            row = bench.measured({mode: partial(call, **asked) for mode, asked in modes.items()})
             beside = modes_of_paper(bench.name) if program == "PageRank" else ""
             times = map(row.device, _MODES)
             table.row(bench.name, program, f"{found.supersteps:,}", *times, beside)

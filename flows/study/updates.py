@@ -82,7 +82,7 @@ def study_updates(engine: str, options: StudyOptions) -> None:
 
 def initialized(benches: dict[str, Bench]) -> dict[str, MeasuredRow]:
     """Time an empty graph that takes all entries as one batch, on each layout."""
-    rows = {layout: MeasuredRow(bench.name, "init") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     for repeat in range(_one_of(benches).repeats + 1):
         for layout, bench in benches.items():
             graph = bench.arm.graph(**PLAIN)
@@ -93,7 +93,7 @@ def initialized(benches: dict[str, Bench]) -> dict[str, MeasuredRow]:
 
 def updated(benches: dict[str, Bench], size: int) -> dict[str, MeasuredRow]:
     """Time batches of ``size`` entries, inserted and deleted again, on each layout."""
-    rows = {layout: MeasuredRow(bench.name, str(size)) for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
     for repeat in range(_one_of(benches).repeats + 1):
         drawn = _one_of(benches).fresh(size, repeat)
@@ -109,7 +109,7 @@ def updated(benches: dict[str, Bench], size: int) -> dict[str, MeasuredRow]:
 
 def mixed(benches: dict[str, Bench], size: int) -> dict[str, MeasuredRow]:
     """Time batches that insert ``size`` entries, and delete those of the batch before."""
-    rows = {layout: MeasuredRow(bench.name, "both") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
     bench = _one_of(benches)
     xp, drawn = bench.arm.xp, bench.fresh(size * (bench.repeats + 2), 0)
@@ -130,7 +130,7 @@ def mixed(benches: dict[str, Bench], size: int) -> dict[str, MeasuredRow]:
 
 def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dict[str, MeasuredRow]:
     """Time the deletion of ``count`` vertices with their edges, and their insertion without."""
-    rows = {layout: MeasuredRow(bench.name, "vertices") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     kind = {"directed": directed, "ids": "dense"}
     graphs = {layout: bench.arm.graph(**kind) for layout, bench in benches.items()}
     of = "" if directed else ", undirected"

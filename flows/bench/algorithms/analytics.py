@@ -46,7 +46,7 @@ def _print_calls(table: PrintedTable, bench: Bench) -> None:
         "triangles": graph.triangles,
         "BFS": partial(graph.bfs, source := _source(bench, graph)),
     }
-    row = bench.measured("", calls)
+    row = bench.measured(calls)
     steps = graph.pagerank(tol=TOLERANCE).iterations
     a_step = spread([lap.device / steps for lap in row.laps["PageRank"]])
     triangles = int(np.sum(graph.triangles())) // 3
@@ -88,11 +88,11 @@ def _check_distances(xp: Any, distance: Any, src: Any, dst: Any, source: int) ->
 def _print_refreshed(table: PrintedTable, bench: Refresh) -> None:
     for row, steps in bench.rows():
         local = [row.device(what) for what in ("clustering", "looked at")]
-        table.row(bench.name, row.batch, row.device("PageRank"), *steps, *local)
+        table.row(bench.name, row.label, row.device("PageRank"), *steps, *local)
 
 
 def _print_cugraph(table: PrintedTable, bench: Bench) -> None:
-    peer, row = CuGraph(bench.arm.xp, bench.keys), MeasuredRow(bench.name, "")
+    peer, row = CuGraph(bench.arm.xp, bench.keys), MeasuredRow()
     for repeat in range(bench.repeats + 1):
         for what, is_transposed in (("PageRank", True), ("triangles", False)):
             bench.timed(row, repeat, "build", partial(peer.graph, is_transposed=is_transposed))

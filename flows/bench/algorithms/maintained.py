@@ -59,7 +59,7 @@ class PageRank(Refresh):
             yield self._ranked(graph, max(round(share * graph.num_edges), 1))
 
     def _ranked(self, graph: DynamicGraph, count: int) -> tuple[MeasuredRow, str]:
-        row, choices = MeasuredRow(self.name, f"{count:,}"), []
+        row, choices = MeasuredRow(f"{count:,}"), []
         before = graph.pagerank(tol=TOLERANCE)
         graph.maintain(_PAGERANK, tol=TOLERANCE)
         engine = engine_of(graph)
@@ -132,7 +132,7 @@ def bench_maintained(options: BenchOptions) -> None:
         for each in selection.benches(kind, arm):
             for row, choice in each.followed():
                 table.row(
-                    each.name, row.batch, row.device("insert alone"), row.device("maintained"),
+                    each.name, row.label, row.device("insert alone"), row.device("maintained"),
                     choice, _loss(row, "repaired", "recounted"), row.device("repaired"),
                     row.device("recounted"),
                 )  # fmt: skip
@@ -140,7 +140,7 @@ def bench_maintained(options: BenchOptions) -> None:
     for bench in selection.benches(PageRank, arm):
         for row, choice in bench.followed():
             table.row(
-                bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
+                bench.name, row.label, row.device("insert alone"), row.device("maintained"), choice,
                 _loss(row, *(_FORCED if choice else ("warm start",))), row.device("pushed"),
                 row.device("full steps"), row.device("warm start"),
             )  # fmt: skip
@@ -148,7 +148,7 @@ def bench_maintained(options: BenchOptions) -> None:
     for components in selection.benches(Components, arm):
         for row, choice in components.followed():
             table.row(
-                components.name, row.batch, row.device("apply alone"), row.device("maintained"),
+                components.name, row.label, row.device("apply alone"), row.device("maintained"),
                 choice, _loss(row, "repaired", "recounted"), row.device("repaired"),
                 row.device("recounted"),
             )  # fmt: skip

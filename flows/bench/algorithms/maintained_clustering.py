@@ -39,7 +39,7 @@ class Clustering(Refresh):
         graph = self.made(self.keys)
         for share in SHARES:
             count = max(round(share * graph.num_edges), 1)
-            row = MeasuredRow(self.name, f"{count:,}")
+            row = MeasuredRow(f"{count:,}")
             drawn = partial(self._drawn, count)
             yield row, self.repaired_beside_recounted(graph, row, drawn)
 
@@ -106,6 +106,6 @@ class DirectedClustering(Clustering):
         for definition in DIRECTED:
             for share in DIRECTED_SHARES:
                 count = max(round(share * graph.num_edges), 1)
-                row = MeasuredRow(self.name, f"{definition} | {count:,}")
+                row = MeasuredRow(f"{definition} | {count:,}")
                 drawn = partial(draws.some_keys, xp, entries[half:], count)
                 yield row, self.repaired_beside_recounted(graph, row, drawn, directed=definition)

@@ -42,7 +42,7 @@ class Components(Refresh):
     def _measured(
         self, graph: DynamicGraph, once: Keys, count: int, deletes: float
     ) -> tuple[MeasuredRow, str]:
-        row, choice = MeasuredRow(self.name, f"{count:,} | {deletes:.0%}"), ""
+        row, choice = MeasuredRow(f"{count:,} | {deletes:.0%}"), ""
 
         def found(batch: Any) -> Any:
             graph.apply(batch)

@@ -123,7 +123,7 @@ def bench_programs(options: BenchOptions) -> None:
                 calls |= {each: partial(algorithm.program, direction=each) for each in directions}
             if algorithm.traversal is not None:
                 calls["operators"] = algorithm.traversal
-            row = bench.measured(what, calls)
+            row = bench.measured(calls)
             counts = (found.supersteps, found.pulled) if found else ()
             shown = [f"{count:,}" for count in counts] or ["", ""]
             table.row(bench.name, what, *map(row.device, forms), *shown)

@@ -50,7 +50,7 @@ class Refresh(Bench):
             yield self._row(graph, before, max(round(share * graph.num_edges), 1))
 
     def _row(self, graph: DynamicGraph, before: Any, count: int) -> tuple[MeasuredRow, Steps]:
-        row = MeasuredRow(self.name, f"{count:,}")
+        row = MeasuredRow(f"{count:,}")
 
         def ranked(batch: Any) -> Any:
             graph.apply(batch)

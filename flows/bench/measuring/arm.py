@@ -28,8 +28,8 @@ _MOST_SMALLER = 12
 class MeasuredRow:
     """One line of a table: milliseconds by what was done."""
 
-    workload: str
-    batch: str
+    #: What was measured, where the table has a column for it.
+    label: str = ""
     laps: dict[str, list[Lap]] = field(default_factory=dict)
 
     def add(self, what: str, lap: Lap) -> None:
@@ -140,20 +140,18 @@ class Bench:
             row.add(what, lap)
 
     def measured(
-        self, batch: str, calls: Mapping[str, Callable[[], Any]], *, has_warm_up: bool = True
+        self, calls: Mapping[str, Callable[[], Any]], *, has_warm_up: bool = True
     ) -> MeasuredRow:
         """Time calls by turns, in as many rounds as were asked for, and one before that compiles.
 
         Parameters
         ----------
-        batch
-            Of the row.
         calls
             By what they do.
         has_warm_up
             Whether there is that round, which calls of other packages do not need.
         """
-        row = MeasuredRow(self.name, batch)
+        row = MeasuredRow()
         for repeat in range(0 if has_warm_up else 1, self.repeats + 1):
             for what, call in calls.items():
                 self.timed(row, repeat, what, call)

@@ -73,7 +73,7 @@ class Comparison(Generic[S]):
             self._check(subject)
             for package, calls_of in self._packages(subject):
                 # Others have nothing to compile.
-                row = bench.measured(package, calls_of(), has_warm_up=package == "graphtide")
+                row = bench.measured(calls_of(), has_warm_up=package == "graphtide")
                 table.row(bench.name, package, *(row.device(what) for what in self.columns))
 
     def _check(self, subject: S) -> None:

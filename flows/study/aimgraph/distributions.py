@@ -134,7 +134,7 @@ def measured(
     room = 3 * size if compacts else pages_of_inserts(bench, page_bytes, 2 * size * len(parts))
     graphs = {name: aimgraph_of(bench, page_bytes, room, compacts=compacts) for name in chosen}
     ours = bench.graph(page_bytes=page_bytes)
-    rows = {name: MeasuredRow(bench.name, str(size)) for name in [*graphs, _OURS]}
+    rows = {name: MeasuredRow() for name in [*graphs, _OURS]}
 
     def timed(name: str, repeat: int, apply: Callable[[Keys, Keys], Callable[[], object]]) -> None:
         """One round; `apply` makes a call of the edges that are inserted and those deleted."""
@@ -182,7 +182,7 @@ def _listed(bench: Bench, page_bytes: int) -> str:
     graph = aimgraph_of(bench, page_bytes, 0)
     rows = bench.arm.xp.arange(1 << bench.scale, dtype=bench.arm.xp.uint32)
     pages = graph.work_items(rows).pages.size
-    row = bench.measured("", {"list": lambda: graph.work_items(rows)})
+    row = bench.measured({"list": lambda: graph.work_items(rows)})
     return f"{bench.name}: {pages:,} pages in {row.device('list')}."
 
 

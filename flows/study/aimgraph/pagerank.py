@@ -116,7 +116,7 @@ def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Measu
     for name, each in ranks.items():
         _check(bench, ours, each, name)
     call = partial(ours.pagerank, tol=_TOLERANCE)
-    row = bench.measured("", {
+    row = bench.measured({
         **{name: partial(each.step, _STEPS) for name, each in ranks.items()},
         _OURS: call,
         "lists": partial(theirs.work_items, vertices),

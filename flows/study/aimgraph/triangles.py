@@ -97,7 +97,7 @@ def measured(
     counts = {name: AimGraphTriangles(theirs, FORMS[name], is_sorted=is_sorted) for name in forms}
     ours = bench.arm.graph(directed=False, ids="dense", page_bytes=page_bytes)
     ours.apply(bench.arm.batch(1, *unpack(xp, bench.keys), directed=False))
-    row = bench.measured("", {
+    row = bench.measured({
         **{name: each.count for name, each in counts.items()},
         _OURS: ours.triangles,
         "lists": partial(theirs.work_items, vertices),
