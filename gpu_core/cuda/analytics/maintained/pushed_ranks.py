@@ -27,7 +27,7 @@ from ...device.pending_read import done_when_broken_off
 from ...grid import THREADS
 from ...memory.workspace import Workspace
 from ...update.state import UpdatableGraph
-from ..centrality.pagerank import KeptRanks
+from ..centrality.kept_ranks import KeptRanks
 from ..parts.compact_rows import bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, HubCache, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import in_slices, in_slices_bytes

@@ -21,7 +21,7 @@ from ...device.packed_arguments import address, pack, packer
 from ...grid import blocks_for
 from ...update.batch import DeviceBatch, upload
 from ...update.state import UpdatableGraph
-from ..centrality.pagerank import KeptRanks
+from ..centrality.kept_ranks import KeptRanks
 
 _SOURCE: Final = "residual_repair.cu"
 
