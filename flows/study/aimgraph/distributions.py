@@ -16,7 +16,7 @@ graph are compared with those that it must have.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -88,11 +88,7 @@ def study_distributions(
         lines: dict[str, list[float]] = {name: [] for name in [*chosen, _OURS]}
         for size in sizes:
             rows = measured(bench, size, page_bytes, chosen, compacts=compacts)
-            for what, updates in _WHAT.items():
-                count = size * updates
-                rates = [spread(_rates(row, what, count)) for row in rows.values()]
-                beside = thesis_rates(bench.name, what, count)
-                table.row(bench.name, what, f"{count:,}", *rates, beside)
+            _print_rates(table, bench.name, size, rows)
             for name, row in rows.items():
                 lines[name].append(statistics.median(_rates(row, "insert", size)))
         panels[bench.name] = {name: (sizes, rates) for name, rates in lines.items()}
@@ -109,6 +105,16 @@ def study_distributions(
         pages.add(bench, page_bytes)
     if options.plot is not None:
         draw(options.plot, panels, "edges of a batch", "M inserts/s", logarithmic=True)
+
+
+def _print_rates(
+    table: PrintedTable, graph: str, size: int, rows: Mapping[str, MeasuredRow]
+) -> None:
+    """Print what was measured of batches of ``size`` edges, a line for each thing done."""
+    for what, updates in _WHAT.items():
+        count = size * updates
+        rates = [spread(_rates(row, what, count)) for row in rows.values()]
+        table.row(graph, what, f"{count:,}", *rates, thesis_rates(graph, what, count))
 
 
 def measured(

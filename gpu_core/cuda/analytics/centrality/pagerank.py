@@ -129,10 +129,10 @@ def start_at(
     that the device writes: the rank of a vertex without edges, and what each edge adds to it, 0
     where degrees say nothing of ranks.
     """
-    field: Vector = workspace.device.page_locked(2, np.float64)
+    estimate: Vector = workspace.device.page_locked(2, np.float64)
     ranks, degrees = (None, None) if kept is None else (kept.ranks, kept.degrees)
-    start = start_of(workspace, out, ranks, degrees, alpha=alpha, field=field.ctypes.data)
-    return start, field
+    start = start_of(workspace, out, ranks, degrees, alpha=alpha, estimate=estimate.ctypes.data)
+    return start, estimate
 
 
 def kept_at(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.maintained.pagerank_residuals import ResidualTotals
-from ....algorithms.maintained.pushing import MeanField, PushedRanks, PushLimits
+from ....algorithms.maintained.pushing import PushedRanks, PushLimits
 from ....algorithms.shared.adjacencies import adjacencies_of
 from ....rows import Adjacencies, Rows
 from ...device.compile import SHAPE_DTYPE
@@ -73,7 +73,6 @@ def push(
     *,
     alpha: float,
     limits: PushLimits,
-    field: MeanField,
 ) -> PushedRanks | None:
     """Push residuals of earlier ranks, which are computed from nothing; waits for the device.
 
@@ -85,8 +84,6 @@ def push(
         int64[vertex_count], users' ids by index; None: they are the indices.
     earlier
         By vertex index.
-    field
-        What degrees say of them.
 
     Returns
     -------
@@ -98,7 +95,7 @@ def push(
     with ExitStack() as taken, done_when_broken_off(device):
         residuals = KeptResiduals(device, out.count)
         rounds = _Rounds(workspace, taken, graph, residuals, alpha)
-        pulls = _begun(workspace, taken, adjacencies, earlier, field, rounds)
+        pulls = _begun(workspace, taken, adjacencies, earlier, rounds)
         rounds.start(_live_or_pinned(out), limits, most_selections=_MOST_SELECTIONS)
         return rounds.end(earlier, ids, lambda: pulls)
 
@@ -144,7 +141,6 @@ def audited(
     kept: KeptResiduals,
     *,
     alpha: float,
-    field: MeanField,
 ) -> tuple[Int64s, Int64s]:
     """Residuals that were kept, and those that `push` begins with, in host memory."""
     device, out = workspace.device, adjacencies.out
@@ -152,19 +148,19 @@ def audited(
     with ExitStack() as taken, done_when_broken_off(device):
         found = KeptResiduals(device, out.count)
         rounds = _Rounds(workspace, taken, graph, found, alpha)
-        _begun(workspace, taken, adjacencies, earlier, field, rounds)
+        _begun(workspace, taken, adjacencies, earlier, rounds)
         return device.to_host(kept.residuals), device.to_host(found.residuals)
 
 
 def _begun(
     workspace: Workspace, taken: ExitStack, adjacencies: Adjacencies, earlier: KeptRanks,
-    field: MeanField, rounds: "_Rounds",
+    rounds: "_Rounds",
 ) -> "_Pulls":  # fmt: skip
     """Begin with earlier ranks, and compute their residuals."""
     out = adjacencies.out
     workspace.device.fill_bytes(rounds.state, 8 * words_of(STATE), 0)
     pulls = _Pulls(workspace, taken, adjacencies, earlier.hubs, rounds)
-    pulls.begin(earlier_of(earlier, field, out.num_entries, out.num_vertices), earlier)
+    pulls.begin(earlier_of(earlier, out.num_entries, out.num_vertices), earlier)
     return pulls
 
 
