@@ -11,7 +11,7 @@ Both images are in device memory while one replaces the other. Whether both fit 
 allocating: only CuPy's allocator knows what is free.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from ...image.fields import (
     even,
 )
 from ...image.free_runs import LEVELS
+from ...image.view import PlacedRows
 from ...kind import ArenaSizes, GraphKind
 from ..device.device import Device
 from ..device.driver_errors import DeviceMemoryError
@@ -262,20 +263,15 @@ class DeviceArena(BaseArena):
                 raise
             super()._replace_by_roomy(counts, demand, ImageSize(least, size.scratch))
 
-    def _move_adjacencies(
-        self,
-        old: Any,
-        old_shapes: dict[str, Shape],
-        counts: list[Int64s],
-        following: Int64s,
-        *,
-        tight: bool,
+    def _move_rows(
+        self, old: PlacedRows, new: PlacedRows, runs: Int64s, following: Int64s, *, tight: bool
     ) -> None:
-        shapes = {direction: self.shape(direction) for direction in old_shapes}
-        if self.layout.is_paged:
-            move_pages(self.device, old, old_shapes, self.image, shapes, following)
+        if old.shape.vertex_count == 0:
             return
-        move_runs(self.device, old, old_shapes, self.image, shapes, counts, following, tight=tight)
+        if self.layout.is_paged:
+            move_pages(self.device, old, new, following)
+        else:
+            move_runs(self.device, old, new, runs, following, tight=tight)
 
     def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
         free_runs.enter_rows_of_runs(self, firsts, counts)
