@@ -18,6 +18,7 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
 from ..io.state import batch_summary
 from ..io.state.directory import StateDirectory
+from ..io.state.plan_files import read_plan
 from ..io.state.reports import read_reports
 from ..io.state.result_changes import (
     batches_with,
@@ -137,7 +138,7 @@ class OpenState:
         """Rows of the log in the batch, with their earliest and latest times if known."""
         if self._has_report and self.reports[-1].source is not None:
             return self.reports[-1].source
-        batch = self._directory.read_plan().batches[self.batch_id]
+        batch = read_plan(self._directory).batches[self.batch_id]
         return BatchSource(batch.file, batch.first_row, batch.rows)
 
     @property
@@ -147,7 +148,7 @@ class OpenState:
     @property
     def position(self) -> LogPosition:
         """End of the batch in the log."""
-        batches = self._directory.read_plan().batches
+        batches = read_plan(self._directory).batches
         last = batches[self.batch_id]
         rows = sum(each.rows for each in batches[: self.batch_id + 1])
         return LogPosition(last.file, last.first_row + last.rows, rows)

@@ -65,7 +65,7 @@ class Table:
         Times are NumPy's where Python has no such ones: in nanoseconds, or after the year 9999.
         """
         columns = self.columns
-        row = _row_of(tuple(columns))
+        row = _row_type(tuple(columns))
         values = map(_items, columns.values())
         return map(row._make, zip(*values, strict=True))
 
@@ -243,18 +243,16 @@ class TableRows(Table):
         return str(self)
 
 
-def _row_of(names: tuple[str, ...]) -> Any:
-    """Type of rows with these names; of Python's keywords it has them as others do."""
+def _row_type(names: tuple[str, ...]) -> Any:
+    """A named tuple with these fields; one that is no name in Python is read by `getattr`."""
     make: Any = namedtuple
     row = make("Row", names, rename=True)
-    if row._fields != names:
-        for name, called in zip(names, row._fields, strict=True):
-            if not hasattr(row, name):
-                # A keyword is read by `getattr`.
-                setattr(row, name, getattr(row, called))
-        row._fields = names
-        row.__repr__ = _row_shown
-    return row
+    if row._fields == names:
+        return row
+    # `namedtuple` calls such fields _0, _1, …: a class of it has them under their own names.
+    own = {name: getattr(row, field) for name, field in zip(names, row._fields, strict=True)}
+    own = {name: read for name, read in own.items() if not hasattr(row, name)}
+    return type("Row", (row,), {**own, "__slots__": (), "_fields": names, "__repr__": _row_shown})
 
 
 def _row_shown(row: Any) -> str:

@@ -22,6 +22,7 @@ from ..io.log.update_log import UpdateLog
 from ..io.state.batch_summary import drop_summary_from
 from ..io.state.checkpoint import newest_checkpoint
 from ..io.state.directory import StateDirectory
+from ..io.state.plan_files import read_plan, write_plan
 from ..io.state.quarantine import LeftOutFile, Quarantine
 from ..io.state.read_record import ReadRecord
 from ..io.state.result_changes import drop_changes_from
@@ -91,7 +92,7 @@ def open_files(
             is_moved_log=moved_from is not None,
             may_add_words=not Quarantine(directory).path.exists(),
         )
-        _write_plan(kept, listing, plan, boundary)
+        _keep_plan(kept, listing, plan, boundary)
         planned = PlannedLog(
             update_log, listing, plan, order,
             quarantines=quarantines, batch_rows=batch_rows, follows=follows,
@@ -122,7 +123,7 @@ class _Kept:
         """Read it."""
         settings = directory.settings() if directory.exists() else None
         left_out = Quarantine(directory).files() if settings else []
-        plan = directory.read_plan() if settings else BatchPlan()
+        plan = read_plan(directory) if settings else BatchPlan()
         return cls(directory, settings, left_out, plan, read_indexes(directory))
 
     def moved_from(self, address: Address) -> Address | None:
@@ -153,12 +154,12 @@ def _list_log(
     return replace(log, time_unit=listing.time_unit, indexes=listing.indexes), listing
 
 
-def _write_plan(kept: _Kept, listing: LogListing, plan: BatchPlan, boundary: int) -> None:
+def _keep_plan(kept: _Kept, listing: LogListing, plan: BatchPlan, boundary: int) -> None:
     """Write what is planned, and drop what a run before left of batches beyond a boundary."""
     directory, quarantine = kept.directory, Quarantine(kept.directory)
     left_out = [LeftOutFile(*each) for each in listing.left_out.items()]
     quarantine.write_files(kept.left_out + left_out)
-    directory.write_plan(plan)
+    write_plan(directory, plan)
     write_indexes(directory, listing.indexes, kept.indexes)
     # It may have been killed just here.
     directory.drop_from(boundary)

@@ -31,6 +31,7 @@ from ..io.log.plan import BatchPlan
 from ..io.log.update_log import UpdateLog
 from ..io.state.checkpoint import Checkpoint, check_state_hash, newest_checkpoint
 from ..io.state.directory import StateDirectory
+from ..io.state.plan_files import read_plan
 from ..io.state.quarantine import Quarantine
 from ..io.state.read_record import ReadFile, ReadRecord
 from ..io.state.reports import read_reports
@@ -86,7 +87,7 @@ class Replay:
         kept = state.settings()
         graph = replace(graph, **kept.identity)
         address = kept.log_address if log is None else log
-        plan = state.read_plan()
+        plan = read_plan(state)
         update_log = replace(
             log_of_settings(address, graph, kept.columns, kept.reading),
             time_unit=kept.time_unit,
@@ -328,7 +329,7 @@ class PastGraphs:
 
 def nothing_applied(state: StateDirectory) -> StateError:
     """The error where a state has no checkpoint, and one is needed."""
-    if state.exists() and not state.read_plan().batches:
+    if state.exists() and not read_plan(state).batches:
         msg = f"state {state.path} has no graph: no file of its log had a row at the last run"
         return StateError(msg)
     msg = f"state {state.path} has no checkpoint yet; let a run of its log come to its end"

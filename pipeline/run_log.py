@@ -21,6 +21,7 @@ from ..io.log.plan import BatchPlan, PlannedBatch
 from ..io.log.update_log import UpdateLog
 from ..io.parquet.row_groups import groups_of_run
 from ..io.state.directory import StateDirectory
+from ..io.state.plan_files import write_plan
 from ..io.state.read_record import ReadRecord
 from ..io.state.text_indexes import write_indexes
 from .graph_worker.batches import AppliedBatch
@@ -129,7 +130,7 @@ class RunLog:
         self.plan = before.extended(files, self._batch_rows)
         self._last_key = max(keys)
         self._state.check_lock()
-        self._state.write_plan(self.plan, before)
+        write_plan(self._state, self.plan, before)
         write_indexes(self._state, joined.indexes, self.listing.indexes)
         self.listing = joined
         self.update_log = replace(self.update_log, indexes=joined.indexes)

@@ -36,7 +36,7 @@ from .state_machine import events
 from .state_machine.events import Event
 from .state_machine.instructions import (
     Apply,
-    Capture,
+    CopyGraph,
     Discard,
     Finish,
     Instruction,
@@ -206,7 +206,7 @@ class RunLoop:
                 if instruction.results and not instruction.epoch:
                     self._progress("analytics")
                 self._graph.pin(instruction)
-            case Capture(_, boundary):
+            case CopyGraph(_, boundary):
                 self._progress("checkpoint")
                 self._graph.copy(boundary)
             case WriteResults(boundary):

@@ -25,9 +25,9 @@ from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
 from .bench_options import BenchOptions
 from .measuring import draws
-from .measuring.arm import Arm, Bench, Row
+from .measuring.arm import Arm, Bench, MeasuredRow
 from .measuring.clock import spread
-from .measuring.report import Table
+from .measuring.report import PrintedTable
 from .measuring.streams import STREAMS, Step, Stream
 from .measuring.workloads import Keys, unpack
 from .scan import scan_of
@@ -69,9 +69,9 @@ class Ageing(Bench):
         self.keys = xp.sort(entries)
         return graph
 
-    def compare(self, aged: DynamicGraph, fresh: DynamicGraph) -> Row:
+    def compare(self, aged: DynamicGraph, fresh: DynamicGraph) -> MeasuredRow:
         """Measure both, alternately."""
-        row = Row(self.name, "")
+        row = MeasuredRow()
         graphs = dict(zip(_AGES, (fresh, aged), strict=True))
         expected = int(unpack(self.arm.xp, self.keys)[1].sum())
         for repeat in range(self.repeats + 1):
@@ -100,14 +100,16 @@ class Ageing(Bench):
         return row
 
 
-def _print_laps(table: Table, stream: str, row: Row) -> None:
+def _print_laps(table: PrintedTable, stream: str, row: MeasuredRow) -> None:
     for what in ("insert", "delete", "scan", "PageRank"):
         fresh, aged = ([lap.device for lap in row.laps[f"{what}, {age}"]] for age in _AGES)
         ratios = [old / new for new, old in zip(fresh, aged, strict=True)]
         table.row(stream, what, spread(fresh), spread(aged), spread(ratios))
 
 
-def _print_memory(table: Table, stream: str, fresh: DynamicGraph, aged: DynamicGraph) -> None:
+def _print_memory(
+    table: PrintedTable, stream: str, fresh: DynamicGraph, aged: DynamicGraph
+) -> None:
     for what, more in (("memory", ()), ("with free pages", ("free pages",))):
         small, large = (_megabytes(graph, more) for graph in (fresh, aged))
         table.row(stream, what, f"{small:,.1f} MB", f"{large:,.1f} MB", f"{large / small:.3f}")
@@ -133,7 +135,7 @@ def bench_ageing(options: BenchOptions, *, batches: int) -> None:
         raise SettingsError(msg)
     selection = options.selection(_DEFAULT)
     arm = selection.begin("bench ageing", Arm(options.engine), f"--batches {batches}")
-    table = Table(["stream", "what"], ["fresh", "aged", "aged over fresh"])
+    table = PrintedTable(["stream", "what"], ["fresh", "aged", "aged over fresh"])
     for bench in selection.benches(Ageing, arm):
         name = bench.name
         for stream_name, stream in STREAMS.items():

@@ -19,9 +19,9 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from .bench_options import BenchOptions
-from .measuring.arm import Arm, Bench, Row, check
+from .measuring.arm import Arm, Bench, MeasuredRow, check
 from .measuring.clock import spread
-from .measuring.report import Table
+from .measuring.report import PrintedTable
 from .measuring.workloads import unpack
 
 _DEFAULT = ("G4",)
@@ -44,7 +44,7 @@ def bench_expiry(options: BenchOptions) -> None:
     selection = options.selection(_DEFAULT)
     arms = {layout: Arm(options.engine, layout) for layout in LAYOUTS}
     arm = selection.begin("bench expiry", next(iter(arms.values())), clock="caller's")
-    table = Table(["graph", "layout"], ["expire", "delete by rows", "expire over delete"])
+    table = PrintedTable(["graph", "layout"], ["expire", "delete by rows", "expire over delete"])
     for bench in selection.benches(Bench, arm):
         for (layout, each), reverse in product(arms.items(), (False, True)):
             row = measured(replace(bench, arm=each), reverse=reverse)
@@ -57,9 +57,9 @@ def bench_expiry(options: BenchOptions) -> None:
 _METHODS = ("expire", "delete")
 
 
-def measured(bench: Bench, *, reverse: bool) -> Row:
+def measured(bench: Bench, *, reverse: bool) -> MeasuredRow:
     """Have parts expire in one graph and be deleted from another, by turns."""
-    row, random = Row(bench.name, "expiry"), np.random.default_rng(0)
+    row, random = MeasuredRow(), np.random.default_rng(0)
     keys = bench.arm.to_host(bench.keys)
     times = random.integers(0, _PARTS, keys.size)
     src, dst = unpack(np, keys)

@@ -30,12 +30,14 @@ import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError
 from ...io.log.log_writer import write_log_file
-from ...io.state.directory import StateDirectory, padded_id
+from ...io.state.batch_names import padded_id
+from ...io.state.directory import StateDirectory
+from ...io.state.plan_files import read_plan
 from ...pipeline.ingest import run
 from ...pipeline.log_watch import Follow
 from ...pipeline.monitoring.progress import Progress
 from ..flag_settings import settings_from_options
-from .measuring.report import Table, given
+from .measuring.report import PrintedTable, given
 
 PARTS = ("planned", "applied", "copied", "kept")
 
@@ -93,7 +95,7 @@ def bench_follow(
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; seconds."
     )
     click.echo(words)
-    table = Table(["part"], ["median", "least", "most"])
+    table = PrintedTable(["part"], ["median", "least", "most"])
     for part, seconds in zip(PARTS, zip(*watch.parts, strict=True), strict=True):
         table.row(part, *_figures(seconds))
     table.row("in all", *_figures([sum(each) for each in watch.parts]))
@@ -133,7 +135,7 @@ class _Watch:
             start = time.perf_counter()
             os.rename(self._folder / "staged" / _file(number), self._folder / "log" / _file(number))
             planned = self._appeared(self._state.path / "plan" / f"{padded_id(number)}.json")
-            batches = len(self._state.read_plan().batches)
+            batches = len(read_plan(self._state).batches)
             applied = self._when_applied(batches)
             reports = f"{padded_id(before)}-{padded_id(batches - 1)}.parquet"
             copied = self._appeared(self._state.batches / reports)

@@ -7,17 +7,17 @@ deleted again: nothing that it touches is in a cache because of the batch itself
 from functools import partial
 
 from .measuring import draws
-from .measuring.arm import Bench, Row
+from .measuring.arm import Bench, MeasuredRow
 from .measuring.clock import percentile
 
 BATCHES = 300
 PERCENTS = (50, 99)
 
 
-def small_batches(bench: Bench, size: int) -> Row:
+def small_batches(bench: Bench, size: int) -> MeasuredRow:
     """Insert and delete `BATCHES` batches of ``size`` entries."""
     xp = bench.arm.xp
-    row, graph = Row(bench.name, f"{size:,}"), bench.graph()
+    row, graph = MeasuredRow(f"{size:,}"), bench.graph()
     drawn = bench.fresh(size * (BATCHES + 1), 1)
     drawn = draws.shuffled(xp, drawn, size)
     for number in range(BATCHES + 1):
@@ -29,7 +29,7 @@ def small_batches(bench: Bench, size: int) -> Row:
     return row
 
 
-def percentiles(row: Row) -> list[str]:
+def percentiles(row: MeasuredRow) -> list[str]:
     """Cells of a row: inserts and deletes, on the device's clock, then as the caller sees them."""
     return [
         percentile([getattr(lap, clock) for lap in row.laps[what]], percent)

@@ -21,8 +21,8 @@ from typing import Any
 from ...gpu_core.layouts import LAYOUTS
 from .bench_options import BenchOptions
 from .measuring import draws
-from .measuring.arm import Arm, Bench, Row
-from .measuring.report import Table
+from .measuring.arm import Arm, Bench, MeasuredRow
+from .measuring.report import PrintedTable
 from .measuring.workloads import Keys, unpack
 from .updates import csr_bytes
 
@@ -37,7 +37,7 @@ def compare(
     draw: Callable[[int], Keys],
     asked: Keys,
     page_bytes: int | None = None,
-) -> dict[str, Row]:
+) -> dict[str, MeasuredRow]:
     """Measure each layout, alternately.
 
     Parameters
@@ -55,9 +55,9 @@ def compare(
         name: bench.graph(page_bytes=page_bytes if LAYOUTS[name].is_paged else None)
         for name, bench in benches.items()
     }
-    rows = {name: Row(bench.name, name) for name, bench in benches.items()}
+    rows = {name: MeasuredRow() for name in benches}
     for name, bench in benches.items():
-        rows[name].batch = f"{graphs[name].memory().graph_bytes / csr_bytes(bench.keys):.2f}"
+        rows[name].label = f"{graphs[name].memory().graph_bytes / csr_bytes(bench.keys):.2f}"
     names = list(benches)
     for repeat in range(next(iter(benches.values())).repeats + 1):
         drawn = draw(repeat)
@@ -91,7 +91,7 @@ def bench_layouts(options: BenchOptions, *, page_bytes: int | None = None) -> No
     arms = {layout: Arm(options.engine, layout) for layout in LAYOUTS}
     own = [f"--page-bytes {page_bytes}"] if page_bytes else []
     arm = selection.begin("bench layouts", next(iter(arms.values())), *own)
-    table = Table(["graph", "layout"], [*_FIGURES, "memory over CSR"])
+    table = PrintedTable(["graph", "layout"], [*_FIGURES, "memory over CSR"])
     xp = arm.xp
     for bench in selection.benches(Bench, arm):
         name, plain, scale = bench.name, bench.keys, bench.scale
@@ -110,4 +110,4 @@ def bench_layouts(options: BenchOptions, *, page_bytes: int | None = None) -> No
             others = draw(bench.repeats + 1)[:half]
             asked = xp.concatenate([draws.some_keys(xp, known, half, 3), others])
             for layout, row in compare(benches, draw, asked, page_bytes).items():
-                table.row(what, layout, *map(row.device, _FIGURES), row.batch)
+                table.row(what, layout, *map(row.device, _FIGURES), row.label)

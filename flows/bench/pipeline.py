@@ -82,7 +82,7 @@ class LogShape:
         return -(-self.rows // self.file_rows)
 
 
-class Bench:
+class LogBench:
     """A log on disk, and runs over it.
 
     Parameters
@@ -215,7 +215,7 @@ def bench_pipeline(
     measured: dict[str, list[Figures]] = {name: [] for name in cases}
     with tempfile.TemporaryDirectory(dir=folder, prefix="graphtide-bench-") as made:
         _report("generating and replaying the log")
-        bench = Bench(Path(made), shape, is_cold=is_cold, checked=checked)
+        bench = LogBench(Path(made), shape, is_cold=is_cold, checked=checked)
         for name, settings in cases.items():
             _report(f"warming up, {name}")
             bench.warm_up(settings)

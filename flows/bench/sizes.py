@@ -20,9 +20,9 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from .bench_options import BenchOptions
 from .measuring import draws
-from .measuring.arm import Arm, Bench, Row
+from .measuring.arm import Arm, Bench, MeasuredRow
 from .measuring.comparison import Calls
-from .measuring.report import Table
+from .measuring.report import PrintedTable
 from .measuring.selection import Selection
 from .measuring.workloads import WORKLOADS, rmat_pairs, uniform_pairs, unpack
 
@@ -50,7 +50,7 @@ def bench_sizes(options: BenchOptions) -> None:
     """
     selection = options.selection(NAMES)
     arm = selection.begin("bench sizes", Arm(options.engine))
-    table = Table(["graph", "vertices", "entries"], list(_COLUMNS))
+    table = PrintedTable(["graph", "vertices", "entries"], list(_COLUMNS))
     for bench in _benches(arm, selection):
         row = _Sized(bench).measured()
         vertices = f"2^{bench.scale}"
@@ -80,10 +80,10 @@ class _Sized:
             once = src < dst
             self._graph.apply(bench.arm.batch(1, src[once], dst[once], directed=False))
 
-    def measured(self) -> Row:
+    def measured(self) -> MeasuredRow:
         """Time everything, and check it."""
         bench, graph = self._bench, self._graph
-        row = Row(bench.name, "")
+        row = MeasuredRow()
         source = int(graph.vertices()[np.argmax(graph.degrees())])
         calls: Calls = {
             "PageRank": graph.pagerank,

@@ -35,7 +35,7 @@ from ...gpu_core.generators.uniform import uniform_edges
 from ...gpu_core.generators.update_streams import UpdateMix
 from ...gpu_core.printable import counted
 from ..commands.generate import write_log
-from .measuring.report import Table, given
+from .measuring.report import PrintedTable, given
 
 #: Stage -> the event that ends it; the last one ends with the process.
 STAGES = {
@@ -76,7 +76,7 @@ def bench_start(rows: int, assignments: Sequence[str], *, repeats: int) -> None:
         f"{given('bench start', options)}, {counted(len(os.sched_getaffinity(0)), 'core')}.\n"
         f"Seconds, cold of one run, warm the median of {repeats}."
     )
-    table = Table(["run"], [*STAGES, "all"])
+    table = PrintedTable(["run"], [*STAGES, "all"])
     cold, *warm = runs
     table.row("cold", *(f"{seconds:.2f}" for seconds in (*cold, sum(cold))))
     medians = [statistics.median(stage) for stage in zip(*warm, strict=True)]

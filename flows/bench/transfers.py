@@ -23,7 +23,7 @@ from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.kind import row_meaning
 from .measuring import draws
-from .measuring.arm import PLAIN, Arm, Bench, Row
+from .measuring.arm import PLAIN, Arm, Bench, MeasuredRow
 from .measuring.clock import Lap
 from .measuring.workloads import Keys, unpack
 
@@ -35,17 +35,17 @@ _STREAM = 8
 Make = Callable[[Bench, int, Keys], dict[str, Any]]
 
 
-def transfer_rows(bench: Bench, size: int) -> Iterator[Row]:
+def transfer_rows(bench: Bench, size: int) -> Iterator[MeasuredRow]:
     """Measure a graph from a CSR, and batches of ``size`` entries; needs the ``cuda`` engine."""
     yield from _from_csr(bench)
     yield from _from_batches(bench, f"{size:,} entries", _entries, size)
     yield from _from_batches(bench, f"{size:,} raw pairs", _raw_pairs, size)
 
 
-def _from_csr(bench: Bench) -> Iterator[Row]:
+def _from_csr(bench: Bench) -> Iterator[MeasuredRow]:
     arm = bench.arm
-    copied = Row(bench.name, f"copy of a CSR of {bench.keys.size:,} entries")
-    made = Row(bench.name, "a graph of it")
+    copied = MeasuredRow(f"copy of a CSR of {bench.keys.size:,} entries")
+    made = MeasuredRow("a graph of it")
     for kind, csr in _csr(arm, arm.to_host(bench.keys)).items():
         for repeat in range(bench.repeats + 1):
             graph = arm.graph(**PLAIN)
@@ -57,13 +57,13 @@ def _from_csr(bench: Bench) -> Iterator[Row]:
     yield made
 
 
-def _from_batches(bench: Bench, what: str, make: Make, size: int) -> Iterator[Row]:
+def _from_batches(bench: Bench, what: str, make: Make, size: int) -> Iterator[MeasuredRow]:
     """Measure single batches, and a stream of them."""
     arm, graph = bench.arm, bench.graph()
     apply = partial(_apply, graph, graph.feed())
-    copied = Row(bench.name, f"copy of {what}")
-    single = {op: Row(bench.name, f"{op} {what}") for op in _OPS}
-    streams = {op: Row(bench.name, f"{op} {what}, each of {_STREAM}") for op in _OPS}
+    copied = MeasuredRow(f"copy of {what}")
+    single = {op: MeasuredRow(f"{op} {what}") for op in _OPS}
+    streams = {op: MeasuredRow(f"{op} {what}, each of {_STREAM}") for op in _OPS}
     for repeat in range(bench.repeats + 1):
         drawn = bench.fresh(size * _STREAM, repeat)
         mixed = draws.shuffled(arm.xp, drawn, repeat)

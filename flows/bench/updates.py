@@ -21,9 +21,9 @@ import click
 from .bench_options import BenchOptions
 from .latency import BATCHES, percentiles, small_batches
 from .measuring import draws
-from .measuring.arm import PLAIN, Arm, Bench, Row
+from .measuring.arm import PLAIN, Arm, Bench, MeasuredRow
 from .measuring.peers import Rebuild
-from .measuring.report import Table
+from .measuring.report import PrintedTable
 from .measuring.workloads import Keys, pack
 from .transfers import LOCKED, PAGEABLE, transfer_rows
 
@@ -49,12 +49,12 @@ _OTHERS: tuple[dict[str, Any], ...] = (
 )
 
 
-class Updates(Bench):
+class UpdateBench(Bench):
     """Row of the first table, of one workload."""
 
-    def initialization(self) -> Row:
+    def initialization(self) -> MeasuredRow:
         """An empty graph takes all entries as one batch."""
-        row = Row(self.name, "")
+        row = MeasuredRow()
         for repeat in range(self.repeats + 1):
             graph = self.arm.graph(**PLAIN)
             batch = self.batch(graph, 1, self.keys)
@@ -62,14 +62,14 @@ class Updates(Bench):
             ratio = graph.memory().graph_bytes / csr_bytes(self.keys)
             del graph
         size = f"{self.keys.size:,}"
-        row.batch = f"all {size} into an empty graph, which then takes {ratio:.2f} of their CSR"
+        row.label = f"all {size} into an empty graph, which then takes {ratio:.2f} of their CSR"
         return row
 
     def insert_and_delete(
         self, what: str, draw: Callable[[int], Keys], *, rebuild: bool = False, **settings: Any
-    ) -> Row:
+    ) -> MeasuredRow:
         """Insert the entries that ``draw(repeat)`` gives, delete them again, many times."""
-        row, graph = Row(self.name, what), self.graph(**settings)
+        row, graph = MeasuredRow(what), self.graph(**settings)
         peer = Rebuild(self.arm.xp, self.keys, self.scale)
         for repeat in range(self.repeats + 1):
             drawn = draw(repeat)
@@ -84,10 +84,11 @@ class Updates(Bench):
         self.check(graph, None, f"{what}, after deletes")
         return row
 
-    def stress(self, size: int) -> Row:
+    def stress(self, size: int) -> MeasuredRow:
         """Batches with repeats and with entries that the graph has already."""
         xp = self.arm.xp
-        row, graph = Row(self.name, f"{size:,}, a tenth repeats, a tenth present"), self.graph()
+        row = MeasuredRow(f"{size:,}, a tenth repeats, a tenth present")
+        graph = self.graph()
         for repeat in range(self.repeats + 1):
             src, dst = draws.stress_pairs(xp, self.keys, self.scale, size, 1000 * repeat)
             drawn = xp.unique(pack(xp, src, dst))
@@ -98,14 +99,14 @@ class Updates(Bench):
         self.check(graph, None, "stress")
         return row
 
-    def hub(self, size: int) -> Iterator[Row]:
+    def hub(self, size: int) -> Iterator[MeasuredRow]:
         """Batches with and without entries of a hub that has most vertices as neighbors."""
         xp = self.arm.xp
         neighbors = (1 << self.scale) * 3 // 4
         extra, many = max(neighbors // 100, 1), min(size, neighbors // 4)
         grown = draws.hub_keys(xp, self.keys, self.scale, neighbors, 7)
         keys = xp.sort(xp.concatenate([self.keys, grown]))
-        bench = Updates(self.arm, self.name, keys, self.scale, self.repeats)
+        bench = UpdateBench(self.arm, self.name, keys, self.scale, self.repeats)
 
         def some(repeat: int) -> Keys:
             return draws.hub_keys(xp, keys, self.scale, extra, repeat)
@@ -130,7 +131,7 @@ def csr_bytes(keys: Keys) -> int:
     return 4 * (keys.size + int(keys[-1] >> 32) + 2)
 
 
-def rows_of(bench: Updates, *, smaller: int) -> Iterator[Row]:
+def rows_of(bench: UpdateBench, *, smaller: int) -> Iterator[MeasuredRow]:
     """Measure one workload; ``smaller`` takes bits off every size."""
     yield bench.initialization()
     for full in SIZES[bench.name]:
@@ -155,17 +156,17 @@ def _print_small_batches(bench: Bench, smaller: int) -> None:
         f"\n{bench.name}, small batches, {BATCHES} each: median, and 99 of 100 are not above."
     )
     whats = ("insert", "delete", "insert, caller's", "delete, caller's")
-    table = Table(["entries"], [cell for what in whats for cell in (what, "p99")])
+    table = PrintedTable(["entries"], [cell for what in whats for cell in (what, "p99")])
     for size in _SMALL:
         row = small_batches(bench, max(size >> smaller, 1))
-        table.row(row.batch, *percentiles(row))
+        table.row(row.label, *percentiles(row))
 
 
 def _print_transfers(bench: Bench, smaller: int) -> None:
     click.echo(f"\n{bench.name}, from host memory:")
-    table = Table(["what"], [PAGEABLE, LOCKED])
+    table = PrintedTable(["what"], [PAGEABLE, LOCKED])
     for row in transfer_rows(bench, max(_MILLION >> smaller, 16)):
-        table.row(row.batch, row.device(PAGEABLE), row.device(LOCKED))
+        table.row(row.label, row.device(PAGEABLE), row.device(LOCKED))
 
 
 def bench_updates(options: BenchOptions, *, layout: str) -> None:
@@ -181,13 +182,13 @@ def bench_updates(options: BenchOptions, *, layout: str) -> None:
     selection = options.selection(tuple(SIZES))
     own = [f"--layout {layout}"] if layout != "runs" else []
     arm = selection.begin("bench updates", Arm(options.engine, layout), *own, known=SIZES)
-    table = Table(["graph", "batch"], _FIGURES)
+    table = PrintedTable(["graph", "batch"], _FIGURES)
     detailed = None
-    for bench in selection.benches(Updates, arm):
+    for bench in selection.benches(UpdateBench, arm):
         for row in rows_of(bench, smaller=options.smaller):
             device = [row.device(what) for what in ("insert", "delete")]
             rebuilt = [row.device(f"rebuild, {what}") for what in ("insert", "delete")]
-            table.row(bench.name, row.batch, *device, row.caller("insert"), *rebuilt)
+            table.row(bench.name, row.label, *device, row.caller("insert"), *rebuilt)
         if bench.name == _DETAILED:
             detailed = bench
     if detailed is not None:

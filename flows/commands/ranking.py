@@ -25,7 +25,7 @@ from ..printing.text import json_text, line, table_lines
 from .output_files import check_outputs_of_state
 
 #: Rows of a table.
-Row = dict[str, Any]
+RankedRow = dict[str, Any]
 
 #: Columns that say nothing of vertices that came, and of those that went.
 _ONE_SIDED = {
@@ -54,7 +54,7 @@ def show_top(
         click.echo(text)
 
 
-def top_rows(result: Result, count: int, by: str | None) -> tuple[list[Row], int]:
+def top_rows(result: Result, count: int, by: str | None) -> tuple[list[RankedRow], int]:
     """The rows of the vertices with the largest values, and how many have no finite value.
 
     A vertex that no path leads to is at an infinite distance: it has no place among the others.
@@ -185,6 +185,6 @@ def _ranked_column(result: Result, by: str | None) -> str:
     return by
 
 
-def _rows(columns: Any) -> list[Row]:
+def _rows(columns: Any) -> list[RankedRow]:
     lists: Sequence[Iterable[Any]] = [each.tolist() for each in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

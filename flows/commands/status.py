@@ -24,6 +24,7 @@ from ...gpu_core.report import BatchReport, totals
 from ...io.log.paths.addresses import address_text
 from ...io.state.checkpoint import Checkpoint, newest_checkpoint
 from ...io.state.directory import StateDirectory
+from ...io.state.plan_files import read_plan
 from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
 from ...io.state.reports import read_reports
@@ -102,7 +103,7 @@ class Status:
         self.notes: list[str] = []
         self.checkpoint = newest_checkpoint(state, self.damage, check=self._files.checkpoint)
         # After it: a run may extend the plan meanwhile, and write a checkpoint of that.
-        self.plan = state.read_plan()
+        self.plan = read_plan(state)
         if self.checkpoint is not None:
             try:
                 self.checkpoint.check_plan(self.plan)

@@ -16,7 +16,7 @@ import numpy as np
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.kind import FIRST_BATCH
 from ...gpu_core.layouts import LAYOUTS
-from ..bench.measuring.report import Table
+from ..bench.measuring.report import PrintedTable
 from ..bench.measuring.workloads import WORKLOADS, unpack
 from ..bench.updates import csr_bytes
 from .published import memory_over_csr
@@ -45,7 +45,7 @@ def over_csr(engine: str, name: str, scale: int) -> list[float]:
 
 def print_bulk_builds(engine: str, scale: int) -> None:
     """Print a table of graphs of 2**scale vertices."""
-    table = Table(
+    table = PrintedTable(
         ["graph"],
         [*LAYOUTS, f"{_PAPERS}, pages by the first batch", "papers: over CSR (graph, device)"],
     )

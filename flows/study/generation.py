@@ -28,7 +28,7 @@ from ...gpu_core.generators.alpha_model import alpha_model
 from ...gpu_core.generators.watts_alpha import Growing, watts_alpha_edges
 from ...gpu_core.jit.parallel import thread_count
 from ..bench.measuring.arm import Arm
-from ..bench.measuring.report import Table, machine
+from ..bench.measuring.report import PrintedTable, machine
 from .plots import check_plot, draw
 
 #: Sizes of the paper, of one figure each.
@@ -148,7 +148,7 @@ def measured(
     GraphtideError
         Two methods have grown different graphs.
     """
-    table = Table(["vertices", "mean degree"], list(methods))
+    table = PrintedTable(["vertices", "mean degree"], list(methods))
     seconds: dict[str, list[float]] = {name: [] for name in methods}
     for count, degree in sizes:
         graphs = set()
@@ -182,7 +182,7 @@ def _print_ratios(
     reported = [
         (column, f"paper ({n:,})") for column, n in zip(columns, (100_000, 20_000), strict=True)
     ]
-    table = Table(["over one core"], [name for pair in reported for name in pair])
+    table = PrintedTable(["over one core"], [name for pair in reported for name in pair])
     for name, method in methods.items():
         cells = []
         for axis, seconds in enumerate((over_vertices, over_degrees)):

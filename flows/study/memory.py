@@ -36,7 +36,7 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.image.memory import ARRAY_BYTES, BlockSize, share_text
 from ...gpu_core.layouts import LAYOUTS
 from ..bench.measuring.arm import Arm
-from ..bench.measuring.report import Table, machine
+from ..bench.measuring.report import PrintedTable, machine
 from ..bench.measuring.workloads import WORKLOADS, pack, uniform_pairs, unpack
 from ..bench.updates import csr_bytes
 from .bulk_builds import print_bulk_builds
@@ -96,7 +96,7 @@ def study_memory(
         f"Papers: aimGraph, figures 4.1 to 4.3 (no numbers); {SLIDES['memory']}."
     )
     reported = sorted({round(rounds * part / (_REPORTED - 1)) for part in range(_REPORTED)})
-    table = Table(
+    table = PrintedTable(
         ["stream", "layout"], [*(f"round {number}" for number in reported), "memory over CSR"]
     )
     panels, accounts = {}, {}
@@ -133,7 +133,7 @@ def study_memory(
 
 
 def _print_accounts(accounts: dict[str, tuple[BlockSize, ...]]) -> None:
-    table = Table(
+    table = PrintedTable(
         ["stream"],
         [
             "block bytes", "used", "free", "edges", "blocks", "overall", "bit tree, bytes",

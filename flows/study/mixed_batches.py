@@ -36,7 +36,7 @@ _SMALLER = (1, 1, 1, 4, 64, 1 << 20)
 TIME_STEP = 1000
 
 
-class Columns(NamedTuple):
+class RowColumns(NamedTuple):
     """Rows of a batch, as `UpdateBatch.from_rows` takes them."""
 
     op: npt.NDArray[np.int8]
@@ -49,7 +49,7 @@ class Columns(NamedTuple):
     ts: Int64s
 
 
-def mixed_batches(batches: int, rows: int, ids: Int64s, seed: int) -> Iterator[Columns]:
+def mixed_batches(batches: int, rows: int, ids: Int64s, seed: int) -> Iterator[RowColumns]:
     """Draw batches of at most ``rows`` rows over the vertices with these ids."""
     random = np.random.default_rng(seed)
     lately: deque[tuple[Int64s, Int64s]] = deque(maxlen=_LATELY)
@@ -70,7 +70,7 @@ def mixed_batches(batches: int, rows: int, ids: Int64s, seed: int) -> Iterator[C
         is_vertex = random.random(count) < (_VERTEX_ROWS if number % _PLAIN else 0)
         if number % _HUB_LEAVES == _HUB_LEAVES - 1:
             op[count // 2], src[count // 2], is_vertex[count // 2] = -1, hubs[0], True
-        yield Columns(
+        yield RowColumns(
             op, ids[src], ids[dst], ~is_vertex,
             random.integers(1, 65, count) / 64, random.integers(0, 4, count, dtype=np.int32),
             number * TIME_STEP + random.integers(0, 2 * TIME_STEP, count),

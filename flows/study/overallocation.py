@@ -19,8 +19,8 @@ import click
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.report import BatchReport
-from ..bench.measuring.arm import Arm, Bench, Row
-from ..bench.measuring.report import Table
+from ..bench.measuring.arm import Arm, Bench, MeasuredRow
+from ..bench.measuring.report import PrintedTable
 from ..bench.updates import csr_bytes
 from .plots import draw
 from .study_options import StudyOptions
@@ -47,7 +47,7 @@ def study_overallocation(engine: str, options: StudyOptions) -> None:
         "The thesis, figure 6.2: cuSTINGER with 50 % ahead has 22 (ldoor) and 38 (audikw1) entries "
         "ahead, and 5 % takes it up to 100 times as long (GTX 780)."
     )
-    table = Table(
+    table = PrintedTable(
         ["graph", "page bytes"],
         [
             "free entries a row", "free, of entries", "memory over CSR", "entries inserted",
@@ -83,7 +83,7 @@ def study_overallocation(engine: str, options: StudyOptions) -> None:
 
 def timed(
     bench: Bench, graphs: dict[int, DynamicGraph], size: int
-) -> tuple[dict[int, Row], dict[int, float]]:
+) -> tuple[dict[int, MeasuredRow], dict[int, float]]:
     """Insert and delete so many entries in each graph, alternately.
 
     Returns
@@ -98,7 +98,7 @@ def timed(
     GraphtideError
         A graph has other entries than it must have.
     """
-    rows = {page: Row(bench.name, str(page)) for page in graphs}
+    rows = {page: MeasuredRow() for page in graphs}
     first: dict[int, BatchReport] = {}
     for repeat in range(bench.repeats + 1):
         drawn = bench.fresh(size, repeat)

@@ -18,8 +18,8 @@ from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from ..bench import layouts
 from ..bench.bench_options import BenchOptions
-from ..bench.measuring.arm import Arm, Bench, Row
-from ..bench.measuring.report import Table
+from ..bench.measuring.arm import Arm, Bench, MeasuredRow
+from ..bench.measuring.report import PrintedTable
 from ..bench.measuring.workloads import unpack
 from .plots import draw_bars
 from .published import SLIDES
@@ -46,7 +46,7 @@ def study_queries(engine: str, options: StudyOptions) -> None:
     click.echo()
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")
-    table = Table(
+    table = PrintedTable(
         ["graph", "layout"],
         ["triangles", "over runs", f"papers: {SLIDES['triangles']}", "SpMV", "over runs"],
     )
@@ -64,9 +64,9 @@ def study_queries(engine: str, options: StudyOptions) -> None:
         draw_bars(options.plot, {"triangles of all vertices": bars}, names, "ms")
 
 
-def counted(benches: dict[str, Bench]) -> dict[str, Row]:
+def counted(benches: dict[str, Bench]) -> dict[str, MeasuredRow]:
     """Time triangles and a product of an undirected graph on each layout, which must agree."""
-    rows = {layout: Row(bench.name, "") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     graphs = {}
     for layout, bench in benches.items():
         graphs[layout] = bench.arm.graph(directed=False, ids="dense")

@@ -32,7 +32,7 @@ from ...gpu_core.programs.library import LIBRARY
 from ...gpu_core.programs.run import SHORT_ROW, ProgramResult
 from ...gpu_core.programs.vertex_order import VERTEX_ORDERS, order_of
 from ..bench.measuring.arm import Arm, Bench
-from ..bench.measuring.report import Table
+from ..bench.measuring.report import PrintedTable
 from ..bench.measuring.subject import Subject
 from .plots import draw_bars
 from .published import lanes_of_paper, modes_of_paper, slots_of_paper
@@ -69,15 +69,13 @@ def study_remapping(engine: str, options: StudyOptions) -> None:
     modes = _MODES if arm.engine == "cuda" else {_NEITHER: _MODES[_NEITHER]}
     panels: dict[str, dict[str, list[float]]] = {}
     shapes = []
-    table = Table(["graph", "program"], ["supersteps", *_MODES, "paper (GTX 780)"])
+    table = PrintedTable(["graph", "program"], ["supersteps", *_MODES, "paper (GTX 780)"])
     for bench in selection.benches(Bench, arm):
         subject = Subject(bench)
         bars = panels[bench.name] = {mode: [] for mode in modes}
         for program, call in calls_of(subject).items():
             found = check_modes(f"{bench.name}, {program}", call, modes)
-            row = bench.measured(
-                program, {mode: partial(call, **asked) for mode, asked in modes.items()}
-            )
+            row = bench.measured({mode: partial(call, **asked) for mode, asked in modes.items()})
             beside = modes_of_paper(bench.name) if program == "PageRank" else ""
             times = map(row.device, _MODES)
             table.row(bench.name, program, f"{found.supersteps:,}", *times, beside)
@@ -162,7 +160,7 @@ def _print_shapes(shapes: Sequence[tuple[str, Lengths]]) -> None:
         "entries, over their entries."
     )
     orders = [each if each != "none" else "unsorted" for each in VERTEX_ORDERS]
-    table = Table(
+    table = PrintedTable(
         ["graph"],
         [
             "two or more", "longest row", *(f"lanes, {each}" for each in orders),

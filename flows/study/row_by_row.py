@@ -18,7 +18,7 @@ COUNTS = (
 )  # fmt: skip
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     """One row; ``dst`` None: it is about the vertex ``src``."""
 
     op: int
@@ -77,7 +77,7 @@ class RowByRow:
 
     # -- what changes it ---------------------------------------------------------------------
 
-    def apply(self, rows: Sequence[Row]) -> Counter[str]:
+    def apply(self, rows: Sequence[LogRow]) -> Counter[str]:
         """Take the rows of a batch, and count what a `BatchReport` counts (`COUNTS`)."""
         counts = Counter({"rows": len(rows)})
         counts.update(self._fates(rows))
@@ -107,7 +107,7 @@ class RowByRow:
             self._remove(src, dst)
         return len(ends)
 
-    def _fates(self, rows: Sequence[Row]) -> Iterable[str]:
+    def _fates(self, rows: Sequence[LogRow]) -> Iterable[str]:
         """What becomes of each row, from the last to the first: later rows override earlier."""
         deleted = {row.src for row in rows if row.dst is None and row.op < 0}
         decided: set[int | Ends] = set()
@@ -134,7 +134,7 @@ class RowByRow:
             else:
                 yield "deleted" if there else "missing"
 
-    def _take(self, row: Row, edges: dict[Ends, bool], vertices: dict[int, bool]) -> None:
+    def _take(self, row: LogRow, edges: dict[Ends, bool], vertices: dict[int, bool]) -> None:
         """Take one row; what it may change is noted as it was before the first such row."""
         src, dst = row.src, row.dst
         if src == dst:

@@ -12,7 +12,7 @@ import numpy as np
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.graph import DynamicGraph
-from ..bench.measuring.report import Table
+from ..bench.measuring.report import PrintedTable
 from .plots import check_plot, draw
 
 ALPHAS = (*range(13), 14, 16, 20)
@@ -35,7 +35,7 @@ def study_small_world(vertices: int, degree: float, *, graphs: int, plot: str | 
         f"\nMeans of {graphs} graphs of seeds 0 to {graphs - 1}. Distances are in hops, of pairs "
         f"that have a way."
     )
-    table = Table(["alpha"], ["clustering", "distance", "in the largest component"])
+    table = PrintedTable(["alpha"], ["clustering", "distance", "in the largest component"])
     means = []
     for alpha in ALPHAS:
         found = [measured(vertices, degree, alpha, seed) for seed in range(graphs)]

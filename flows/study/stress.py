@@ -32,10 +32,10 @@ from ...gpu_core.layouts import LAYOUTS
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport
 from ..bench.measuring.arm import Arm
-from ..bench.measuring.report import Table, machine
+from ..bench.measuring.report import PrintedTable, machine
 from ..printing.activity import Activity
-from .mixed_batches import TIME_STEP, Columns, mixed_batches
-from .row_by_row import COUNTS, Edge, Row, RowByRow
+from .mixed_batches import TIME_STEP, RowColumns, mixed_batches
+from .row_by_row import COUNTS, Edge, LogRow, RowByRow
 
 Int64s = npt.NDArray[np.int64]
 
@@ -108,7 +108,7 @@ class Stress:
             page_bytes=self.page_bytes if LAYOUTS[layout].is_paged else None, **_ARENA,
         )  # fmt: skip
 
-    def batch(self, columns: Columns) -> UpdateBatch:
+    def batch(self, columns: RowColumns) -> UpdateBatch:
         """Make the batch of all graphs."""
         return UpdateBatch.from_rows(
             **columns._asdict(), directed=self.directed, records=record_named(self.records).name
@@ -219,7 +219,7 @@ def study_stress(engine: str, layouts: Sequence[str], stress: Stress) -> None:
     )
     with Activity("applying …") as activity:
         counts = run_stress(stress, graphs, activity.now)
-    table = Table(
+    table = PrintedTable(
         ["engine", "layout"],
         ["edges at most", "longest row", "pages at most", "sizes of the arena", "apply, s"],
     )
@@ -258,7 +258,11 @@ def run_stress(
 
 
 def _apply(
-    stress: Stress, graphs: Sequence[StressedGraph], oracle: RowByRow, number: int, columns: Columns
+    stress: Stress,
+    graphs: Sequence[StressedGraph],
+    oracle: RowByRow,
+    number: int,
+    columns: RowColumns,
 ) -> Counter[str]:
     batch, counts = stress.batch(columns), oracle.apply(_rows_of(columns))
     for graph in graphs:
@@ -288,18 +292,18 @@ def _compare_all(graphs: Sequence[StressedGraph], oracle: RowByRow, number: int)
     return 1
 
 
-def _rows_of(columns: Columns) -> list[Row]:
+def _rows_of(columns: RowColumns) -> list[LogRow]:
     listed = (column.tolist() for column in columns)
     return [
-        Row(op, src, dst if is_edge else None, weight, kind, ts)
+        LogRow(op, src, dst if is_edge else None, weight, kind, ts)
         for op, src, dst, is_edge, weight, kind, ts in zip(*listed, strict=True)
     ]
 
 
-def _deletes(vertices: Sequence[int]) -> Columns:
+def _deletes(vertices: Sequence[int]) -> RowColumns:
     """Rows that delete these vertices."""
     zeros = np.zeros(len(vertices), np.int64)
-    return Columns(
+    return RowColumns(
         np.full(zeros.size, -1, np.int8), np.array(vertices, np.int64), zeros, zeros > 0,
         zeros.astype(float), zeros.astype(np.int32), zeros,
     )  # fmt: skip

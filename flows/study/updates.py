@@ -22,8 +22,8 @@ import click
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from ..bench.measuring import draws
-from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
-from ..bench.measuring.report import Table
+from ..bench.measuring.arm import PLAIN, Arm, Bench, MeasuredRow
+from ..bench.measuring.report import PrintedTable
 from ..bench.measuring.workloads import Keys, unpack
 from .plots import draw
 from .published import beside
@@ -52,7 +52,9 @@ def study_updates(engine: str, options: StudyOptions) -> None:
     click.echo(
         "Papers' figures are of graphs of the same families and of other sizes, on other devices."
     )
-    table = Table(["graph", "what", "entries"], [*arms, "M/s, runs", "papers: ms (graph, device)"])
+    table = PrintedTable(
+        ["graph", "what", "entries"], [*arms, "M/s, runs", "papers: ms (graph, device)"]
+    )
     panels = {}
     for bench in selection.benches(Bench, arm):
         name, keys, scale = bench.name, bench.keys, bench.scale
@@ -78,9 +80,9 @@ def study_updates(engine: str, options: StudyOptions) -> None:
         draw(options.plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
 
 
-def initialized(benches: dict[str, Bench]) -> dict[str, Row]:
+def initialized(benches: dict[str, Bench]) -> dict[str, MeasuredRow]:
     """Time an empty graph that takes all entries as one batch, on each layout."""
-    rows = {layout: Row(bench.name, "init") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     for repeat in range(_one_of(benches).repeats + 1):
         for layout, bench in benches.items():
             graph = bench.arm.graph(**PLAIN)
@@ -89,9 +91,9 @@ def initialized(benches: dict[str, Bench]) -> dict[str, Row]:
     return rows
 
 
-def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
+def updated(benches: dict[str, Bench], size: int) -> dict[str, MeasuredRow]:
     """Time batches of ``size`` entries, inserted and deleted again, on each layout."""
-    rows = {layout: Row(bench.name, str(size)) for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
     for repeat in range(_one_of(benches).repeats + 1):
         drawn = _one_of(benches).fresh(size, repeat)
@@ -105,9 +107,9 @@ def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     return rows
 
 
-def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
+def mixed(benches: dict[str, Bench], size: int) -> dict[str, MeasuredRow]:
     """Time batches that insert ``size`` entries, and delete those of the batch before."""
-    rows = {layout: Row(bench.name, "both") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     graphs = {layout: bench.graph() for layout, bench in benches.items()}
     bench = _one_of(benches)
     xp, drawn = bench.arm.xp, bench.fresh(size * (bench.repeats + 2), 0)
@@ -126,9 +128,9 @@ def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
     return rows
 
 
-def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dict[str, Row]:
+def of_vertices(benches: dict[str, Bench], count: int, *, directed: bool) -> dict[str, MeasuredRow]:
     """Time the deletion of ``count`` vertices with their edges, and their insertion without."""
-    rows = {layout: Row(bench.name, "vertices") for layout, bench in benches.items()}
+    rows = {layout: MeasuredRow() for layout in benches}
     kind = {"directed": directed, "ids": "dense"}
     graphs = {layout: bench.arm.graph(**kind) for layout, bench in benches.items()}
     of = "" if directed else ", undirected"
@@ -163,12 +165,14 @@ def _one_of(benches: dict[str, Bench]) -> Bench:
     return next(iter(benches.values()))
 
 
-def _print(table: Table, name: str, what: str, size: int, rows: dict[str, Row]) -> None:
+def _print(
+    table: PrintedTable, name: str, what: str, size: int, rows: dict[str, MeasuredRow]
+) -> None:
     times = (row.device(what) for row in rows.values())
     rate = f"{_rate(rows['runs'], what, size):.1f}"
     table.row(name, what, f"{size:,}", *times, rate, beside(name, what, size))
 
 
-def _rate(row: Row, what: str, size: int) -> float:
+def _rate(row: MeasuredRow, what: str, size: int) -> float:
     """Millions of entries in a second, by the median."""
     return size / row.median(what) / 1e3

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ...gpu_core.graph import DynamicGraph
-from ..bench.measuring.report import Table
+from ..bench.measuring.report import PrintedTable
 
 #: An id and a pointer of 8 bytes each.
 ENTRY_BYTES: Final = 16
@@ -86,7 +86,7 @@ def run_vertices(engine: str, scale: int, rounds: int) -> list[Tables]:
 
 def print_vertices(engine: str, scale: int, rounds: int, reported: list[int]) -> None:
     """Print the tables after the rounds ``reported``."""
-    table = Table(
+    table = PrintedTable(
         ["round"],
         [
             "vertices", "ever created", "records, in place", "ids, doubled",

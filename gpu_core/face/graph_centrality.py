@@ -95,12 +95,33 @@ class GraphCentrality(GraphCalls):
     ) -> _katz.KatzResult:
         """Katz centrality with networkx' parameters: walks that end at a vertex, longer ones less.
 
-        `algorithms.centrality.katz_centrality` says what the parameters mean.
+        Parameters
+        ----------
+        alpha
+            Factor by which a walk counts less for each of its edges.
+        beta
+            Value of every vertex by itself.
+        max_iter
+            Iterations at most.
+        tol
+            Ends when an iteration changes the values by less than ``tol`` times the number of
+            vertices in sum (L1 norm).
+        normalized
+            Whether values are divided by their Euclidean norm.
+        weight
+            ``"weight"``: a walk counts by the product of its weights. None: all alike.
+
+        Returns
+        -------
+        KatzResult
+            ``vertices``, ``katz_centrality`` (float64[n]) and ``iterations``.
 
         Raises
         ------
         ConvergenceError
-            ``max_iter`` steps were not enough: ``alpha`` is too large for this graph, mostly.
+            ``max_iter`` iterations were not enough: ``alpha`` is too large for this graph, mostly.
+        SettingsError
+            An argument is out of range, or the graph has no weights.
         """
         given = _katz.ANALYTIC.plain({
             "alpha": alpha, "beta": beta, "max_iter": max_iter, "tol": tol,
@@ -131,6 +152,11 @@ class GraphCentrality(GraphCalls):
         seed
             Of the sample, which is that of networkx with this seed, if its graph was given its
             vertices in the order of `vertices`.
+
+        Returns
+        -------
+        BetweennessResult
+            ``vertices`` and ``betweenness_centrality`` (float64[n]).
 
         Examples
         --------

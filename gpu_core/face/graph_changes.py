@@ -195,7 +195,13 @@ class ChangingGraph(MaintainingGraph):
         return self._apply_rows(1, vertices, None, values)
 
     def delete_vertices(self, vertices: Ids) -> BatchReport:
-        """Delete vertices with all their edges; one that does not exist counts as missing."""
+        """Delete vertices with all their edges; one that does not exist counts as missing.
+
+        Parameters
+        ----------
+        vertices
+            Ids [n].
+        """
         return self._apply_rows(-1, vertices, None, {})
 
     # -- what is behind them -----------------------------------------------------------------

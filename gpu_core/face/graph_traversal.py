@@ -65,6 +65,11 @@ class GraphTraversal(GraphCalls):
             ``"weight"``: edges are as long as their weights, which must be ``>= 0``, or 1 where
             they have none. None: 1 each, so that distances are hops.
 
+        Returns
+        -------
+        SsspResult
+            ``vertices`` and ``distance`` (float64[n], inf where no path leads).
+
         Raises
         ------
         VertexNotFoundError

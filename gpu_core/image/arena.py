@@ -29,14 +29,13 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError
 from ..kind import ArenaSizes, GraphKind
-from ..rows import Array
 from . import arena_size, free_runs
 from .accounts import Outcome
 from .arena_size import ImageSize
 from .demand import Demand
-from .fields import CLASSES, NONE, WORD_BYTES, Field, ImageTable, Shape
-from .scratch import even
+from .fields import CLASSES, NONE, WORD_BYTES, Field, ImageTable, even
 from .tables import GrowingTables
+from .view import PlacedRows
 
 Int64s = npt.NDArray[np.int64]
 
@@ -130,18 +129,13 @@ class BaseArena(GrowingTables):
         """
 
     @abstractmethod
-    def _move_adjacencies(
-        self,
-        old: Array,
-        old_shapes: dict[str, Shape],
-        counts: list[Int64s],
-        following: Int64s,
-        *,
-        tight: bool,
+    def _move_rows(
+        self, old: PlacedRows, new: PlacedRows, runs: Int64s, following: Int64s, *, tight: bool
     ) -> None:
-        """Copy all adjacencies of another image here, to ``following[class]``, which moves on.
+        """Copy the rows of one direction to another image, and enter them in its records.
 
-        ``counts`` are the runs of each direction, counted with the same ``tight``.
+        Each run goes to page ``following[class]``, which moves on. ``runs``: `_count_runs` of these
+        rows, with the same ``tight``.
         """
 
     @abstractmethod
@@ -361,7 +355,9 @@ class BaseArena(GrowingTables):
         self._header_changed()
         for table in old_tables.keys() - {ImageTable.FREE_TREE}:
             self.table(table)[:] = old_tables[table]
-        self._move_adjacencies(old, old_shapes, counts, following, tight=tight)
+        for (direction, old_shape), runs in zip(old_shapes.items(), counts, strict=True):
+            rows = PlacedRows(self.image, self.shape(direction))
+            self._move_rows(PlacedRows(old, old_shape), rows, runs, following, tight=tight)
         self.header[Field.PAGE_BUMP] = pages.sum()
         self.header[Field.PAGE_QUEUE_FRONT] = self.header[Field.PAGE_QUEUE_BACK] = 0
         holes = (start + pages - following) >> np.arange(CLASSES)

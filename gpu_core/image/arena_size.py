@@ -30,8 +30,8 @@ from .fields import (
     WORD_BYTES,
     Field,
     ImageTable,
+    even,
 )
-from .scratch import even
 
 Int64s = npt.NDArray[np.int64]
 

@@ -34,6 +34,11 @@ MAGIC: Final = 0x6772617068746964  # "graphtid"
 VERSION: Final = 1
 
 
+def even(words: int) -> int:
+    """Round up to an even number of words, so that int64 items are aligned."""
+    return words + (words & 1)
+
+
 class Field(IntEnum):
     """Header fields, in int64 units from the start of the image."""
 

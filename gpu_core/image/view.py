@@ -7,6 +7,7 @@ follows from the header; nothing here changes the image.
 from abc import ABC, abstractmethod
 from operator import itemgetter
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,13 @@ _SHAPE_FIELDS = itemgetter(
 #: Where a vertex record has an adjacency: ``first_word``, ``degree_word``, ``class_shift``.
 _OUT_WORDS = OUT_FIRST_WORD, OUT_DEGREE_WORD, OUT_CLASS_SHIFT
 _IN_WORDS = IN_FIRST_WORD, IN_DEGREE_WORD, IN_CLASS_SHIFT
+
+
+class PlacedRows(NamedTuple):
+    """The rows of one direction, as they lie in an image."""
+
+    image: Array
+    shape: Shape
 
 
 class ImageView(ABC):

@@ -41,7 +41,7 @@ from .source import Source
 CONTEXT: Final = {"degree": WHOLE, "superstep": WHOLE, "num_vertices": WHOLE, "total": REAL}
 
 
-class Written(NamedTuple):
+class FunctionText(NamedTuple):
     """A function in both languages."""
 
     #: Statements of its body; parameters are called ``v_`` and their name.
@@ -60,7 +60,7 @@ def written(
     results: Mapping[str, str],
     context: Mapping[str, str] = CONTEXT,
     fixed: Collection[str] = (),
-) -> Written:
+) -> FunctionText:
     """Translate a function.
 
     Parameters
@@ -133,7 +133,7 @@ class _Translation:
         self._c: list[str] = []
         self._python: list[str] = []
 
-    def run(self, meanings: Mapping[str, str]) -> Written:
+    def run(self, meanings: Mapping[str, str]) -> FunctionText:
         """Translate it. ``meanings``: what a program calls each parameter."""
         tree = self._source.tree
         if isinstance(tree, ast.Lambda):
@@ -145,7 +145,7 @@ class _Translation:
             what = _values(len(self._results))
             self._source.refuse(tree, f"not every path through it ends in a return of {what}")
         declared = [f"    {C_TYPES[kind]} {name} = 0;" for name, kind in self._local.items()]
-        return Written(
+        return FunctionText(
             "\n".join([*declared, *self._c]),
             "\n".join(self._python),
             tuple(f"v_{name}" for name in self._parameters),

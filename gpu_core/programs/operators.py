@@ -26,7 +26,7 @@ import numpy as np
 from ..choices import one_of
 from ..errors import SettingsError
 from ..rows import Rows
-from .language import Written, written
+from .language import FunctionText, written
 from .operations import FLAG, REAL, WHOLE
 
 Function = Callable[..., Any]
@@ -57,7 +57,7 @@ class Argument(NamedTuple):
 class Operator:
     """A function over edges or vertices."""
 
-    written: Written
+    written: FunctionText
     #: What its parameters are, in their order.
     arguments: tuple[Argument, ...]
     #: Arrays that it writes, and their kinds; none where it tells whether a vertex stays.

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..choices import one_of
 from ..errors import SettingsError
 from .combining import check_combine, is_neutral_of
-from .language import CONTEXT, Written, written
+from .language import CONTEXT, FunctionText, written
 from .operations import FLAG, REAL, WHOLE
 
 #: Types of values and messages.
@@ -156,7 +156,7 @@ class Program:
         self.total = total and written(
             "total", total, {"value": of_value}, {"total": REAL}, of_vertex
         )
-        self.combined: Written | None = None
+        self.combined: FunctionText | None = None
         if not isinstance(combine, str):
             self.combined = written(
                 "combine", combine, {"one": of_message, "other": of_message}, sent, {}

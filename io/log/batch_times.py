@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from ...gpu_core.report import BatchSource
 from ...gpu_core.times import NAT, PER_SECOND, time_unit_named
 from .columns.column_types import time_unit_of
-from .conversion import inserts_edge
 from .plan import PlannedBatch
+from .row_kinds import RowKinds
 
 _INT64 = np.iinfo(np.int64)
 
@@ -45,7 +45,7 @@ class InsertTimes:
             self.seen = None
             if times is not None:
                 if op is not None or dst_valid is not None:
-                    times = times[inserts_edge(times.size, op, dst_valid)]
+                    times = times[RowKinds(times.size, op, dst_valid).insert_edges]
                 if times.size:
                     self.seen = TimeRange(int(times.min()), int(times.max()))
             return batch

@@ -37,6 +37,7 @@ from .columns.own_columns import own_columns
 from .columns.schema import needed_columns
 from .columns.whole_decimals import integers_of
 from .operations import USUAL, Operations, word_shown
+from .row_kinds import RowKinds
 from .row_origin import RowOrigin
 
 Made = TypeVar("Made")
@@ -87,15 +88,16 @@ def convert_table(
         op = columns.op(operations)
         src, _ = columns.ids("src", meaning.ids, nulls=False)
         dst, dst_valid = columns.ids("dst", meaning.ids, nulls=True)
+        kinds = RowKinds(table.num_rows, op, dst_valid)
         properties: dict[str, Any] = {}
         for name in needed_columns(meaning.record.name, meaning.on_repeat):
             if name in _PROPERTY_TYPES and name in table.column_names:
-                properties[name] = columns.property(name, op, dst_valid)
+                properties[name] = columns.property(name, kinds)
         if "ts" in properties and time_unit is not None:
             wanted = time_unit_named(time_unit)
-            properties["ts"] = columns.times(properties["ts"], wanted, op, dst_valid)
+            properties["ts"] = columns.times(properties["ts"], wanted, kinds)
         if meaning.has_values:
-            properties["values"] = own_columns(table, meaning, op, dst_valid, origin.row)
+            properties["values"] = own_columns(table, meaning, kinds, origin.row)
         return make(
             op,
             src,
@@ -176,9 +178,7 @@ class _Columns:
             column = integers_of(column, wanted, name, self._origin.row)
         return _values(column), valid_mask(column)
 
-    def property(
-        self, name: str, op: npt.NDArray[Any] | None, dst_valid: Flags | None
-    ) -> npt.NDArray[Any]:
+    def property(self, name: str, kinds: RowKinds) -> npt.NDArray[Any]:
         """Values of a property column, checked for nulls where it counts."""
         column = self._column(name)
         is_right, wanted = _PROPERTY_TYPES[name]
@@ -187,32 +187,28 @@ class _Columns:
             raise UpdateLogError(msg)
         valid = valid_mask(column)
         if valid is not None:
-            missing = ~valid & inserts_edge(valid.size, op, dst_valid)
+            missing = ~valid & kinds.insert_edges
             self._refuse_first(missing, f"{name} is null on a row that inserts an edge; fill it in")
-        if dst_valid is not None and name != "ts":
-            given = ~dst_valid if valid is None else ~dst_valid & valid
+        if kinds.dst_valid is not None and name != "ts":
+            given = ~kinds.dst_valid if valid is None else ~kinds.dst_valid & valid
             self._refuse_first(
                 given, f"{name} is set on a vertex row (dst is null); vertices carry no values"
             )
         values = _values(column)
         if pa.types.is_timestamp(column.type) and (values == NAT).any():
-            none = (values == NAT) & inserts_edge(values.size, op, dst_valid)
+            none = (values == NAT) & kinds.insert_edges
             what = f"{name} is {NAT}, which counts as no time; correct the row, or leave it out"
             self._refuse_first(none if valid is None else none & valid, what)
         return values
 
     def times(
-        self,
-        values: npt.NDArray[Any],
-        wanted: TimeUnit,
-        op: npt.NDArray[Any] | None,
-        dst_valid: Flags | None,
+        self, values: npt.NDArray[Any], wanted: TimeUnit, kinds: RowKinds
     ) -> npt.NDArray[Any]:
         """Times in another unit, which must hold those of all rows that insert an edge."""
         given = time_unit_of(self._table.schema.field("ts").type)
         converted, bad = convert(values, given, wanted)
         if bad is not None:
-            counts = inserts_edge(bad.size, op, dst_valid) & bad
+            counts = kinds.insert_edges & bad
             if counts.any():
                 cure = (
                     "but the graph's times are, as those of the log's first file; round it, or "
@@ -252,12 +248,6 @@ def _zeros_delete(ops: npt.NDArray[Any]) -> npt.NDArray[Any]:
         # Together with -1 they would become floats.
         ops = np.minimum(ops, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
     return ops if np.count_nonzero(ops) == ops.size else np.where(ops == 0, np.int8(-1), ops)
-
-
-def inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None) -> Flags:
-    """Rows whose properties count."""
-    inserts = np.ones(rows, np.bool_) if op is None else op > 0
-    return inserts if dst_valid is None else inserts & dst_valid
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:

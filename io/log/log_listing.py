@@ -142,7 +142,7 @@ def listing_of(
     return LogListing(
         files=tuple(files),
         time_unit=time_unit,
-        not_kept=not_kept_line(schemas, log.records, log.on_repeat),
+        not_kept=not_kept_line(schemas, log.wanted),
         id_types=frozenset(schema.id_types for schema in schemas),
         indexes=indexes,
         left_out={name: str(error) for name, error in left_out.items()},

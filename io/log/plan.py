@@ -13,7 +13,7 @@ Invariants
 * a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
   graph is rebuilt from. Files beyond the newest checkpoint may be corrected, and are planned again
 
-Not here: where the plan is kept (``io/state/directory.py``).
+Not here: how the plan is kept (``io/state/plan_files.py``).
 """
 
 import hashlib

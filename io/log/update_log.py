@@ -38,7 +38,7 @@ from ..text.text_index import TextIndex
 from ..text.text_scan import stamp_of
 from .columns.column_types import of_read_types, with_typed_nulls
 from .columns.id_bounds import ColumnBounds, with_bounds
-from .columns.schema import LogSchema, check_mapping, check_schema
+from .columns.schema import LogSchema, WantedColumns, check_mapping, check_schema
 from .file_errors import UnusableFileError
 from .file_rows import ReadRows
 from .log_files import LogFileReader, names_of_columns, open_log_file
@@ -118,6 +118,11 @@ class UpdateLog:
         """The same of several columns."""
         return list(map(self.name_in_files, columns))
 
+    @property
+    def wanted(self) -> WantedColumns:
+        """What the graph reads of a file."""
+        return WantedColumns(self.columns, self.records, self.ids, self.on_repeat, self.own)
+
     def schema_of(self, schema: pa.Schema, shown: str, *, is_planned: bool = False) -> LogSchema:
         """What is read of a file with these columns, which messages call ``shown``.
 
@@ -126,10 +131,7 @@ class UpdateLog:
         UnusableFileError
             They cannot be used.
         """
-        return check_schema(
-            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own,
-            is_planned=is_planned,
-        )  # fmt: skip
+        return check_schema(schema, self.wanted, shown, is_planned=is_planned)
 
     def check(self, file: LogFileReader, path: LogPath) -> None:
         """Refuse an open file whose columns, or whose unit of time, a state cannot use.

@@ -29,7 +29,8 @@ from ...gpu_core.errors import StateError
 from ...gpu_core.report import STAGES, BatchReport
 from ...gpu_core.table import TableRows
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
-from .directory import StateDirectory, range_files, range_name, remove_files_from
+from .batch_names import range_files, range_name, remove_files_from
+from .directory import StateDirectory
 
 #: Values of a batch by column.
 Row = Mapping[str, float | None]

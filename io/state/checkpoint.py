@@ -23,7 +23,8 @@ import numpy.typing as npt
 from ...gpu_core.errors import StateError
 from ..durable import new_folder, remove_folder
 from ..log.plan import BatchPlan
-from .directory import StateDirectory, padded_id
+from .batch_names import padded_id
+from .directory import StateDirectory
 from .graph_folder import MANIFEST, check_graph, read_graph, write_graph
 
 #: Checkpoints that are kept where the writer does not say.

@@ -14,9 +14,9 @@
     STATE/running.json                          progress of a run, until it ends
     STATE/quarantine/…                          rows and files that were left out (quarantine.py)
 
-Ids are padded to 12 digits. Parquet and JSON only; everything is written beside and renamed
-(``durable.py``), so that a reader needs no lock. *Applied* means: up to the newest whole
-checkpoint.
+Names with the id of a batch: ``batch_names.py``. Parquet and JSON only; everything is written
+beside and renamed (``durable.py``), so that a reader needs no lock. *Applied* means: up to the
+newest whole checkpoint.
 
 Every JSON file carries a hash of its content (``hashed_json.py``); a damaged one is refused. States
 of version 1 were written without. The first run that goes on with one adds the hashes and makes it
@@ -25,12 +25,11 @@ version 2, where a file without a hash is a damaged one.
 What defines the graph is kept from the first run on, and a later run that contradicts it is refused
 (``state_settings.py``).
 
-Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
+Not here: how the lock is held (``state_lock.py``), the plan (``plan_files.py``), checkpoints
 (``checkpoint.py``), results (``results.py``) and reports (``reports.py``).
 """
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -43,7 +42,7 @@ from ...gpu_core.printable import is_unicode, printable
 from ..durable import TEMPORARY, remove_folder, remove_leftovers
 from ..given_paths import path_text
 from ..hashed_json import DamagedJsonError, add_hash, read_json, write_json
-from ..log.plan import BatchPlan, PlannedFile
+from .batch_names import batch_folder, batch_folders, range_files, remove_files_from
 from .state_lock import LOCK, is_lock_of, lock_holder, release_lock, take_lock
 from .state_settings import BAD_ROWS, StateSettings
 
@@ -57,33 +56,6 @@ _UNHASHED_KEYS = frozenset(
 )
 
 _FOLDERS = ("plan", "batches", "read", "text", "results", "checkpoints", "quarantine")
-
-
-def padded_id(batch_id: int) -> str:
-    """A batch id as file names carry it, so that names sort as numbers do."""
-    return f"{batch_id:012d}"
-
-
-def range_name(first: int, last: int) -> str:
-    """Name of a file of consecutive batches, but for its ending."""
-    return f"{padded_id(first)}-{padded_id(last)}"
-
-
-def range_files(folder: Path) -> list[tuple[int, int, Path]]:
-    """``(first batch, last batch, file)`` of the tables in a folder that batches name, ordered."""
-    found = []
-    for path in folder.glob("*.parquet"):
-        match = re.fullmatch(r"(\d+)-(\d+)", path.stem)
-        if match:
-            found.append((int(match[1]), int(match[2]), path))
-    return sorted(found)
-
-
-def remove_files_from(folder: Path, boundary: int, kept: Path | None = None) -> None:
-    """Remove such files that begin at ``boundary`` or later, but one."""
-    for first, _, path in range_files(folder):
-        if first >= boundary and path != kept:
-            path.unlink(missing_ok=True)
 
 
 class StateDirectory:
@@ -134,7 +106,7 @@ class StateDirectory:
         try:
             settings, unknown = StateSettings.of_json(values), StateSettings.unknown_names(values)
         except (KeyError, TypeError, ValueError) as error:
-            raise StateError(_damaged(self._settings_file, repr(error))) from error
+            raise StateError(damaged_text(self._settings_file, repr(error))) from error
         if unknown:
             msg = (
                 f"state {self.path}, made by graphtide {settings.made_by}, has the setting "
@@ -157,7 +129,7 @@ class StateDirectory:
             msg = f"there is no graphtide state at {self.path}; give the --state of a run"
             raise StateError(msg) from None
         except DamagedJsonError as error:
-            raise StateError(_damaged(file, str(error))) from error
+            raise StateError(damaged_text(file, str(error))) from error
         if values.get("format") != FORMAT:
             msg = f"{file} is not of graphtide; give another --state"
             raise StateError(msg)
@@ -170,18 +142,12 @@ class StateDirectory:
             )
             raise StateError(msg)
         if version == VERSION:
-            return self._read_json(file, must_have_hash=True)
+            return read_state_json(file, must_have_hash=True)
         unknown = sorted(values.keys() - _UNHASHED_KEYS)
         if unknown:
             # Such as the key of a hash.
-            raise StateError(_damaged(file, f"{unknown[0]!r} is no key of version {version}"))
+            raise StateError(damaged_text(file, f"{unknown[0]!r} is no key of version {version}"))
         return values
-
-    def _read_json(self, file: Path, *, must_have_hash: bool) -> dict[str, Any]:
-        try:
-            return read_json(file, must_have_hash=must_have_hash)
-        except DamagedJsonError as error:
-            raise StateError(_damaged(file, str(error))) from error
 
     def create_or_open(
         self, wanted: StateSettings, *, is_moved_log: bool = False, may_add_words: bool = False
@@ -231,8 +197,8 @@ class StateDirectory:
 
         That is written last: a run that is killed before leaves a state of version 1.
         """
-        others = (self.path.glob(pattern) for pattern in ("read/*.json", "checkpoints/*/*.json"))
-        for file in [*self._plan_parts(), *sorted(chain.from_iterable(others))]:
+        patterns = ("plan/*.json", "read/*.json", "checkpoints/*/*.json")
+        for file in chain.from_iterable(sorted(self.path.glob(pattern)) for pattern in patterns):
             try:
                 add_hash(file)
             except DamagedJsonError:
@@ -306,43 +272,7 @@ class StateDirectory:
         """The process that writes into the state; None where there is none. Takes no lock."""
         return lock_holder(self.path)
 
-    # -- the plan
-
-    def read_plan(self) -> BatchPlan:
-        """Read the plan; an empty one where nothing is planned."""
-        files: tuple[PlannedFile, ...] = ()
-        parts = self._plan_parts()
-        must_have_hash = bool(parts) and self.must_have_hashes
-        for number, part in enumerate(parts):
-            if part.stem != padded_id(number):
-                msg = (
-                    f"part {padded_id(number)}.json of the plan in {self.path} is missing; restore "
-                    f"it, or start over with another --state"
-                )
-                raise StateError(msg)
-            read = self._read_json(part, must_have_hash=must_have_hash)
-            first, added = read.get("first_file"), read.get("files")
-            if not isinstance(added, list):
-                raise StateError(_damaged(part, "it lists no files"))
-            if type(first) is not int or not 0 <= first <= len(files):
-                raise StateError(_damaged(part, f"its first_file is {first!r}"))
-            # A part replaces what earlier ones planned from its first file on.
-            files = (*files[:first], *BatchPlan.from_json(added, str(part)).files)
-        return BatchPlan(files)
-
-    def write_plan(self, plan: BatchPlan, before: BatchPlan | None = None) -> None:
-        """Keep the plan, as one more part: what differs from the plan that is kept.
-
-        ``before``: that plan, where the caller has it.
-        """
-        kept = (self.read_plan() if before is None else before).files
-        same = 0
-        while same < min(len(kept), len(plan.files)) and kept[same] == plan.files[same]:
-            same += 1
-        if same < max(len(kept), len(plan.files)):
-            number = len(self._plan_parts())
-            part = {"first_file": same, "files": plan.to_json(same)}
-            write_json(self.path / "plan" / f"{padded_id(number)}.json", part)
+    # -- what is stored by batch
 
     def drop_from(self, boundary: int) -> None:
         """Remove what is left of batches from ``boundary`` on: results, reports and checkpoints.
@@ -357,11 +287,6 @@ class StateDirectory:
             if batch_id >= boundary:
                 remove_folder(self.checkpoint(batch_id))
 
-    def _plan_parts(self) -> list[Path]:
-        return sorted(self.path.glob("plan/*.json"))
-
-    # -- what is stored by batch
-
     @property
     def batches(self) -> Path:
         """Folder of the batch reports."""
@@ -373,11 +298,11 @@ class StateDirectory:
 
     def results(self, batch_id: int) -> Path:
         """Folder of the results after a batch."""
-        return self.path / "results" / f"batch={padded_id(batch_id)}"
+        return batch_folder(self.path / "results", batch_id)
 
     def checkpoint(self, batch_id: int) -> Path:
         """Folder of the checkpoint after a batch."""
-        return self.path / "checkpoints" / f"batch={padded_id(batch_id)}"
+        return batch_folder(self.path / "checkpoints", batch_id)
 
     def checkpoint_ids(self) -> list[int]:
         """Ids of the batches after which there is a checkpoint, whole or not; ascending."""
@@ -388,13 +313,14 @@ class StateDirectory:
         return batch_folders(self.path / "results")
 
 
-def _damaged(file: Path, reason: str) -> str:
+def read_state_json(file: Path, *, must_have_hash: bool) -> dict[str, Any]:
+    """Read a JSON file of a state; `StateError` where it is damaged."""
+    try:
+        return read_json(file, must_have_hash=must_have_hash)
+    except DamagedJsonError as error:
+        raise StateError(damaged_text(file, str(error))) from error
+
+
+def damaged_text(file: Path, reason: str) -> str:
+    """Message about a damaged file without which there is no state."""
     return f"{file} is damaged ({reason}); restore it, or start over with another --state"
-
-
-def batch_folders(folder: Path) -> list[int]:
-    """Ids of the batches that a folder has a folder of; ascending."""
-    if not folder.is_dir():
-        return []
-    matches = (re.fullmatch(r"batch=(\d{12,})", path.name) for path in folder.iterdir())
-    return sorted(int(match[1]) for match in matches if match)

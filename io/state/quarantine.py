@@ -31,7 +31,8 @@ from ..error_text import one_line
 from ..hashed_json import DamagedJsonError, read_json, write_json
 from ..log.bad_rows import LeftOut
 from ..parquet.arrow_paths import arrow_path
-from .directory import StateDirectory, padded_id
+from .batch_names import padded_id
+from .directory import StateDirectory
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from typing import Any
 from ...gpu_core.errors import StateError
 from ..hashed_json import DamagedJsonError, read_json, write_json
 from ..parquet.page_checks import ChunkSum
-from .directory import StateDirectory, range_name
+from .batch_names import range_name
+from .directory import StateDirectory
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ import pyarrow as pa
 from ...gpu_core.errors import StateError
 from ...gpu_core.report import STAGES, BatchReport
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
-from .directory import StateDirectory, range_name, remove_files_from
+from .batch_names import range_name, remove_files_from
+from .directory import StateDirectory
 from .results import FailedResult, source_of
 
 _COUNTS = tuple(

@@ -36,7 +36,8 @@ from ...gpu_core.errors import StateError
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
 from ..durable import remove_folder
 from ..interchange.edge_table import table_of
-from .directory import StateDirectory, batch_folders, padded_id
+from .batch_names import batch_folder, batch_folders
+from .directory import StateDirectory
 from .results import (
     FailedResult,
     Result,
@@ -55,7 +56,7 @@ CHANGE, ROW = "change", "row"
 
 
 @dataclass(frozen=True)
-class Changes:
+class TableChanges:
     """Changes that make one table of another; both have a row a vertex, in the same order."""
 
     #: Where rows are in the table before that are not in the one after, increasing.
@@ -75,7 +76,7 @@ class Changes:
         return int(self.removed.size + self.added.size + self.changed.size)
 
 
-def changes_between(before: Columns, after: Columns, beyond: float) -> Changes:
+def changes_between(before: Columns, after: Columns, beyond: float) -> TableChanges:
     """Find what changed.
 
     Parameters
@@ -98,14 +99,14 @@ def changes_between(before: Columns, after: Columns, beyond: float) -> Changes:
         differs |= _differs(before[name][rows_before], after[name][rows_after], beyond)
     changed = rows_after[differs]
     written = np.concatenate([added, changed])
-    return Changes(
+    return TableChanges(
         removed, added, changed,
         {name: column[removed] for name, column in before.items()},
         {name: column[written] for name, column in after.items()},
     )  # fmt: skip
 
 
-def with_changes(before: Columns, changes: Changes) -> dict[str, npt.NDArray[Any]]:
+def with_changes(before: Columns, changes: TableChanges) -> dict[str, npt.NDArray[Any]]:
     """Return the table that comes of another one."""
     size = next(iter(before.values())).size - changes.removed.size + changes.added.size
     is_old = np.ones(size, np.bool_)
@@ -147,17 +148,17 @@ def _differs(
 
 def changes_file(state: StateDirectory, batch_id: int, name: str) -> Path:
     """Path of the changes of a result after a batch."""
-    return _folder(state) / f"batch={padded_id(batch_id)}" / f"{name}.parquet"
+    return batch_folder(_folder(state), batch_id) / f"{name}.parquet"
 
 
 def changes_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:
     """Files of the changes after a batch, by name of the result."""
-    folder = _folder(state) / f"batch={padded_id(batch_id)}"
+    folder = batch_folder(_folder(state), batch_id)
     return {path.stem: path for path in sorted(folder.glob("*.parquet"))}
 
 
 def write_changes(
-    state: StateDirectory, batch_id: int, name: str, changes: Changes, facts: ResultFacts,
+    state: StateDirectory, batch_id: int, name: str, changes: TableChanges, facts: ResultFacts,
     since: int,
 ) -> None:  # fmt: skip
     """Write what changed in a result since that of batch ``since``."""
@@ -172,7 +173,7 @@ def write_changes(
     write_table(changes_file(state, batch_id, name), table_of(columns), about)
 
 
-def read_changes(path: Path) -> tuple[Changes, int]:
+def read_changes(path: Path) -> tuple[TableChanges, int]:
     """Read changes, and the batch since which they are.
 
     Raises
@@ -192,7 +193,7 @@ def read_changes(path: Path) -> tuple[Changes, int]:
     columns = {name: table[name].to_numpy() for name in table.column_names}
     change, row = columns.pop(CHANGE), columns.pop(ROW)
     is_removed = change == -1
-    changes = Changes(
+    changes = TableChanges(
         row[is_removed], row[change == 1], row[change == 0],
         {name: column[is_removed] for name, column in columns.items()},
         {name: column[~is_removed] for name, column in columns.items()},
@@ -239,7 +240,7 @@ def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:
     StateError
         A file that is needed for it is damaged or missing; the text names it.
     """
-    chain: list[tuple[Path, Changes]] = []
+    chain: list[tuple[Path, TableChanges]] = []
     at = batch_id
     while True:
         whole, path = result_files(state, at).get(name), changes_file(state, at, name)
@@ -274,7 +275,7 @@ def drop_changes_from(state: StateDirectory, boundary: int) -> None:
     """Remove what is left of batches from ``boundary`` on (`StateDirectory.drop_from`)."""
     for batch_id in batch_folders(_folder(state)):
         if batch_id >= boundary:
-            remove_folder(_folder(state) / f"batch={padded_id(batch_id)}")
+            remove_folder(batch_folder(_folder(state), batch_id))
 
 
 def _folder(state: StateDirectory) -> Path:

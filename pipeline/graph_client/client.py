@@ -307,10 +307,10 @@ class GraphClient:
                 return None
         self._arrays = arrays
         self._tasks.submit_and_forget("release_copy", boundary, tasks.release_copy)
-        return events.Captured(self.generation.number, boundary)
+        return events.GraphCopied(self.generation.number, boundary)
 
     def take_copy(self) -> tuple[Copy, Arrays]:
-        """The copy whose Captured was reported, and its arrays; it is taken once."""
+        """The copy whose GraphCopied was reported, and its arrays; it is taken once."""
         assert self._copy is not None
         assert self._arrays is not None
         copy, arrays = self._copy, self._arrays

@@ -94,7 +94,7 @@ class Analyzed:
 
 @dataclass(frozen=True)
 class GraphPinned:
-    """The graph of a boundary is pinned, and can be captured if a checkpoint is due.
+    """The graph of a boundary is pinned, and can be copied if a checkpoint is due.
 
     If results are due, it is reported when these are computed.
     """
@@ -109,7 +109,7 @@ class GraphPinned:
 
 
 @dataclass(frozen=True)
-class Captured:
+class GraphCopied:
     """The copy of a pinned graph is here, for WriteCheckpoint."""
 
     generation: int
@@ -146,7 +146,7 @@ Event = (
     | GraphFailed
     | Analyzed
     | GraphPinned
-    | Captured
+    | GraphCopied
     | Written
     | WriteFailed
     | ClockTicked

@@ -54,8 +54,8 @@ class Apply:
 
 
 @dataclass(frozen=True)
-class Capture:
-    """Copy the oldest graph that is pinned, for a checkpoint; answered by Captured."""
+class CopyGraph:
+    """Copy the oldest graph that is pinned, for a checkpoint; answered by GraphCopied."""
 
     generation: int
     boundary: int
@@ -70,7 +70,7 @@ class WriteResults:
 
 @dataclass(frozen=True)
 class WriteCheckpoint:
-    """Write the reports of the batches ``first … boundary - 1``, then the captured copy."""
+    """Write the reports of the batches ``first … boundary - 1``, then the copied graph."""
 
     first: int
     boundary: int
@@ -91,5 +91,5 @@ class Finish:
 
 
 Instruction = (
-    StartGraph | Load | Pin | Apply | Capture | WriteResults | WriteCheckpoint | Discard | Finish
+    StartGraph | Load | Pin | Apply | CopyGraph | WriteResults | WriteCheckpoint | Discard | Finish
 )

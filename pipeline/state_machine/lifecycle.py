@@ -9,8 +9,8 @@ reports what became of them::
     GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
     BatchLoaded                       Apply             hand a batch to the graph
     BatchesApplied  BatchFailed       Pin               keep the graph of a boundary for its results
-    GraphPinned     GraphFailed       Capture           copy a pinned graph
-    Analyzed        Captured          WriteResults, WriteCheckpoint
+    GraphPinned     GraphFailed       CopyGraph         copy a pinned graph, for a checkpoint
+    Analyzed        GraphCopied       WriteResults, WriteCheckpoint
     Written         WriteFailed       Discard           release the tasks of a lost generation
                                       Finish            the run is over, with or without an error
 
@@ -69,7 +69,7 @@ Invariants
   has failed, ``apply_next <= barrier``
 * at most ``max_loads`` loads are in progress
 * a Pin is requested after all batches before its boundary, and before any behind it
-* at most one Capture is in progress, of the oldest pin
+* at most one CopyGraph is in progress, of the oldest pin
 * at most ``epochs`` graphs are pinned, and ``epochs + MOST_WRITES`` writes of arrays wait
 * after Finish there is no instruction
 
@@ -89,9 +89,9 @@ from .events import (
     BatchesPlanned,
     BatchFailed,
     BatchLoaded,
-    Captured,
     ClockTicked,
     Event,
+    GraphCopied,
     GraphFailed,
     GraphLost,
     GraphPinned,
@@ -165,7 +165,7 @@ class Lifecycle:
         self.apply_next = checkpointed
         #: Batches that are being loaded.
         self.loading: set[int] = set()
-        #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
+        #: Boundary of the newest graph that was copied (by this generation) or restored.
         self.checkpointed = checkpointed
         #: Pins that are requested or made, each until its results and its copy are here.
         self.pins = PinQueue(rules.epochs)
@@ -265,7 +265,7 @@ class Lifecycle:
 
     @property
     def _newest_checkpoint(self) -> int:
-        """Boundary of the newest checkpoint that is captured or requested."""
+        """Boundary of the newest graph that is copied for a checkpoint, or is to be."""
         pinned = self.pins.newest_checkpoint()
         return self.checkpointed if pinned is None else pinned
 
@@ -358,12 +358,12 @@ class Lifecycle:
                 self.pins.pinned(event)
             case Analyzed():
                 instructions += self._write_results(self.pins.analyzed(event))
-            case Captured():
+            case GraphCopied():
                 instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
                 self.checkpointed = event.boundary
                 self._lost_in_a_row = 0
                 self._writes.append(True)
-                instructions += self._write_results(self.pins.captured())
+                instructions += self._write_results(self.pins.copied())
         if self.state in ("applying", "holding"):
             self.state = "applying" if self.pins.held_boundary is None else "holding"
         return instructions + self._proceed(now)
@@ -409,8 +409,8 @@ class Lifecycle:
         if self.state not in ("applying", "holding"):
             return []
         instructions = self._loads()
-        if sum(self._writes) < MOST_WRITES and (capture := self.pins.capture()):
-            instructions.append(capture)
+        if sum(self._writes) < MOST_WRITES and (copy := self.pins.copy()):
+            instructions.append(copy)
         if self.state == "applying":
             self._check_clock(now)
         while self.state == "applying":

@@ -14,7 +14,7 @@ from collections import deque
 from itertools import islice
 
 from .events import Analyzed, GraphPinned
-from .instructions import Capture, Pin
+from .instructions import CopyGraph, Pin
 
 
 class PinQueue:
@@ -41,7 +41,7 @@ class PinQueue:
         #: Newest boundary whose results were handed on; -1: none of this generation were.
         self._analyzed = -1
         #: Whether the oldest is being copied.
-        self._is_capturing = False
+        self._is_copying = False
 
     def __len__(self) -> int:
         return len(self._pins)
@@ -136,19 +136,19 @@ class PinQueue:
                 self._release_oldest()
         return ready
 
-    def capture(self) -> Capture | None:
+    def copy(self) -> CopyGraph | None:
         """The copy that can be requested now, if any."""
-        if self._is_capturing or not self.made:
+        if self._is_copying or not self.made:
             return None
         pin = self._pins[0]
         if not pin.checkpoint or self._needs_results(pin):
             return None
-        self._is_capturing = True
-        return Capture(pin.generation, pin.boundary)
+        self._is_copying = True
+        return CopyGraph(pin.generation, pin.boundary)
 
-    def captured(self) -> list[Analyzed]:
+    def copied(self) -> list[Analyzed]:
         """The copy of the oldest pin is here; returns results as `analyzed` does."""
-        self._is_capturing = False
+        self._is_copying = False
         self._release_oldest()
         return self._next_results()
 
@@ -156,5 +156,5 @@ class PinQueue:
         """The generation is lost; the next one may have memory again."""
         self._pins.clear()
         self._answers.clear()
-        self._is_capturing = self._lacks_memory = False
+        self._is_copying = self._lacks_memory = False
         self.most, self.made, self._analyzed = self._configured_most, 0, -1

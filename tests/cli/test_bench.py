@@ -307,7 +307,7 @@ def test_results_after_a_batch_are_compared_with_those_from_nothing() -> None:
     refresh = Refresh(Arm("host"), "G1", WORKLOADS["G1"].keys(np, smaller=11), 9, 1)
     (row, steps), *others = refresh.rows()
     edges = refresh.keys.size // 2
-    assert [row.batch, *(other.batch for other, _ in others)] == [str(round(edges / 100)), "1", "1"]
+    assert [row.label, *(other.label for other, _ in others)] == [str(round(edges / 100)), "1", "1"]
     assert all(other.warm < steps.warm <= steps.cold for _, other in others)
     drawn = refresh.new_edges(200, 1)  # of which some close a triangle
     graph = refresh.made(refresh.keys)
@@ -376,7 +376,7 @@ def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_
 
 def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
     shape = pipeline.LogShape(2_000, 1_000, 1, "uniform", 6, 0.1, 0.1, properties=True)
-    bench = pipeline.Bench(tmp_path, shape, is_cold=True, checked=[True])
+    bench = pipeline.LogBench(tmp_path, shape, is_cold=True, checked=[True])
     settings = {"engine": "host", "ids": "dense", "workers": 1, "analytics": [], "dashboard": False}
     found = bench.measure(load_settings(settings))
     assert found.later_passes is None

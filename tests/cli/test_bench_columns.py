@@ -10,11 +10,11 @@ from commands import graphtide_here
 from graphtide.flows.bench import ageing, latency, start, updates
 from graphtide.flows.bench.bench_options import BenchOptions
 from graphtide.flows.bench.measuring import clock
-from graphtide.flows.bench.measuring.arm import Arm, Bench, Row
+from graphtide.flows.bench.measuring.arm import Arm, Bench, MeasuredRow
 from graphtide.flows.bench.measuring.clock import Clock, Lap, percentile, spread
 from graphtide.flows.bench.measuring.comparison import Comparison
 from graphtide.flows.bench.measuring.peers import Rebuild
-from graphtide.flows.bench.measuring.report import Table
+from graphtide.flows.bench.measuring.report import PrintedTable
 from graphtide.flows.bench.measuring.run_tables import print_workers
 from graphtide.flows.bench.measuring.subject import Subject
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
@@ -55,7 +55,7 @@ def test_figures_are_the_median_and_what_lies_around_it() -> None:
     assert spread([1_000]) == "1,000"
     hundred = range(1, 102)
     assert [percentile(hundred, each) for each in (50, 99)] == ["51.0", "100.0"]
-    row = Row("G4", "")
+    row = MeasuredRow()
     for each in (1.0, 2.0, 9.0):
         row.add("insert", Lap(each, 10 * each))
     assert (row.median("insert"), row.median("insert", "caller")) == (2.0, 20.0)
@@ -66,10 +66,10 @@ def test_figures_are_the_median_and_what_lies_around_it() -> None:
 
 def test_the_first_round_is_not_kept() -> None:
     bench, done = Bench(Arm("host"), "G4", KEYS, 8, 3), []
-    row = bench.measured("", {"one": partial(done.append, 1), "other": partial(done.append, 2)})
+    row = bench.measured({"one": partial(done.append, 1), "other": partial(done.append, 2)})
     assert done == [1, 2] * 4, "by turns"
     assert [len(laps) for laps in row.laps.values()] == [3, 3]
-    assert len(bench.measured("", {"one": list}, has_warm_up=False).laps["one"]) == 3
+    assert len(bench.measured({"one": list}, has_warm_up=False).laps["one"]) == 3
 
 
 def test_a_graph_is_made_as_often_as_the_heading_says() -> None:
@@ -122,7 +122,7 @@ def test_a_step_of_pagerank_is_a_part_of_its_time() -> None:
 
 
 def test_percentiles_are_by_clock_and_then_by_what_was_done() -> None:
-    row = Row("G4", "1")
+    row = MeasuredRow("1")
     for what, device in (("insert", 1.0), ("delete", 3.0)):
         for _ in range(2):
             row.add(what, Lap(device, device + 1))
@@ -130,7 +130,10 @@ def test_percentiles_are_by_clock_and_then_by_what_was_done() -> None:
 
 
 def test_aged_graphs_stand_over_fresh_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    table, row = Table(["stream", "what"], ["fresh", "aged", "aged over fresh"]), Row("G4", "")
+    table, row = (
+        PrintedTable(["stream", "what"], ["fresh", "aged", "aged over fresh"]),
+        MeasuredRow(),
+    )
     for what in ("insert", "delete", "scan", "PageRank"):
         for age, each in (("fresh", 2.0), ("aged", 3.0)):
             row.add(f"{what}, {age}", Lap(each, 9.0))

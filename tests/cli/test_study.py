@@ -20,7 +20,7 @@ from graphtide.flows.bench.measuring.workloads import WORKLOADS, unpack
 from graphtide.flows.study import generation, memory, overallocation, remapping
 from graphtide.flows.study.plots import draw
 from graphtide.flows.study.published import PUBLISHED, beside
-from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
+from graphtide.flows.study.row_by_row import COUNTS, LogRow, RowByRow
 from graphtide.flows.study.stress import Stress, StressedGraph, run_stress
 from graphtide.flows.study.vertex_tables import Doubled, run_vertices
 from graphtide.gpu_core.errors import GraphtideError
@@ -260,7 +260,7 @@ def test_the_reference_of_a_stress_is_that_of_the_tests(data: st.DataObject) -> 
     for _ in range(data.draw(st.integers(1, 4))):
         rows = data.draw(batches(list(DENSE_IDS[:5])))
         expected = expected_report(model, rows)
-        counts = ours.apply([Row(*row) for row in rows])
+        counts = ours.apply([LogRow(*row) for row in rows])
         assert {name: counts[name] for name in COUNTS} == expected
         assert [(*ends, *edge) for *ends, edge in ours.edges()] == model.canonical_edges()
         assert ours.vertices() == sorted(model.vertices)
@@ -288,7 +288,7 @@ def test_a_stress_tells_what_is_wrong(
     spoil: Callable[[DynamicGraph], object], sentence: str
 ) -> None:
     tested, oracle = StressedGraph(STRESS, "host", "chain"), RowByRow(directed=True)
-    rows = [Row(1, 1, 2, 0.5), Row(1, 2, 3), Row(1, 7, None)]
+    rows = [LogRow(1, 1, 2, 0.5), LogRow(1, 2, 3), LogRow(1, 7, None)]
     batch, nothing = (batch_of(each, {"records": "weighted"}) for each in (rows, []))
     counts = oracle.apply(rows)
     tested.apply(4, batch, dict(counts))

@@ -231,7 +231,7 @@ def test_a_compaction_that_is_cut_off_leaves_the_batch_applied(
     engine: str, overdue: tuple[DynamicGraph, Keys], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph, keys = overdue
-    name = "move_adjacencies" if engine == "host" else "move_runs"
+    name = "move_rows" if engine == "host" else "move_runs"
     module = import_module(f"graphtide.gpu_core.{engine}.memory.arena")
 
     def cut_off(*_: object, **__: object) -> None:

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from graphtide import BatchError, DynamicGraph, UpdateBatch
-from graphtide.gpu_core.host.update.deltas import Entries, sorted_delta, transposed
+from graphtide.gpu_core.host.update.deltas import DeltaEntries, sorted_delta, transposed
 from graphtide.gpu_core.image.fields import KIND_DELETE, KIND_PUT
 from graphtide.gpu_core.image.memory import MemoryReport
 from graphtide.testing import compact
@@ -337,8 +337,8 @@ def test_keys_that_have_no_room_for_the_number_of_the_put(mirrored: bool) -> Non
     rows, columns = (keys // 1_000).astype(np.uint32), (keys % 1_000).astype(np.uint32)
     puts, deletes = np.split(rng.permutation(rows.size), [rows.size // 2])
     groups = [
-        Entries(KIND_PUT, rows[puts], columns[puts]),
-        Entries(KIND_DELETE, rows[deletes], columns[deletes]),
+        DeltaEntries(KIND_PUT, rows[puts], columns[puts]),
+        DeltaEntries(KIND_DELETE, rows[deletes], columns[deletes]),
     ]
     kept = {"mirrored": mirrored, "both": False, "with_source": True, "ordered": False}
     cleared = np.array([3, 5_000], np.uint32)

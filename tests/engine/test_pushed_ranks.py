@@ -216,7 +216,7 @@ def test_steps_leave_what_degrees_say_of_ranks() -> None:
     graph.insert_edges(*draw.integers(0, 4000, (2, 32_000)))
     graph.maintain("pagerank", tol=1e-7)
     graph.pagerank(tol=1e-7)
-    field = kept_ranks(graph).ranks.push_trials.field
+    field = kept_ranks(graph).ranks.push_trials.mean_field
     # An isolated vertex has no more than what jumps and dangling vertices bring.
     graph.insert_vertices([4000])
     ranks = graph.pagerank(tol=1e-12).pagerank
@@ -281,7 +281,7 @@ def test_estimates_are_for_graphs_of_about_their_size() -> None:
 
 def test_what_is_known_of_pushes_fits_into_a_checkpoint() -> None:
     known = PushTrials(
-        True, is_further=False, wait=3, pause=64, field=MeanField(0.25, 1e-9, 1 << 40),
+        True, is_further=False, wait=3, pause=64, mean_field=MeanField(0.25, 1e-9, 1 << 40),
         mass=1 << 51, base=-7,
     )  # fmt: skip
     assert PushTrials.of_numbers(known.numbers) == known

@@ -402,12 +402,12 @@ def test_a_rebuild_that_is_cut_off_leaves_the_graph_as_it_was(
     before = graph.state_hash(), graph.memory().pages_used, graph.memory().pages_free
 
     def cut_off(*arguments: object, **options: object) -> None:
-        # On the host one direction is moved then and the other one is not.
+        # One direction is moved then, and the other one is not.
         move(*arguments, **options)
         raise KeyboardInterrupt
 
     moves = "move_pages" if LAYOUTS[layout].is_paged else "move_runs"
-    name = "move_adjacencies" if engine == "host" else moves
+    name = "move_rows" if engine == "host" else moves
     arena = import_module(f"graphtide.gpu_core.{engine}.memory.arena")
     move = getattr(arena, name)
     many = np.arange(600)

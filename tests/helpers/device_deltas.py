@@ -11,10 +11,11 @@ from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.structs import DELTA, MOST_TILES
 from graphtide.gpu_core.cuda.update.assisted.mapped import Mapped
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch
-from graphtide.gpu_core.cuda.update.batch_launches import MAP, SORT, write_launches
+from graphtide.gpu_core.cuda.update.batch_launches import write_launches
 from graphtide.gpu_core.cuda.update.facts import DELTA_WORDS, FACTS, pack_image
-from graphtide.gpu_core.cuda.update.kernels import Kernels
+from graphtide.gpu_core.cuda.update.kernels import UpdateKernels
 from graphtide.gpu_core.cuda.update.modes import EXTENT, Mode, first_mode
+from graphtide.gpu_core.cuda.update.steps import MAP, SORT
 from graphtide.gpu_core.image.fields import KIND_DANGLING, KIND_PUT, Field
 
 SCRATCH_BYTES = 1 << 23
@@ -50,7 +51,7 @@ def deltas_of(
 ) -> list[DeviceDelta]:
     """Run the launches that make the deltas; ``mapped``: the host has mapped the batch."""
     device = view.device
-    kernels = Kernels(device)
+    kernels = UpdateKernels(device)
     facts = np.zeros(FACTS.itemsize // 8, np.int64)
     record = facts.view(FACTS)
     parts = {

@@ -6,7 +6,7 @@ from graphtide.pipeline.state_machine.events import (
     BatchesApplied,
     BatchFailed,
     BatchLoaded,
-    Captured,
+    GraphCopied,
     GraphLost,
     GraphPinned,
     GraphStarted,
@@ -14,7 +14,7 @@ from graphtide.pipeline.state_machine.events import (
 )
 from graphtide.pipeline.state_machine.instructions import (
     Apply,
-    Capture,
+    CopyGraph,
     Discard,
     Finish,
     Load,
@@ -70,8 +70,8 @@ class World:
         #: Those of them whose results are not computed, with what is told of them then; the copy
         #: that is made of the oldest; and the answer that the next one overtakes.
         self.computing: list[GraphPinned] = []
-        self.copying: Capture | None = None
-        self.late: GraphPinned | Captured | None = None
+        self.copying: CopyGraph | None = None
+        self.late: GraphPinned | GraphCopied | None = None
         #: Whether results have columns that are written.
         self.has_columns = True
         #: Most graphs that were pinned at once.
@@ -120,7 +120,7 @@ class World:
                 if instruction.results:
                     self.due[boundary] = instruction.results
                 self.requested_pins.append(instruction)
-            case Capture(_, boundary):
+            case CopyGraph(_, boundary):
                 assert self.copying is None, "two copies are made at once"
                 assert self.pinned[0].boundary == boundary, "read out of order"
                 computing = [each.boundary for each in self.computing]
@@ -148,7 +148,7 @@ class World:
         return self.starting or (self.requested_pins[0] if self.requested_pins else None)
 
     @property
-    def reading(self) -> Pin | Capture | None:
+    def reading(self) -> Pin | CopyGraph | None:
         """What is made of the oldest pinned graph: its results, or a copy."""
         results = [each.boundary for each in self.computing]
         if self.pinned and self.pinned[0].boundary in results:
@@ -239,16 +239,16 @@ class World:
     def read(self, *, is_late: bool = False) -> None:
         """What is made of the oldest pinned graph is there; ``is_late``: told behind the next."""
         late, self.late = self.late, None
-        done: GraphPinned | Captured | None = None
+        done: GraphPinned | GraphCopied | None = None
         match self.reading:
             case Pin(_, _, _, checkpoint):
                 done = self.computing.pop(0)
                 if not checkpoint:
                     self._release_oldest()
-            case Capture(generation, boundary):
+            case CopyGraph(generation, boundary):
                 self.copying = None
                 self._release_oldest()
-                done = Captured(generation, boundary)
+                done = GraphCopied(generation, boundary)
         if is_late and self.computing and late is None:
             self.late = done
         else:
@@ -256,7 +256,7 @@ class World:
         if self.finish is None:
             self._tell_read(late)
 
-    def _tell_read(self, done: GraphPinned | Captured | None) -> None:
+    def _tell_read(self, done: GraphPinned | GraphCopied | None) -> None:
         if isinstance(done, GraphPinned):
             self.tell(BatchesApplied(done.generation, done.boundary))
             self.tell(done)

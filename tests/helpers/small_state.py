@@ -7,6 +7,7 @@ from typing import Any
 from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.plan_files import write_plan
 from graphtide.io.state.state_settings import StateSettings
 
 #: What defines the graph of the state.
@@ -46,6 +47,6 @@ def with_a_plan(path: Path) -> StateDirectory:
     state = made(path)
     files = [LogFile("a", 1, "f", 10, (10,)), LogFile("b", 1, "g", 5, (5,))]
     plan = BatchPlan().extended(files[:1], 3)
-    state.write_plan(plan)
-    state.write_plan(plan.extended(files, 3))
+    write_plan(state, plan)
+    write_plan(state, plan.extended(files, 3))
     return state

@@ -67,7 +67,9 @@ def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
     monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **LOW}])
     monkeypatch.setattr(kernels_ahead, "_files_of_graph", _files_of_graph)
-    monkeypatch.setattr(listed_rows, "FEW", listed_rows.Listed(rows=3, entries=9, old_entries=40))
+    monkeypatch.setattr(
+        listed_rows, "FEW", listed_rows.ListedCounts(rows=3, entries=9, old_entries=40)
+    )
 
 
 def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:

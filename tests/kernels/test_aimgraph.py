@@ -9,7 +9,7 @@ from commands import fails, graphtide_here
 from emulated_device import EmulatedDevice
 from graphtide.flows.bench.measuring import report
 from graphtide.flows.study.aimgraph import aimgraphs, distributions
-from graphtide.gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, AimGraph, Updates
+from graphtide.gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, AimGraph, SortedUpdates
 from graphtide.gpu_core.cuda.device.compile import variants
 from graphtide.gpu_core.errors import ArenaFullError
 
@@ -33,8 +33,8 @@ def as_keys(device: Any, keys: set[int]) -> Any:
     return device.to_device(np.array(sorted(keys), np.uint64))
 
 
-def updates(device: Any, inserted: set[int], deleted: set[int]) -> Updates:
-    return Updates.of(device.xp, as_keys(device, inserted), as_keys(device, deleted))
+def updates(device: Any, inserted: set[int], deleted: set[int]) -> SortedUpdates:
+    return SortedUpdates.of(device.xp, as_keys(device, inserted), as_keys(device, deleted))
 
 
 def check(device: Any, graph: AimGraph, expected: set[int]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.cuda.analytics.centrality.pagerank import KeptRanks
+from graphtide.gpu_core.cuda.analytics.centrality.kept_ranks import KeptRanks
 from graphtide.gpu_core.cuda.analytics.in_order import values_in_order
 from graphtide.gpu_core.cuda.device.devices import open_device
 from graphtide.gpu_core.cuda.device.stream import StreamLock

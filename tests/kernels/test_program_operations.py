@@ -13,7 +13,7 @@ from graphtide.gpu_core.cuda.device.compile import add_text
 from graphtide.gpu_core.host.analytics.programs import program_operations
 from graphtide.gpu_core.host.analytics.programs.program_module import function_text as python_text
 from graphtide.gpu_core.jit.compile import module_of_text
-from graphtide.gpu_core.programs.language import Written, written
+from graphtide.gpu_core.programs.language import FunctionText, written
 from graphtide.gpu_core.programs.operations import REAL, WHOLE
 
 #: How many of the results of each function Python has as well; it refuses the others.
@@ -120,7 +120,7 @@ def wholes(a, b, superstep):
     return 0
 
 
-def translated(function: Callable[..., Any], kind: str) -> Written:
+def translated(function: Callable[..., Any], kind: str) -> FunctionText:
     return written("edge", function, {"first": kind, "second": kind}, {"result": kind})
 
 
@@ -136,7 +136,9 @@ def fill(first, second, results):
 """
 
 
-def on_host(function: Written, count: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def on_host(
+    function: FunctionText, count: int, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
     body = python_text("compute", function, 2)
     text = f"from {program_operations.__name__} import *\n{body}{LOOP}"
     name = f"test_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -146,7 +148,7 @@ def on_host(function: Written, count: int, first: np.ndarray, second: np.ndarray
 
 
 def on_device(
-    device: Any, function: Written, count: int, first: np.ndarray, second: np.ndarray
+    device: Any, function: FunctionText, count: int, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
     c_type = "f64" if first.dtype == np.float64 else "i64"
     # A device keeps what it has compiled of a name.

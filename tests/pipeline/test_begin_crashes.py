@@ -16,6 +16,7 @@ import pytest
 from graphtide.config.settings import RunSettings
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import LOCK, StateDirectory
+from graphtide.io.state.plan_files import read_plan
 from graphtide.io.state.reports import read_reports, write_reports
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
@@ -98,7 +99,7 @@ def test_a_begin_that_dies_anywhere_ends_as_one_that_does_not(
     begun = kept(undisturbed)
     boundary, planned = ROWS // BATCH_ROWS, (ROWS + rows + BATCH_ROWS - 1) // BATCH_ROWS
     directory = StateDirectory(undisturbed)
-    assert len(directory.read_plan().batches) == planned
+    assert len(read_plan(directory).batches) == planned
     assert directory.result_ids() == []
     assert directory.checkpoint_ids() == [boundary - 1]
     assert len(read_reports(directory)) == boundary

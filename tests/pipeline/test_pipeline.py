@@ -23,6 +23,7 @@ from graphtide.io.log.plan import BatchPlan
 from graphtide.io.log.update_log import UpdateLog
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.plan_files import write_plan
 from graphtide.io.state.reports import read_reports
 from graphtide.io.state.state_settings import StateSettings
 from graphtide.pipeline import run_loop
@@ -336,7 +337,7 @@ def test_a_state_that_was_planned_in_the_order_of_text_goes_on_with_its_plan(
     wanted = run_settings()
     state.create_or_open(StateSettings(wanted.graph.identity(), log.address, {}, None))
     by_text = sorted(listing_of(log).files, key=lambda file: file.name)
-    state.write_plan(BatchPlan().extended(by_text, BATCH_ROWS))
+    write_plan(state, BatchPlan().extended(by_text, BATCH_ROWS))
     summary = run(log.address, str(state.path), wanted)
     assert summary.files == sorted(names)
     assert summary.num_edges == 11, "10 deletes before 2 inserts"

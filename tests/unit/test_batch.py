@@ -194,7 +194,7 @@ def test_the_ways_of_ordering_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> 
         taken.setdefault("numbered", set()).add(kind)
         return number_edges(*arguments)
 
-    def noted_lists(ordered: last_rows.Ordered, **wanted: Any) -> Any:
+    def noted_lists(ordered: last_rows.OrderedEdgeRows, **wanted: Any) -> Any:
         taken.setdefault("narrow" if ordered.dst_bits else "wide", set()).add(kind)
         return edge_lists(ordered, **wanted)
 

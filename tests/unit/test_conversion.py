@@ -20,6 +20,7 @@ from graphtide.io.log.columns.column_types import op_bytes
 from graphtide.io.log.columns.id_bounds import with_bounds
 from graphtide.io.log.columns.own_columns import own_columns
 from graphtide.io.log.operations import Operations
+from graphtide.io.log.row_kinds import RowKinds
 from graphtide.io.log.row_origin import RowOrigin
 from oracles import ModelGraph, Row, apply_batch, listed_edges
 
@@ -240,7 +241,7 @@ def test_bad_columns_and_rows_are_refused_by_file_and_row(
 def test_a_property_may_be_of_truths(last: bool | None, mask: list[bool]) -> None:
     meaning = row_meaning(properties={"flag": "bool"})
     table = pa.table({"src": [1, 2], "dst": [2, 3], "flag": [True, last]})
-    found = own_columns(table, meaning, None, None, str)["flag"]
+    found = own_columns(table, meaning, RowKinds(2), str)["flag"]
     assert found.dtype == np.bool_
     assert np.ma.getmaskarray(found).tolist() == mask
     assert np.ma.filled(found, False).tolist() == [True, False]
@@ -255,14 +256,15 @@ def test_a_property_of_what_the_row_is_not_about_is_refused_unless_it_deletes(
     )
     values: dict[str, list[float | None]] = {"of_edges": [0.5, None], "of_vertices": [None, 0.25]}
     is_edge = np.array([True, False])
-    own_columns(pa.table(values), meaning, None, is_edge, str)
+    own_columns(pa.table(values), meaning, RowKinds(2, None, is_edge), str)
     values[name] = [0.5, 0.25]
     table = pa.table(values)
     for op in (None, np.array([1, 1])):
         with pytest.raises(BadRowsError, match=f"{name} is set on") as caught:
-            own_columns(table, meaning, op, is_edge, str)
+            own_columns(table, meaning, RowKinds(2, op, is_edge), str)
         assert np.flatnonzero(caught.value.bad).tolist() == [row]
-    own_columns(table, meaning, np.where(np.arange(2) == row, -1, 1), is_edge, str)
+    deletes = np.where(np.arange(2) == row, -1, 1)
+    own_columns(table, meaning, RowKinds(2, deletes, is_edge), str)
 
 
 def test_a_time_that_the_unit_of_the_graph_does_not_have_matters_on_inserts_alone() -> None:

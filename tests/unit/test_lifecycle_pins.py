@@ -5,12 +5,12 @@ import pytest
 from graphtide.pipeline.monitoring.picture import RunMonitor
 from graphtide.pipeline.state_machine.events import (
     Analyzed,
-    Captured,
+    GraphCopied,
     GraphPinned,
     RunStarted,
 )
 from graphtide.pipeline.state_machine.instructions import (
-    Capture,
+    CopyGraph,
     Pin,
     WriteCheckpoint,
     WriteResults,
@@ -70,7 +70,7 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     here.apply_ready(2)
     assert len(here.graph) == 5, "batches wait for results"
     here.read()
-    assert here.reading == Capture(0, 3)
+    assert here.reading == CopyGraph(0, 3)
     here.apply_ready()
     assert len(here.graph) == 6, "batches wait for the copy"
     assert here.asked is None, "another graph is kept before the first one is read"
@@ -241,7 +241,7 @@ def test_nothing_is_copied_while_many_results_wait_for_the_disk() -> None:
         here.read()
     assert here.writes == [WriteResults(1 + each) for each in range(MOST_WRITES)]
     here.write()
-    assert here.reading == Capture(0, MOST_WRITES)
+    assert here.reading == CopyGraph(0, MOST_WRITES)
     here.run()
     assert here.results == list(range(1, 21))
 
@@ -280,7 +280,7 @@ def test_results_behind_a_graph_that_is_copied_wait_for_the_copy() -> None:
     apply_all(here)
     here.read()
     here.read()
-    assert here.reading == Capture(0, 2)
+    assert here.reading == CopyGraph(0, 2)
     here.read(is_late=True)
     here.read()
     assert here.writes[-2:] == [WriteCheckpoint(0, 2), WriteResults(3)], "as answers came"
@@ -301,7 +301,7 @@ def test_what_was_pinned_is_lost_with_the_graph(reads: int) -> None:
     here.die()
     assert not here.lifecycle.pins
     here.tell(Analyzed(0, 3, has_columns=True))
-    here.tell(Captured(0, 3))
+    here.tell(GraphCopied(0, 3))
     assert len(here.writes) == reads, "what a lost generation made was written"
     here.run()
     assert here.checkpoints == [3, 6, 9]

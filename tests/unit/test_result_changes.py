@@ -15,7 +15,7 @@ from graphtide.io.checked_tables import write_table
 from graphtide.io.interchange.edge_table import table_of
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.result_changes import (
-    Changes,
+    TableChanges,
     batches_with,
     changes_between,
     changes_file,
@@ -89,7 +89,7 @@ def test_a_file_has_the_rows_that_changed_and_no_others(tmp_path: Path, as_names
         **{name: column.tolist() for name, column in after.items()},
         "value": [0.0 if value == 0.01 else value for value in after["value"].tolist()],
     }
-    assert isinstance(read, Changes)
+    assert isinstance(read, TableChanges)
 
 
 def test_changes_of_a_column_of_names(tmp_path: Path) -> None:
@@ -145,6 +145,6 @@ def test_files_of_a_chain_that_do_not_fit_are_told_by_name(tmp_path: Path) -> No
     refused(r"batch=0+2/pagerank.parquet is damaged \(it is since batch 2\)")
     none, one = ({"vertex": np.zeros(n, np.int64), "pagerank": np.zeros(n)} for n in (0, 1))
     nowhere = np.zeros(0, np.int64)
-    changes = Changes(np.array([9]), nowhere, nowhere, rows_removed=one, rows_after=none)
+    changes = TableChanges(np.array([9]), nowhere, nowhere, rows_removed=one, rows_after=none)
     write_changes(state, 2, "pagerank", changes, FACTS, since=1)
     refused(r"batch=0+2/pagerank.parquet does not fit what was before it .*; have a run recompute")

@@ -9,6 +9,7 @@ from graphtide.io.log.log_listing import LogFile
 from graphtide.io.log.paths.addresses import absolute_address
 from graphtide.io.log.plan import BatchPlan
 from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.plan_files import read_plan, write_plan
 from graphtide.io.state.state_settings import StateSettings
 from small_state import IDENTITY, contents, made
 
@@ -193,25 +194,25 @@ def test_what_may_change_alone_may_change_with_the_address_of_the_log(tmp_path):
 
 def test_the_plan_grows_in_parts(tmp_path):
     state = made(tmp_path / "s")
-    assert state.read_plan() == BatchPlan()
+    assert read_plan(state) == BatchPlan()
     files = [LogFile("a", 1, "f", 10, (10,)), LogFile("b", 1, "g", 0, ())]
     plan = BatchPlan().extended(files[:1], 3)
-    state.write_plan(plan)
-    state.write_plan(plan)
+    write_plan(state, plan)
+    write_plan(state, plan)
     longer = plan.extended(files, 5)
-    state.write_plan(longer)
-    assert state.read_plan() == longer
+    write_plan(state, longer)
+    assert read_plan(state) == longer
     parts = sorted(part.name for part in (state.path / "plan").iterdir())
     assert parts == ["000000000000.json", "000000000001.json"]
     # Planned anew from the first file on: the newest part counts.
     other = BatchPlan().extended(files, 4)
-    state.write_plan(other)
-    assert state.read_plan() == other
-    state.write_plan(BatchPlan(other.files[:1]))
-    assert state.read_plan() == BatchPlan(other.files[:1])
+    write_plan(state, other)
+    assert read_plan(state) == other
+    write_plan(state, BatchPlan(other.files[:1]))
+    assert read_plan(state) == BatchPlan(other.files[:1])
     (state.path / "plan" / parts[0]).unlink()
     with pytest.raises(StateError, match=r"part 000000000000\.json .* missing"):
-        state.read_plan()
+        read_plan(state)
 
 
 @pytest.mark.parametrize("address", ["", [], (), ["a", ""]])

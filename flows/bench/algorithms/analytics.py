@@ -19,11 +19,11 @@ from ....gpu_core.algorithms.traversal.bfs import UNREACHED
 from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
 from ..bench_options import BenchOptions
-from ..measuring.arm import Arm, Bench, Row
+from ..measuring.arm import Arm, Bench, MeasuredRow
 from ..measuring.clock import spread
 from ..measuring.cugraph import CuGraph, has_cugraph
 from ..measuring.peers import sparse_products
-from ..measuring.report import Table
+from ..measuring.report import PrintedTable
 from ..measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
 
@@ -34,7 +34,7 @@ _FIGURES = [
 ]  # fmt: skip
 
 
-def _print_calls(table: Table, bench: Bench) -> None:
+def _print_calls(table: PrintedTable, bench: Bench) -> None:
     xp = bench.arm.xp
     src, dst = unpack(xp, bench.keys)
     graph = bench.arm.graph(directed=False, ids="dense")
@@ -46,7 +46,7 @@ def _print_calls(table: Table, bench: Bench) -> None:
         "triangles": graph.triangles,
         "BFS": partial(graph.bfs, source := _source(bench, graph)),
     }
-    row = bench.measured("", calls)
+    row = bench.measured(calls)
     steps = graph.pagerank(tol=TOLERANCE).iterations
     a_step = spread([lap.device / steps for lap in row.laps["PageRank"]])
     triangles = int(np.sum(graph.triangles())) // 3
@@ -85,14 +85,14 @@ def _check_distances(xp: Any, distance: Any, src: Any, dst: Any, source: int) ->
         raise GraphtideError(msg)
 
 
-def _print_refreshed(table: Table, bench: Refresh) -> None:
+def _print_refreshed(table: PrintedTable, bench: Refresh) -> None:
     for row, steps in bench.rows():
         local = [row.device(what) for what in ("clustering", "looked at")]
-        table.row(bench.name, row.batch, row.device("PageRank"), *steps, *local)
+        table.row(bench.name, row.label, row.device("PageRank"), *steps, *local)
 
 
-def _print_cugraph(table: Table, bench: Bench) -> None:
-    peer, row = CuGraph(bench.arm.xp, bench.keys), Row(bench.name, "")
+def _print_cugraph(table: PrintedTable, bench: Bench) -> None:
+    peer, row = CuGraph(bench.arm.xp, bench.keys), MeasuredRow()
     for repeat in range(bench.repeats + 1):
         for what, is_transposed in (("PageRank", True), ("triangles", False)):
             bench.timed(row, repeat, "build", partial(peer.graph, is_transposed=is_transposed))
@@ -114,16 +114,16 @@ def bench_analytics(options: BenchOptions) -> None:
     """
     selection = options.selection(NAMES)
     arm = selection.begin("bench analytics", Arm(options.engine))
-    table = Table(["graph"], _FIGURES)
+    table = PrintedTable(["graph"], _FIGURES)
     for bench in selection.benches(Refresh, arm):
         _print_calls(table, bench)
     click.echo(f"\nA batch of new edges and the results after it, PageRank to L1 {TOLERANCE}:")
     figures = ["insert, PageRank", "steps", "from nothing", "insert, clustering", "looked at"]
-    table = Table(["graph", "edges"], figures)
+    table = PrintedTable(["graph", "edges"], figures)
     for bench in selection.benches(Refresh, arm):
         _print_refreshed(table, bench)
     if arm.engine == "cuda" and has_cugraph():
         click.echo("\ncuGraph, which rebuilds the graph for each batch:")
-        table = Table(["graph"], ["build", "PageRank", "triangles"])
+        table = PrintedTable(["graph"], ["build", "PageRank", "triangles"])
         for bench in selection.benches(Refresh, arm):
             _print_cugraph(table, bench)

@@ -25,8 +25,8 @@ from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
 from ....testing import engine_of
 from ..bench_options import BenchOptions
-from ..measuring.arm import Arm, Row
-from ..measuring.report import Table
+from ..measuring.arm import Arm, MeasuredRow
+from ..measuring.report import PrintedTable
 from ..measuring.workloads import unpack
 from .maintained_clustering import FIGURES as CLUSTERING_FIGURES
 from .maintained_clustering import SHARES, Clustering, DirectedClustering
@@ -52,14 +52,14 @@ _FORCED = {"pushed": "push", "full steps": "full"}
 class PageRank(Refresh):
     """PageRank of one undirected workload after batches."""
 
-    def followed(self) -> Iterator[tuple[Row, str]]:
+    def followed(self) -> Iterator[tuple[MeasuredRow, str]]:
         """Measure each share; with it what the graph chose, if it had a choice."""
         graph = self.made(self.keys)
         for share in SHARES:
             yield self._ranked(graph, max(round(share * graph.num_edges), 1))
 
-    def _ranked(self, graph: DynamicGraph, count: int) -> tuple[Row, str]:
-        row, choices = Row(self.name, f"{count:,}"), []
+    def _ranked(self, graph: DynamicGraph, count: int) -> tuple[MeasuredRow, str]:
+        row, choices = MeasuredRow(f"{count:,}"), []
         before = graph.pagerank(tol=TOLERANCE)
         graph.maintain(_PAGERANK, tol=TOLERANCE)
         engine = engine_of(graph)
@@ -105,7 +105,7 @@ class PageRank(Refresh):
         return row, max(set(choices[1:]), key=choices[1:].count)
 
 
-def _loss(row: Row, *others: str) -> str:
+def _loss(row: MeasuredRow, *others: str) -> str:
     """Of the choice, in times of the better one."""
     times = {what: row.median(what) for what in row.laps}
     better = min(times[other] for other in others)
@@ -128,27 +128,27 @@ def bench_maintained(options: BenchOptions) -> None:
     arm = selection.begin("bench maintained", Arm(options.engine))
     tables = ((Clustering, ["graph", "edges"]), (DirectedClustering, ["graph", "by", "edges"]))
     for kind, heads in tables:
-        table = Table(heads, [*CLUSTERING_FIGURES])
+        table = PrintedTable(heads, [*CLUSTERING_FIGURES])
         for each in selection.benches(kind, arm):
             for row, choice in each.followed():
                 table.row(
-                    each.name, row.batch, row.device("insert alone"), row.device("maintained"),
+                    each.name, row.label, row.device("insert alone"), row.device("maintained"),
                     choice, _loss(row, "repaired", "recounted"), row.device("repaired"),
                     row.device("recounted"),
                 )  # fmt: skip
-    table = Table(["graph", "edges"], _RANK_FIGURES)
+    table = PrintedTable(["graph", "edges"], _RANK_FIGURES)
     for bench in selection.benches(PageRank, arm):
         for row, choice in bench.followed():
             table.row(
-                bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
+                bench.name, row.label, row.device("insert alone"), row.device("maintained"), choice,
                 _loss(row, *(_FORCED if choice else ("warm start",))), row.device("pushed"),
                 row.device("full steps"), row.device("warm start"),
             )  # fmt: skip
-    table = Table(["graph", "edges", "deletes"], [*FIGURES])
+    table = PrintedTable(["graph", "edges", "deletes"], [*FIGURES])
     for components in selection.benches(Components, arm):
         for row, choice in components.followed():
             table.row(
-                components.name, row.batch, row.device("apply alone"), row.device("maintained"),
+                components.name, row.label, row.device("apply alone"), row.device("maintained"),
                 choice, _loss(row, "repaired", "recounted"), row.device("repaired"),
                 row.device("recounted"),
             )  # fmt: skip

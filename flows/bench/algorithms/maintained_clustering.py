@@ -22,7 +22,7 @@ from ....gpu_core.algorithms.triangles.definitions import DIRECTED
 from ....gpu_core.graph import DynamicGraph
 from ....testing import engine_of
 from ..measuring import draws
-from ..measuring.arm import Row
+from ..measuring.arm import MeasuredRow
 from ..measuring.workloads import Keys, unpack
 from .refresh import Refresh
 
@@ -34,12 +34,12 @@ FIGURES: Final = ("insert alone", "maintained", "choice", "loss", "repaired", "r
 class Clustering(Refresh):
     """Clustering of one undirected workload after batches."""
 
-    def followed(self) -> Iterator[tuple[Row, str]]:
+    def followed(self) -> Iterator[tuple[MeasuredRow, str]]:
         """Measure each share; with it what the graph chose."""
         graph = self.made(self.keys)
         for share in SHARES:
             count = max(round(share * graph.num_edges), 1)
-            row = Row(self.name, f"{count:,}")
+            row = MeasuredRow(f"{count:,}")
             drawn = partial(self._drawn, count)
             yield row, self.repaired_beside_recounted(graph, row, drawn)
 
@@ -47,7 +47,7 @@ class Clustering(Refresh):
         return self.new_edges(count, 1000 * repeat)
 
     def repaired_beside_recounted(
-        self, graph: DynamicGraph, row: Row, drawn: Callable[[int], Keys], **parameters: Any
+        self, graph: DynamicGraph, row: MeasuredRow, drawn: Callable[[int], Keys], **parameters: Any
     ) -> str:
         """Time the laps of a row; returns what the graph that maintains clustering chose.
 
@@ -95,7 +95,7 @@ class Clustering(Refresh):
 class DirectedClustering(Clustering):
     """Clustering of one directed workload after batches, by either definition."""
 
-    def followed(self) -> Iterator[tuple[Row, str]]:
+    def followed(self) -> Iterator[tuple[MeasuredRow, str]]:
         """Measure each share; with it what the graph chose."""
         xp = self.arm.xp
         entries = draws.shuffled(xp, self.keys, 0)
@@ -106,6 +106,6 @@ class DirectedClustering(Clustering):
         for definition in DIRECTED:
             for share in DIRECTED_SHARES:
                 count = max(round(share * graph.num_edges), 1)
-                row = Row(self.name, f"{definition} | {count:,}")
+                row = MeasuredRow(f"{definition} | {count:,}")
                 drawn = partial(draws.some_keys, xp, entries[half:], count)
                 yield row, self.repaired_beside_recounted(graph, row, drawn, directed=definition)

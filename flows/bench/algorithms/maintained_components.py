@@ -17,7 +17,7 @@ from ....gpu_core.algorithms.maintained.maintained_components import NAME
 from ....gpu_core.graph import DynamicGraph
 from ....testing import engine_of
 from ..measuring import draws
-from ..measuring.arm import Row
+from ..measuring.arm import MeasuredRow
 from ..measuring.workloads import Keys, unpack
 from .refresh import Refresh
 
@@ -30,7 +30,7 @@ FIGURES: Final = ("apply alone", "maintained", "choice", "loss", "repaired", "re
 class Components(Refresh):
     """Components of one undirected workload after batches."""
 
-    def followed(self) -> Iterator[tuple[Row, str]]:
+    def followed(self) -> Iterator[tuple[MeasuredRow, str]]:
         """Measure each share, with either share of deletes; with it what the graph chose."""
         graph = self.made(self.keys)
         src, dst = unpack(self.arm.xp, self.keys)
@@ -41,8 +41,8 @@ class Components(Refresh):
 
     def _measured(
         self, graph: DynamicGraph, once: Keys, count: int, deletes: float
-    ) -> tuple[Row, str]:
-        row, choice = Row(self.name, f"{count:,} | {deletes:.0%}"), ""
+    ) -> tuple[MeasuredRow, str]:
+        row, choice = MeasuredRow(f"{count:,} | {deletes:.0%}"), ""
 
         def found(batch: Any) -> Any:
             graph.apply(batch)

@@ -26,7 +26,7 @@ from ....gpu_core.programs.traversals import (
 from ....gpu_core.programs.vertex_state import VertexState
 from ..bench_options import BenchOptions
 from ..measuring.arm import Arm, Bench
-from ..measuring.report import Table
+from ..measuring.report import PrintedTable
 from ..measuring.subject import Subject
 
 NAMES = ("G1", "G2", "G3")
@@ -113,7 +113,7 @@ def bench_programs(options: BenchOptions) -> None:
     selection = options.selection(NAMES)
     arm = selection.begin("bench programs", Arm(options.engine))
     forms = "method", *_DIRECTIONS, "operators"
-    table = Table(["graph", "algorithm"], [*forms, "supersteps", "pulled"])
+    table = PrintedTable(["graph", "algorithm"], [*forms, "supersteps", "pulled"])
     for bench in selection.benches(Bench, arm):
         for what, algorithm in _algorithms(Subject(bench)).items():
             found = _check(what, algorithm)
@@ -123,7 +123,7 @@ def bench_programs(options: BenchOptions) -> None:
                 calls |= {each: partial(algorithm.program, direction=each) for each in directions}
             if algorithm.traversal is not None:
                 calls["operators"] = algorithm.traversal
-            row = bench.measured(what, calls)
+            row = bench.measured(calls)
             counts = (found.supersteps, found.pulled) if found else ()
             shown = [f"{count:,}" for count in counts] or ["", ""]
             table.row(bench.name, what, *map(row.device, forms), *shown)

@@ -20,7 +20,7 @@ import numpy as np
 from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
 from ..measuring import draws
-from ..measuring.arm import Bench, Row
+from ..measuring.arm import Bench, MeasuredRow
 from ..measuring.workloads import Keys, rmat_pairs, uniform_pairs, unpack
 
 SHARES = (1e-2, 1e-4, 1e-5)
@@ -42,15 +42,15 @@ class Steps(NamedTuple):
 class Refresh(Bench):
     """Results of one undirected workload after batches."""
 
-    def rows(self) -> Iterator[tuple[Row, Steps]]:
+    def rows(self) -> Iterator[tuple[MeasuredRow, Steps]]:
         """Measure each share; with it the steps that PageRank takes."""
         graph = self.made(self.keys)
         before = graph.pagerank(alpha=_ALPHA, tol=TOLERANCE)
         for share in SHARES:
             yield self._row(graph, before, max(round(share * graph.num_edges), 1))
 
-    def _row(self, graph: DynamicGraph, before: Any, count: int) -> tuple[Row, Steps]:
-        row = Row(self.name, f"{count:,}")
+    def _row(self, graph: DynamicGraph, before: Any, count: int) -> tuple[MeasuredRow, Steps]:
+        row = MeasuredRow(f"{count:,}")
 
         def ranked(batch: Any) -> Any:
             graph.apply(batch)

@@ -25,11 +25,11 @@ _MOST_SMALLER = 12
 
 
 @dataclass
-class Row:
+class MeasuredRow:
     """One line of a table: milliseconds by what was done."""
 
-    workload: str
-    batch: str
+    #: What was measured, where the table has a column for it.
+    label: str = ""
     laps: dict[str, list[Lap]] = field(default_factory=dict)
 
     def add(self, what: str, lap: Lap) -> None:
@@ -146,27 +146,25 @@ class Bench:
         """Batch that puts (1) or deletes (-1) all of these entries."""
         return self.arm.batch(op, *unpack(self.arm.xp, keys), ids=graph.ids)
 
-    def timed(self, row: Row, repeat: int, what: str, call: Callable[[], Any]) -> None:
+    def timed(self, row: MeasuredRow, repeat: int, what: str, call: Callable[[], Any]) -> None:
         """Time a call; the first round compiles, and is not kept."""
         lap = self.arm.clock.time(call)
         if repeat:
             row.add(what, lap)
 
     def measured(
-        self, batch: str, calls: Mapping[str, Callable[[], Any]], *, has_warm_up: bool = True
-    ) -> Row:
+        self, calls: Mapping[str, Callable[[], Any]], *, has_warm_up: bool = True
+    ) -> MeasuredRow:
         """Time calls by turns, in as many rounds as were asked for, and one before that compiles.
 
         Parameters
         ----------
-        batch
-            Of the row.
         calls
             By what they do.
         has_warm_up
             Whether there is that round, which calls of other packages do not need.
         """
-        row = Row(self.name, batch)
+        row = MeasuredRow()
         for repeat in range(0 if has_warm_up else 1, self.repeats + 1):
             for what, call in calls.items():
                 self.timed(row, repeat, what, call)

@@ -17,7 +17,7 @@ import numpy as np
 from ....gpu_core.errors import GraphtideError
 from ..bench_options import BenchOptions
 from .arm import Arm, Bench
-from .report import Table
+from .report import PrintedTable
 from .subject import Subject
 
 S = TypeVar("S", bound=Subject)
@@ -67,13 +67,13 @@ class Comparison(Generic[S]):
         """
         selection = options.selection(NAMES)
         arm = selection.begin(self.command, Arm(options.engine))
-        table = Table(["graph", "package"], list(self.columns))
+        table = PrintedTable(["graph", "package"], list(self.columns))
         for bench in selection.benches(Bench, arm):
             subject = self.subject(bench)
             self._check(subject)
             for package, calls_of in self._packages(subject):
                 # Others have nothing to compile.
-                row = bench.measured(package, calls_of(), has_warm_up=package == "graphtide")
+                row = bench.measured(calls_of(), has_warm_up=package == "graphtide")
                 table.row(bench.name, package, *(row.device(what) for what in self.columns))
 
     def _check(self, subject: S) -> None:

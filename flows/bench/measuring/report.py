@@ -11,7 +11,7 @@ from ...printing.text import command
 from .arm import Arm
 
 
-class Table:
+class PrintedTable:
     """A table whose rows are printed as soon as they are measured.
 
     Parameters

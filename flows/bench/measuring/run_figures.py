@@ -31,7 +31,7 @@ _LEAST_SPAN = 0.2
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClockReading:
     """Clocks at one moment of a run."""
 
     seconds: float
@@ -53,9 +53,9 @@ class Stopwatch:
         #: many a batch.
         self._workers: list[psutil.Process] = []
         #: At the first commit, at the end of the first pass, and at the last commit.
-        self.first: Reading | None = None
-        self.distinct: Reading | None = None
-        self.last: Reading | None = None
+        self.first: ClockReading | None = None
+        self.distinct: ClockReading | None = None
+        self.last: ClockReading | None = None
         #: Seconds until the last commit; the run itself keeps that clock.
         self.seconds = 0.0
 
@@ -74,14 +74,14 @@ class Stopwatch:
             self.last = self._reading(rows)
             self.seconds = rows / progress.rows_per_second
 
-    def _reading(self, rows: int) -> Reading:
+    def _reading(self, rows: int) -> ClockReading:
         now, own, cores = time.monotonic(), time.process_time(), core_seconds()
         used = {}
         for process in self._workers:
             with suppress(psutil.Error):  # it has ended
                 times = process.cpu_times()
                 used[process.pid] = times.user + times.system
-        return Reading(now, rows, own, used, float("nan") if cores is None else cores)
+        return ClockReading(now, rows, own, used, float("nan") if cores is None else cores)
 
 
 def _worker_processes() -> list[psutil.Process]:

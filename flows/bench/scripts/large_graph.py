@@ -27,7 +27,7 @@ import numpy.typing as npt
 from graphtide.flows.bench.measuring.arm import Arm
 from graphtide.gpu_core.errors import ArenaFullError, GraphtideError
 
-from .measuring import Table, number, parser, print_tables
+from .measuring import NotedTable, number, parser, print_tables
 
 Int64s = npt.NDArray[np.int64]
 
@@ -246,7 +246,7 @@ def main() -> None:
     title = f"{entries:,} entries, {known.edges:,} edges, {size:.1f} GB"
     note = f"A million new edges, and their deletes, medians of {len(inserts)}: {updates}."
     print(f"`python -m {__package__}.large_graph {' '.join(sys.argv[1:])}`")
-    print_tables([Table(title, ["call", "s"], rows, note)])
+    print_tables([NotedTable(title, ["call", "s"], rows, note)])
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ NOTHING = "n/a"
 
 
 @dataclass(frozen=True)
-class Sample:
+class Measurement:
     """One measurement."""
 
     #: Which of the contenders, and what it did.
@@ -71,7 +71,7 @@ class Quartiles:
 
 
 @dataclass(frozen=True)
-class Table:
+class NotedTable:
     """A table for people; ``note`` says how it is to be read."""
 
     title: str
@@ -183,8 +183,8 @@ def number(text: str) -> int:
 
 def drive(
     options: argparse.Namespace,
-    bench_once: Callable[[int], Iterable[Sample]],
-    tidy_results: Callable[[list[Sample]], list[Table]],
+    bench_once: Callable[[int], Iterable[Measurement]],
+    tidy_results: Callable[[list[Measurement]], list[NotedTable]],
     packages: Sequence[str] = (),
 ) -> None:
     """Measure, and print the machine, the command, the tables and the copy bandwidth."""
@@ -192,7 +192,7 @@ def drive(
     command = " ".join(["python -m", name, *sys.argv[1:]])
     print(f"`{command}`\n\n{machine_line(*packages)}", flush=True)
     bandwidth = CopyBandwidth()
-    samples: list[Sample] = []
+    samples: list[Measurement] = []
     for repeat in range(options.repeats + 1):
         samples += bench_once(repeat)
         bandwidth.measure()
@@ -200,13 +200,13 @@ def drive(
     if options.csv:
         with new_file(options.csv) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow([field.name for field in fields(Sample)])
+            writer.writerow([field.name for field in fields(Measurement)])
             writer.writerows(astuple(sample) for sample in samples)
     print(bandwidth)
     print_tables(tidy_results([each for each in samples if each.repeat]))
 
 
-def print_tables(tables: Iterable[Table]) -> None:
+def print_tables(tables: Iterable[NotedTable]) -> None:
     """Print the tables as Markdown."""
     for table in tables:
         rule = ["---", *["---:"] * (len(table.header) - 1)]
@@ -214,7 +214,7 @@ def print_tables(tables: Iterable[Table]) -> None:
         print("\n".join(["", f"**{table.title}**", "", *lines, "", table.note]).rstrip())
 
 
-def millions_per_second(samples: Iterable[Sample], case: str, what: str) -> dict[int, float]:
+def millions_per_second(samples: Iterable[Measurement], case: str, what: str) -> dict[int, float]:
     """Repeat -> million of work a second, of one case; empty where it was not measured."""
     return {
         each.repeat: each.work / each.seconds / 1e6

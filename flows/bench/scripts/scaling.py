@@ -26,8 +26,8 @@ from graphtide import DynamicGraph
 
 from .edge_source import EdgeSource, known_among
 from .measuring import (
-    Sample,
-    Table,
+    Measurement,
+    NotedTable,
     drive,
     millions_per_second,
     numbers,
@@ -37,7 +37,7 @@ from .measuring import (
 from .plain_loops import converted
 
 
-class Row:
+class GraphOfSize:
     """A graph of one size, and batches of all sizes into it."""
 
     def __init__(self, edges: int, options: argparse.Namespace) -> None:
@@ -53,7 +53,7 @@ class Row:
         for low in range(0, edges, step):
             self._apply(1, *(ends[low : low + step] for ends in self._base))
 
-    def bench_once(self, repeat: int) -> Iterable[Sample]:
+    def bench_once(self, repeat: int) -> Iterable[Measurement]:
         """Insert and delete batches of every size."""
         for size in self._options.batches:
             # At most as many rows as the batch has anyway, where it is large.
@@ -70,13 +70,13 @@ class Row:
         assert np.array_equal(np.sort(found.src * size + found.dst), keys), "other edges"
         self._graph.verify()
 
-    def _insert_and_delete(self, size: int, repeat: int) -> Iterable[Sample]:
+    def _insert_and_delete(self, size: int, repeat: int) -> Iterable[Measurement]:
         src, dst = self._source.take(size, self._is_known)
         order = np.random.default_rng(repeat).permutation(size)
         for op, ends in ((1, (src, dst)), (-1, (src[order], dst[order]))):
             seconds = self._apply(op, *ends)
             what = f"{'insert' if op > 0 else 'delete'} {size}"
-            yield Sample(str(self._edges), what, repeat, size, seconds)
+            yield Measurement(str(self._edges), what, repeat, size, seconds)
 
     def _apply(self, op: int, src: np.ndarray, dst: np.ndarray) -> float:
         begin = time.perf_counter()
@@ -89,10 +89,10 @@ class Row:
         return seconds
 
 
-def tidy_results(samples: list[Sample], options: argparse.Namespace) -> list[Table]:
+def tidy_results(samples: list[Measurement], options: argparse.Namespace) -> list[NotedTable]:
     """Make one table of inserts and one of deletes."""
     return [
-        Table(
+        NotedTable(
             f"{what}s",
             ["edges", *(f"{size:,} rows" for size in options.batches)],
             [
@@ -126,12 +126,12 @@ def main() -> None:
     options = flags.parse_args()
     state: dict[str, Any] = {}
 
-    def bench_once(repeat: int) -> Iterable[Sample]:
+    def bench_once(repeat: int) -> Iterable[Measurement]:
         # All repeats of a graph together would need one graph in memory at a time, but a machine
         # that is busy for a while would then be unfair to one size.
         for edges in options.edges:
             if edges not in state:
-                state[edges] = Row(edges, options)
+                state[edges] = GraphOfSize(edges, options)
             yield from state[edges].bench_once(repeat)
             if repeat == options.repeats:
                 state.pop(edges).check()

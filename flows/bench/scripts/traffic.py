@@ -19,7 +19,7 @@ import sys
 from graphtide.flows.bench.measuring.arm import Arm, Bench
 from graphtide.flows.bench.measuring.workloads import WORKLOADS
 
-from .measuring import Table, numbers, parser, print_tables
+from .measuring import NotedTable, numbers, parser, print_tables
 
 _METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
 _OPS = {"insert": 1, "delete": -1}
@@ -72,7 +72,7 @@ def profile(arguments: list[str]) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(done.stdout[begin:])))[1:]
 
 
-def table(rows: list[dict[str, str]], graph_name: str) -> Table:
+def table(rows: list[dict[str, str]], graph_name: str) -> NotedTable:
     """Sums over the kernels of each batch."""
     cells, sums = [], [0.0] * len(_METRICS)
     for row in rows:
@@ -92,7 +92,7 @@ def table(rows: list[dict[str, str]], graph_name: str) -> Table:
         )  # fmt: skip
         sums = [0.0] * len(_METRICS)
     header = ["batch", "MB read", "MB written", "bytes an update", "kernels, us", "GB/s"]
-    return Table(f"Device memory traffic, {graph_name}", header, cells)
+    return NotedTable(f"Device memory traffic, {graph_name}", header, cells)
 
 
 def main() -> None:

@@ -40,8 +40,8 @@ from graphtide import DynamicGraph, UpdateBatch
 
 from .edge_source import Edges, EdgeSource, known_among
 from .measuring import (
-    Sample,
-    Table,
+    Measurement,
+    NotedTable,
     drive,
     millions_per_second,
     number,
@@ -144,7 +144,7 @@ class Graphtide:
         return graph.memory().graph_bytes / csr_bytes
 
 
-class Updates:
+class Contenders:
     """The contenders, and what one repeat does with them."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -181,7 +181,7 @@ class Updates:
                 NetworKit(self._base, vertices, checked=checked) for checked in (False, True)
             ]
 
-    def bench_once(self, repeat: int) -> Iterable[Sample]:
+    def bench_once(self, repeat: int) -> Iterable[Measurement]:
         """Insert and delete a fresh batch, with every contender."""
         edges = self._source.take(self._batch, self._is_known)
         # Deletes come in another order than the inserts did.
@@ -201,7 +201,7 @@ class Updates:
 
     def _timed(
         self, contender: Any, repeat: int, op: int, edges: Edges, is_checked: bool
-    ) -> Iterable[Sample]:
+    ) -> Iterable[Measurement]:
         what = "insert" if op > 0 else "delete"
         update = contender.insert if op > 0 else contender.delete
         before = contender.arena_bytes() if isinstance(contender, Graphtide) else 0
@@ -209,9 +209,9 @@ class Updates:
         convert_seconds = seconds_of(lambda: batch.append(contender.convert(op, *edges)))
         update_seconds = seconds_of(lambda: update(batch[0]))
         if not contender.takes_raw_edges:
-            yield Sample(contender.name, what, repeat, self._batch, update_seconds)
+            yield Measurement(contender.name, what, repeat, self._batch, update_seconds)
         total = convert_seconds + update_seconds
-        yield Sample(contender.name, f"{what}, raw", repeat, self._batch, total)
+        yield Measurement(contender.name, f"{what}, raw", repeat, self._batch, total)
         if before and op > 0:
             contender.note_memory()
             contender.growths += bool(repeat and contender.arena_bytes() > before)
@@ -230,7 +230,7 @@ class Updates:
         same = np.array_equal(np.sort(src * size + dst), np.sort(expected[0] * size + expected[1]))
         assert same, f"{contender.name} holds other edges"
 
-    def tidy_results(self, samples: list[Sample]) -> list[Table]:
+    def tidy_results(self, samples: list[Measurement]) -> list[NotedTable]:
         """Tables: batch ready, from raw edges, memory."""
 
         def rates(name: str, what: str) -> dict[int, float]:
@@ -257,14 +257,14 @@ class Updates:
         over = [f"over {peer}" for peer in PEERS]
         units = "Million updates a second, median (quartiles); ratios are medians within a repeat."
         return [
-            Table(
+            NotedTable(
                 "batch ready",
                 ["", "insert", f"over {PLAIN}", "delete", f"over {PLAIN}"],
                 ready,
                 units + " n/a: it takes raw edges only.",
             ),
-            Table("from raw edges", ["", "insert", *over, "delete", *over], raw, units),
-            Table(
+            NotedTable("from raw edges", ["", "insert", *over, "delete", *over], raw, units),
+            NotedTable(
                 "memory over the CSR of the stored entries",
                 ["", "as built", "after the last insert", "inserts in which the arena grew"],
                 memory,
@@ -289,7 +289,7 @@ def main() -> None:
             "python-graphblas and networkit are not installed; run pip install -e '.[bench]', or "
             "give --no-peers"
         )
-    updates = Updates(options)
+    updates = Contenders(options)
     packages = (
         () if options.no_peers else ("python-graphblas", "suitesparse-graphblas", "networkit")
     )

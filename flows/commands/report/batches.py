@@ -10,7 +10,7 @@ from ....gpu_core.kind import GraphKind
 from ....gpu_core.report import STAGES, BatchReport
 from ...printing.summary import FATES
 from ...printing.text import amount, duration, rate
-from .page import Section, Table
+from .page import HtmlTable, Section
 from .plots import Plot, Values, svg_of
 
 #: Stage of a batch -> what happens in it, and where.
@@ -111,7 +111,7 @@ class OverBatches:
                 self._plot("Speed of applying", "rows a second",
                            {"": self.counts("rows") / apply}),
             ],
-            tables=[Table(rows, head=head, numbers=(2, 3, 4, 5, 6, 7))],
+            tables=[HtmlTable(rows, head=head, numbers=(2, 3, 4, 5, 6, 7))],
         )  # fmt: skip
 
     def _memory(self) -> Section:

@@ -9,7 +9,7 @@ from ....io.log.bad_rows import origin_names
 from ....io.state.quarantine import Quarantine
 from ...printing.text import amount
 from ..status import Status, unchecked_text
-from .page import MOST_ROWS, Section, Table, more_text, written_text
+from .page import MOST_ROWS, HtmlTable, Section, more_text, written_text
 
 #: Files of the quarantine that are read for their reasons.
 _READ = 20
@@ -41,10 +41,10 @@ def left_out_section(status: Status) -> Section:
     tables = []
     if most:
         more = "" if len(waiting) <= _READ else f"Of the first {_READ} batches."
-        tables.append(Table(most, "why", ("reason", "rows"), (1,), more))
+        tables.append(HtmlTable(most, "why", ("reason", "rows"), (1,), more))
     if listed:
         head = ("file", "why it could not be used", "in the log again, or given up")
-        tables.append(Table(listed, "files", head, more=more_text(len(files), "file")))
+        tables.append(HtmlTable(listed, "files", head, more=more_text(len(files), "file")))
     return Section("Left out", texts, warnings, tables=tables)
 
 
@@ -59,7 +59,9 @@ def checkpoints_section(status: Status) -> Section:
     ]
     head = ("after batch", "size", "written")
     text = "Copies of the whole graph on the disk. The next run goes on from the newest one."
-    table = Table(rows, head=head, numbers=(0, 1), more=more_text(len(status.kept), "checkpoint"))
+    table = HtmlTable(
+        rows, head=head, numbers=(0, 1), more=more_text(len(status.kept), "checkpoint")
+    )
     return Section("Checkpoints", [text], tables=[table])
 
 

@@ -15,7 +15,7 @@ MOST_ROWS = 30
 
 
 @dataclass(frozen=True)
-class Table:
+class HtmlTable:
     """A table of the page."""
 
     rows: Sequence[Sequence[str]]
@@ -36,7 +36,7 @@ class Section:
     warnings: Sequence[str] = ()
     #: SVG elements.
     plots: Sequence[str] = ()
-    tables: Sequence[Table] = field(default_factory=list)
+    tables: Sequence[HtmlTable] = field(default_factory=list)
 
 
 def more_text(count: int, noun: str) -> str:

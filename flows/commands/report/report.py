@@ -30,7 +30,7 @@ from ..output_files import check_outputs_of_state
 from ..status import Status, handover_text
 from .batches import OverBatches
 from .kept import checkpoints_section, damage_section, left_out_section
-from .page import MOST_ROWS, Section, Table, moment_text, more_text, written_text
+from .page import MOST_ROWS, HtmlTable, Section, moment_text, more_text, written_text
 from .results import results_section
 
 #: Setting ``records`` -> what an edge has besides its end points.
@@ -49,14 +49,14 @@ def write_report(state: str, output: str) -> None:
     """
     check_outputs_of_state(state, output)
     matplotlib_for("a report")
-    text = Report(Status(StateDirectory(state))).html()
+    text = StatePage(Status(StateDirectory(state))).html()
     with new_file_at(output) as temporary:
         # A path need not be UTF-8.
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     click.echo(line("report", output, wrap=False))
 
 
-class Report:
+class StatePage:
     """The page on a state.
 
     Parameters
@@ -167,9 +167,9 @@ class Report:
         return Section(
             "What ran",
             tables=[
-                Table(facts, "the graph"),
-                Table(fates, "what became of the rows", numbers=(1,)),
-                Table(
+                HtmlTable(facts, "the graph"),
+                HtmlTable(fates, "what became of the rows", numbers=(1,)),
+                HtmlTable(
                     rows, "files of the log", ("file", "rows", "first batch", "batches"),
                     (1, 2, 3), more_text(len(files), "file"),
                 ),

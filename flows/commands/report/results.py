@@ -11,7 +11,7 @@ from ....io.state.results import result_files
 from ...printing.summary import failure_texts, result_summaries
 from ..file_checks import CHECKED_BYTES, bytes_of
 from ..status import Status
-from .page import Section, Table
+from .page import HtmlTable, Section
 from .plots import Plot, svg_of
 
 #: Batches whose results are read, at most, for plots over batches.
@@ -30,10 +30,10 @@ def results_section(status: Status, values: dict[str, Any]) -> Section:
         rows.append((name, f"{analytic.title}: {analytic.about}", values_text))
         if top := summary.get("top"):
             ranks = [(str(vertex), f"{value:.6g}") for vertex, value in top]
-            tables.append(Table(ranks, f"{name}, the first", ("vertex", "value"), (1,)))
+            tables.append(HtmlTable(ranks, f"{name}, the first", ("vertex", "value"), (1,)))
     if not rows:
         return Section("Results", ["No analytic has a result that is whole."], failed)
-    newest, source = Table(rows, "newest", ("result", "what it is", "values")), values["source"]
+    newest, source = HtmlTable(rows, "newest", ("result", "what it is", "values")), values["source"]
     texts = []
     if source is not None:
         last = source["first_row"] + source["rows"] - 1

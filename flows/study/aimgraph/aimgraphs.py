@@ -13,7 +13,7 @@ from ....gpu_core.errors import EngineError, GraphtideError, SettingsError
 from ....gpu_core.image.fields import WORD_BYTES
 from ...bench.measuring import draws
 from ...bench.measuring.arm import PLAIN, Arm, Bench
-from ...bench.measuring.report import Table
+from ...bench.measuring.report import PrintedTable
 from ...bench.measuring.workloads import Keys
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class PageTable:
     """Pages of rows as edges go and others come: compacted, marked, and those of our `chain`."""
 
     def __init__(self) -> None:
-        self._table = Table(
+        self._table = PrintedTable(
             ["graph", "edges"], ["there are", "compacted", "marked", "chain (ours)"]
         )
 
@@ -121,7 +121,7 @@ class PageTable:
         GraphtideError
             A graph has other edges than it must have.
         """
-        from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
+        from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, SortedUpdates
 
         xp, half = bench.arm.xp, bench.keys.size // 2
         shuffled = draws.shuffled(xp, bench.keys, 3)
@@ -138,7 +138,7 @@ class PageTable:
             ("as many others inserted", others, gone[:0], xp.concatenate([kept, others])),
         ):
             for graph in graphs:
-                graph.update(Updates.of(xp, inserted, deleted), DISTRIBUTIONS[_DISTRIBUTION])
+                graph.update(SortedUpdates.of(xp, inserted, deleted), DISTRIBUTIONS[_DISTRIBUTION])
                 check_edges(bench, graph, there, step)
             for op, keys in ((1, inserted), (-1, deleted)):
                 ours.apply(bench.batch(ours, op, keys))

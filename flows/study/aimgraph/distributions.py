@@ -16,15 +16,15 @@ graph are compared with those that it must have.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
 from ....gpu_core.errors import SettingsError
 from ...bench.measuring import draws
-from ...bench.measuring.arm import PLAIN, Arm, Bench, Row
+from ...bench.measuring.arm import PLAIN, Arm, Bench, MeasuredRow
 from ...bench.measuring.clock import spread
-from ...bench.measuring.report import Table
+from ...bench.measuring.report import PrintedTable
 from ...bench.measuring.workloads import Keys, unpack
 from ..plots import draw
 from ..published import thesis_rates
@@ -78,7 +78,7 @@ def study_distributions(
         f"Here they are given as millions of updates in a second; deletes "
         f"{'compact the row (algorithm 3)' if compacts else 'leave marks (algorithm 2)'}."
     )
-    table = Table(
+    table = PrintedTable(
         ["graph", "what", "updates"],
         [*chosen, _OURS, "thesis: best of its own (graph, device)"],
     )
@@ -88,11 +88,7 @@ def study_distributions(
         lines: dict[str, list[float]] = {name: [] for name in [*chosen, _OURS]}
         for size in sizes:
             rows = measured(bench, size, page_bytes, chosen, compacts=compacts)
-            for what, updates in _WHAT.items():
-                count = size * updates
-                rates = [spread(_rates(row, what, count)) for row in rows.values()]
-                beside = thesis_rates(bench.name, what, count)
-                table.row(bench.name, what, f"{count:,}", *rates, beside)
+            _print_rates(table, bench.name, size, rows)
             for name, row in rows.items():
                 lines[name].append(statistics.median(_rates(row, "insert", size)))
         panels[bench.name] = {name: (sizes, rates) for name, rates in lines.items()}
@@ -111,9 +107,19 @@ def study_distributions(
         draw(options.plot, panels, "edges of a batch", "M inserts/s", logarithmic=True)
 
 
+def _print_rates(
+    table: PrintedTable, graph: str, size: int, rows: Mapping[str, MeasuredRow]
+) -> None:
+    """Print what was measured of batches of ``size`` edges, a line for each thing done."""
+    for what, updates in _WHAT.items():
+        count = size * updates
+        rates = [spread(_rates(row, what, count)) for row in rows.values()]
+        table.row(graph, what, f"{count:,}", *rates, thesis_rates(graph, what, count))
+
+
 def measured(
     bench: Bench, size: int, page_bytes: int, chosen: Sequence[str], *, compacts: bool
-) -> dict[str, Row]:
+) -> dict[str, MeasuredRow]:
     """Time batches of ``size`` edges in the distributions chosen, and those of `chain`.
 
     A round inserts edges, deletes them while it inserts others in one launch, does the reverse in
@@ -124,7 +130,7 @@ def measured(
     GraphtideError
         A graph has other edges than it must have.
     """
-    from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, Updates
+    from ....gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, SortedUpdates
 
     xp = bench.arm.xp
     drawn = bench.fresh(size * (bench.repeats + 2), 0)
@@ -134,7 +140,7 @@ def measured(
     room = 3 * size if compacts else pages_of_inserts(bench, page_bytes, 2 * size * len(parts))
     graphs = {name: aimgraph_of(bench, page_bytes, room, compacts=compacts) for name in chosen}
     ours = bench.graph(page_bytes=page_bytes)
-    rows = {name: Row(bench.name, str(size)) for name in [*graphs, _OURS]}
+    rows = {name: MeasuredRow() for name in [*graphs, _OURS]}
 
     def timed(name: str, repeat: int, apply: Callable[[Keys, Keys], Callable[[], object]]) -> None:
         """One round; `apply` makes a call of the edges that are inserted and those deleted."""
@@ -153,7 +159,7 @@ def measured(
 
     def of_aimgraph(name: str) -> Callable[[Keys, Keys], Callable[[], object]]:
         def apply(inserted: Keys, deleted: Keys) -> Callable[[], object]:
-            batch = Updates.of(xp, inserted, deleted)
+            batch = SortedUpdates.of(xp, inserted, deleted)
             return lambda: graphs[name].update(batch, DISTRIBUTIONS[name])
 
         return apply
@@ -182,10 +188,10 @@ def _listed(bench: Bench, page_bytes: int) -> str:
     graph = aimgraph_of(bench, page_bytes, 0)
     rows = bench.arm.xp.arange(1 << bench.scale, dtype=bench.arm.xp.uint32)
     pages = graph.work_items(rows).pages.size
-    row = bench.measured("", {"list": lambda: graph.work_items(rows)})
+    row = bench.measured({"list": lambda: graph.work_items(rows)})
     return f"{bench.name}: {pages:,} pages in {row.device('list')}."
 
 
-def _rates(row: Row, what: str, updates: int) -> list[float]:
+def _rates(row: MeasuredRow, what: str, updates: int) -> list[float]:
     """Millions of updates in a second, of each round."""
     return [updates / lap.device / 1e3 for lap in row.laps[what]]

@@ -23,9 +23,9 @@ import numpy as np
 
 from ....gpu_core.errors import GraphtideError
 from ....gpu_core.graph import DynamicGraph
-from ...bench.measuring.arm import Bench, Row
+from ...bench.measuring.arm import Bench, MeasuredRow
 from ...bench.measuring.clock import spread
-from ...bench.measuring.report import Table
+from ...bench.measuring.report import PrintedTable
 from ...bench.measuring.workloads import unpack
 from ..plots import draw_bars
 from ..study_options import StudyOptions
@@ -69,7 +69,9 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
         "Figure 7.4 of the thesis (GTX 780) prints no numbers; its lists of pages take 0.5 to 3.0 "
         "(figure 7.1)."
     )
-    table = Table(["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"])
+    table = PrintedTable(
+        ["graph", "pages a vertex"], [*forms, _OURS, "its steps", "lists of pages"]
+    )
     bars: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
     for bench in selection.benches(Bench, arm):
         row, steps, pages = measured(bench, forms, page_bytes)
@@ -85,7 +87,7 @@ def study_pagerank(options: StudyOptions, *, forms: Sequence[str], page_bytes: i
         draw_bars(options.plot, {"PageRank": bars}, selection.chosen, "ms a step")
 
 
-def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, int, int]:
+def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[MeasuredRow, int, int]:
     """Time `_STEPS` steps of each form, our call, and the lists of pages.
 
     Returns
@@ -111,7 +113,7 @@ def measured(bench: Bench, forms: Sequence[str], page_bytes: int) -> tuple[Row, 
     for name, each in ranks.items():
         _check(bench, ours, each, name)
     call = partial(ours.pagerank, tol=_TOLERANCE)
-    row = bench.measured("", {
+    row = bench.measured({
         **{name: partial(each.step, _STEPS) for name, each in ranks.items()},
         _OURS: call,
         "lists": partial(theirs.work_items, vertices),

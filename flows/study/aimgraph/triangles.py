@@ -18,8 +18,8 @@ from functools import partial
 import click
 
 from ....gpu_core.errors import GraphtideError
-from ...bench.measuring.arm import Bench, Row
-from ...bench.measuring.report import Table
+from ...bench.measuring.arm import Bench, MeasuredRow
+from ...bench.measuring.report import PrintedTable
 from ...bench.measuring.workloads import unpack
 from ..plots import draw_bars
 from ..study_options import StudyOptions
@@ -56,7 +56,7 @@ def study_triangles(options: StudyOptions, *, forms: Sequence[str], page_bytes: 
         "study triangles", selection, forms, FORMS, page_bytes=page_bytes, clock="caller's"
     )
     click.echo("Figures 7.2 and 7.3 of the thesis (GTX 780) print no numbers.")
-    table = Table(["graph", "rows"], ["triangles", *forms, _OURS, "lists of pages"])
+    table = PrintedTable(["graph", "rows"], ["triangles", *forms, _OURS, "lists of pages"])
     graphs = [f"{name}, {rows}" for name in selection.chosen for rows in _ROWS.values()]
     bars: dict[str, list[float]] = {name: [] for name in [*forms, _OURS]}
     for bench in selection.benches(Bench, arm):
@@ -74,7 +74,7 @@ def study_triangles(options: StudyOptions, *, forms: Sequence[str], page_bytes: 
 
 def measured(
     bench: Bench, forms: Sequence[str], page_bytes: int, *, is_sorted: bool
-) -> tuple[Row, int]:
+) -> tuple[MeasuredRow, int]:
     """Time each form, our call, and the lists of pages.
 
     Returns
@@ -97,7 +97,7 @@ def measured(
     counts = {name: AimGraphTriangles(theirs, FORMS[name], is_sorted=is_sorted) for name in forms}
     ours = bench.arm.graph(directed=False, ids="dense", page_bytes=page_bytes)
     ours.apply(bench.arm.batch(1, *unpack(xp, bench.keys), directed=False))
-    row = bench.measured("", {
+    row = bench.measured({
         **{name: each.count for name, each in counts.items()},
         _OURS: ours.triangles,
         "lists": partial(theirs.work_items, vertices),

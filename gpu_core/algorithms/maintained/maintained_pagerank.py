@@ -66,7 +66,7 @@ from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .maintained_ranks import MASS, NUMBERS, PRESENT, RANKS, MaintainedRanks
-from .pagerank_residuals import ResidualsTwin, Totals, exactness, rounding_of
+from .pagerank_residuals import ResidualsTwin, ResidualTotals, exactness, rounding_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -110,7 +110,7 @@ class MaintainedPageRank(MaintainedRanks):
         #: ``b``, and the vertices that it was chosen for.
         self._base = self._vertices = 0
         #: What is known of residuals since the graph changed last.
-        self._settled: Totals | None = None
+        self._settled: ResidualTotals | None = None
         self._iterations = self._repairs = 0
         #: How often full steps were made.
         self.begun = 0
@@ -192,7 +192,7 @@ class MaintainedPageRank(MaintainedRanks):
         if rows.num_vertices == 0:
             self._mass, self._residuals, self._present = twin.nothing(workspace, rows.count)
             self._base = self._vertices = self._iterations = 0
-            self._settled, self._is_shared, self._left = Totals(0, 0, 0, 0), False, 0.0
+            self._settled, self._is_shared, self._left = ResidualTotals(0, 0, 0, 0), False, 0.0
             return
         start = None
         if self._mass is not None:
@@ -270,7 +270,7 @@ class MaintainedPageRank(MaintainedRanks):
             return False
         return np.array_equal(self._present, reader.rows("out").present)
 
-    def _repair(self, reader: Reader, totals: Totals) -> None:
+    def _repair(self, reader: Reader, totals: ResidualTotals) -> None:
         """Push, or make full steps, if residuals are above what may be left."""
         rows = reader.rows("out")
         most = self.tol * totals.mass - rounding_of(rows.num_entries, totals)
@@ -284,11 +284,13 @@ class MaintainedPageRank(MaintainedRanks):
                 return
         self._settled, self._left = totals, self._distance(totals)
 
-    def _may_push(self, totals: Totals) -> bool:
+    def _may_push(self, totals: ResidualTotals) -> bool:
         most = _MOST_PUSHED * (1 - self.alpha) * totals.mass
         return totals.absolute <= most and self.always != "full"
 
-    def _push(self, reader: Reader, totals: Totals, allowed: float, least: float) -> Totals:
+    def _push(
+        self, reader: Reader, totals: ResidualTotals, allowed: float, least: float
+    ) -> ResidualTotals:
         """Push residuals; they may be above ``allowed`` afterwards. Returns their sums."""
         twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
         pushes = twin.Pushes(
@@ -307,7 +309,7 @@ class MaintainedPageRank(MaintainedRanks):
         return twin.totals_of(workspace, self._mass, self._residuals)
 
     @staticmethod
-    def _distance(totals: Totals) -> float:
+    def _distance(totals: ResidualTotals) -> float:
         return float(totals.absolute + abs(totals.signed))
 
     # -- what is asked for -------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from ...rows import Adjacencies, Array, Rows
 
 
-class Totals(NamedTuple):
+class ResidualTotals(NamedTuple):
     """Sums over all vertices, exact."""
 
     #: Of ``|r|``, and of ``r``.
@@ -21,7 +21,7 @@ class Totals(NamedTuple):
     below: int
 
 
-def rounding_of(entries: int, totals: Totals) -> float:
+def rounding_of(entries: int, totals: ResidualTotals) -> float:
     """``2 e + 4 N`` of the bound in `maintained_pagerank.py`: by rounding, and by ranks below 0.
 
     ``entries``: of the graph.
@@ -30,7 +30,7 @@ def rounding_of(entries: int, totals: Totals) -> float:
     return 2 * each + 4 * totals.below
 
 
-def exactness(entries: int, totals: Totals, alpha: float) -> tuple[float, float]:
+def exactness(entries: int, totals: ResidualTotals, alpha: float) -> tuple[float, float]:
     """L1 residual of the ranks of ``y``, and proven bound of their distance from the exact ones."""
     off = totals.absolute + abs(totals.signed) + rounding_of(entries, totals)
     residual = off / totals.mass * (1 + 2.0**-40)
@@ -61,7 +61,7 @@ class Pushing(Protocol):
     #: Entries of the first round.
     active: int
 
-    def run(self, totals: Totals, allowed: int, budget: int) -> Pushed:
+    def run(self, totals: ResidualTotals, allowed: int, budget: int) -> Pushed:
         """Push until ``A + |S|`` is at most ``allowed``, or ``budget`` entries were pushed."""
 
 
@@ -122,7 +122,7 @@ class ResidualsTwin(Protocol):
         ``present``: which there were, brought up to date.
         """
 
-    def totals_of(self, workspace: Any, mass: Array, residuals: Array) -> Totals:
+    def totals_of(self, workspace: Any, mass: Array, residuals: Array) -> ResidualTotals:
         """Sums over all vertices."""
 
     def ranks_of(self, workspace: Any, rows: Rows, mass: Array, total: int) -> Array:

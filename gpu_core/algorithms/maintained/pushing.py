@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from ...batch.protocols import ListedBatch
 from ...rows import Adjacencies, Array
-from .pagerank_residuals import Totals
+from .pagerank_residuals import ResidualTotals
 
 #: L1 residual of the first step up to which a batch is small.
 NEAR: Final = 3e-4
@@ -80,7 +80,7 @@ class PushTrials(NamedTuple):
     #: Batches until pushes are tried again, and what that becomes when they are given up.
     wait: int = 0
     pause: int = _FIRST_PAUSE
-    field: MeanField = MeanField()
+    mean_field: MeanField = MeanField()
     #: Sum of ``y``, and ``b``, of ranks that pushes have found; ``mass`` 0: ``y`` does not follow
     #: from the ranks.
     mass: int = 0
@@ -93,13 +93,13 @@ class PushTrials(NamedTuple):
             return cls()
         is_near, is_further, wait, pause, mass, base, entries, vertices, *reals = numbers
         isolated, edge = np.array(reals, np.int64).view(np.float64).tolist()
-        field = MeanField(isolated, edge, entries, vertices)
-        return cls(bool(is_near), bool(is_further), wait, pause, field, mass, base)
+        mean_field = MeanField(isolated, edge, entries, vertices)
+        return cls(bool(is_near), bool(is_further), wait, pause, mean_field, mass, base)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """For a checkpoint."""
-        isolated, edge, *size = self.field
+        isolated, edge, *size = self.mean_field
         reals = np.array([isolated, edge]).view(np.int64).tolist()
         flags = int(self.is_near), int(self.is_further)
         return *flags, self.wait, self.pause, self.mass, self.base, *size, *reals
@@ -109,13 +109,15 @@ class PushTrials(NamedTuple):
         """Whether the next batch is followed by pushes."""
         return self.is_near and self.wait == 0
 
-    def after_steps(self, first_residual: float, field: MeanField, *, gave_up: bool) -> PushTrials:
+    def after_steps(
+        self, first_residual: float, mean_field: MeanField, *, gave_up: bool
+    ) -> PushTrials:
         """Go on after steps, whose first one had that residual."""
         is_near = first_residual <= NEAR
         if gave_up and is_near and self.is_further:
             pause = min(2 * self.pause, _LONGEST_PAUSE)
-            return PushTrials(is_near, False, self.pause, pause, field)
-        return PushTrials(is_near, gave_up, max(self.wait - 1, 0), self.pause, field)
+            return PushTrials(is_near, False, self.pause, pause, mean_field)
+        return PushTrials(is_near, gave_up, max(self.wait - 1, 0), self.pause, mean_field)
 
     def after_pushes(
         self, entries: int, vertices: int, found: PushedRanks, whole: float
@@ -124,10 +126,10 @@ class PushTrials(NamedTuple):
 
         ``whole``: `PushTwin.WHOLE`.
         """
-        field, mass = self.field.for_graph(entries, vertices), found.totals.mass
+        mean_field, mass = self.mean_field.for_graph(entries, vertices), found.totals.mass
         if found.residuals is None or abs(mass - whole) > _MOST_DRIFT * whole:
-            return PushTrials(is_near=True, field=field)
-        return PushTrials(is_near=True, field=field, mass=mass, base=found.base)
+            return PushTrials(is_near=True, mean_field=mean_field)
+        return PushTrials(is_near=True, mean_field=mean_field, mass=mass, base=found.base)
 
 
 class PushLimits(NamedTuple):
@@ -148,7 +150,7 @@ class PushedRanks(NamedTuple):
     #: By vertex index, as the engine keeps them; they can be waited for (``wait``).
     ranks: Any
     rounds: int
-    totals: Totals
+    totals: ResidualTotals
     #: ``b``.
     base: int
     #: ``y`` and ``r`` as the engine keeps them; None: ``y`` does not follow from the ranks.
@@ -166,7 +168,7 @@ class PushTwin(Protocol):
 
     def push(
         self, workspace: Any, adjacencies: Adjacencies, ids: Array | None, earlier: Any, *,
-        alpha: float, limits: PushLimits, field: MeanField,
+        alpha: float, limits: PushLimits,
     ) -> PushedRanks | None:  # fmt: skip
         """Push residuals of earlier ranks, by index, which are computed from nothing.
 
@@ -180,9 +182,8 @@ class PushTwin(Protocol):
         """As `push`, of residuals of earlier ranks that have followed the batch."""
 
     def audited(
-        self, workspace: Any, adjacencies: Adjacencies, earlier: Any, kept: Any, *, alpha: float,
-        field: MeanField,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:  # fmt: skip
+        self, workspace: Any, adjacencies: Adjacencies, earlier: Any, kept: Any, *, alpha: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Residuals that were kept, and the same from nothing, in host memory."""
 
 
@@ -198,7 +199,5 @@ class RepairTwin(Protocol):
         follow.
         """
 
-    def pass_on(
-        self, graph: Any, residuals: Any, earlier: Any, alpha: float, field: MeanField
-    ) -> None:
+    def pass_on(self, graph: Any, residuals: Any, earlier: Any, alpha: float) -> None:
         """After it: they pass on what they have then; ``earlier``: the ranks of the residuals."""

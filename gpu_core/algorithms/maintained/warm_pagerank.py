@@ -31,7 +31,7 @@ from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .left_ranks import RankLink
 from .maintained_ranks import DEGREES, MASS, NUMBERS, RANKS, MaintainedRanks
-from .pagerank_residuals import Totals, exactness, rounding_of
+from .pagerank_residuals import ResidualTotals, exactness, rounding_of
 from .prepared import Prepared
 from .pushing import (
     FURTHER,
@@ -151,9 +151,9 @@ class WarmPageRank(MaintainedRanks, Prepared):
                 return self._ranks_of(reader, trials, found)
             gave_up = True
         adjacencies = adjacencies_of(reader)
-        start, field = None, np.zeros(2)
+        start, estimate = None, np.zeros(2)
         if before is not None or not adjacencies.directed:
-            start, field = _twin(reader).start_at(
+            start, estimate = _twin(reader).start_at(
                 reader.workspace, adjacencies.out, before and before.ranks, self.alpha
             )
         goes_further = gave_up and not trials.is_further
@@ -161,10 +161,10 @@ class WarmPageRank(MaintainedRanks, Prepared):
             reader, adjacencies, start, Surfer(self.alpha),
             threshold=self.tol * (FURTHER if goes_further else 1), max_iter=self.max_iter,
         )  # fmt: skip
-        isolated, edge = field.tolist()
-        known = MeanField(isolated, edge, adjacencies.out.num_entries, reader.num_vertices)
+        isolated, edge = estimate.tolist()
+        mean_field = MeanField(isolated, edge, adjacencies.out.num_entries, reader.num_vertices)
         made.ranks.push_trials = trials.after_steps(
-            made.ranks.first_residual, known, gave_up=gave_up
+            made.ranks.first_residual, mean_field, gave_up=gave_up
         )
         return made
 
@@ -192,7 +192,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
             return None
         return twin.push(
             reader.workspace, adjacencies, ids, before.ranks,
-            alpha=self.alpha, limits=limits, field=before.ranks.push_trials.field,
+            alpha=self.alpha, limits=limits,
         )  # fmt: skip
 
     def _ranks_of(self, reader: Reader, trials: PushTrials, pushed: PushedRanks) -> Ranks:
@@ -228,8 +228,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
         if before is None or outcome.vertices_created or outcome.vertices_removed:
             return
         twin: RepairTwin = engine.algorithms.residual_repair
-        field = before.ranks.push_trials.field
-        twin.pass_on(engine, following, before.ranks, self.alpha, field)
+        twin.pass_on(engine, following, before.ranks, self.alpha)
         self._residuals = following
 
     def settle(self, reader: Reader) -> None:
@@ -328,9 +327,8 @@ class WarmPageRank(MaintainedRanks, Prepared):
             return {}
         twin: PushTwin = reader.algorithms.pushed_ranks
         pair = twin.audited(
-            reader.workspace, adjacencies_of(reader), before.ranks, kept, alpha=self.alpha,
-            field=before.ranks.push_trials.field,
-        )  # fmt: skip
+            reader.workspace, adjacencies_of(reader), before.ranks, kept, alpha=self.alpha
+        )
         if not np.array_equal(*pair):
             self.forget()
         return {"residual": pair}
@@ -338,7 +336,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
 
 def _most_rounding(twin: PushTwin, reader: Reader) -> float:
     """`rounding_of` of masses twice those that pushes begin with."""
-    return rounding_of(reader.arena.num_entries, Totals(0, 0, int(2 * twin.WHOLE), 0))
+    return rounding_of(reader.arena.num_entries, ResidualTotals(0, 0, int(2 * twin.WHOLE), 0))
 
 
 def _twin(reader: Reader) -> WarmTwin:

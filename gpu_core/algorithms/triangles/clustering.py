@@ -63,7 +63,7 @@ Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
 
 
-class Totals(NamedTuple):
+class ClusteringTotals(NamedTuple):
     """Sums of the columns of a result."""
 
     vertices: int
@@ -89,10 +89,10 @@ class Totals(NamedTuple):
         return 2 * self.triangles / self.pairs if self.pairs else 0.0
 
 
-class Columns(Protocol):
+class ClusteringColumns(Protocol):
     """Columns of a result, wherever they are; they do not change with the graph."""
 
-    def totals(self) -> Totals:
+    def totals(self) -> ClusteringTotals:
         """Sums of the columns, made where they are."""
 
     @property
@@ -120,7 +120,7 @@ class HostColumns(NamedTuple):
     triangles: Int64s
     clustering: Vector
 
-    def totals(self) -> Totals:
+    def totals(self) -> ClusteringTotals:
         """Sums of the columns."""
         return _totals(self.degree, self.triangles, self.clustering)
 
@@ -142,7 +142,7 @@ class ClusteringResult(VertexTable):
     _ranked_by = "clustering"
 
     def __init__(
-        self, columns: Columns, directed: str | None = None, of_some: bool = False
+        self, columns: ClusteringColumns, directed: str | None = None, of_some: bool = False
     ) -> None:
         self._columns = columns
         self.directed = directed
@@ -191,7 +191,7 @@ class ClusteringResult(VertexTable):
         """
         return self._totals_of_graph("transitivity").transitivity
 
-    def _totals_of_graph(self, name: str) -> Totals:
+    def _totals_of_graph(self, name: str) -> ClusteringTotals:
         if self._of_some:
             msg = f"{name} is of the whole graph, but these are rows of some vertices; use "
             msg += f"clustering().{name}"
@@ -199,7 +199,7 @@ class ClusteringResult(VertexTable):
         return self._totals
 
     @cached_property
-    def _totals(self) -> Totals:
+    def _totals(self) -> ClusteringTotals:
         return self._columns.totals()
 
     def rows_of(self, vertices: npt.NDArray[np.integer[Any]], names: Int64s) -> ClusteringResult:
@@ -250,10 +250,10 @@ def transitivity(reader: Reader) -> float:
     return clustering(reader, directed=any_definition(reader)).transitivity
 
 
-def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> Totals:
+def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> ClusteringTotals:
     wide = degree.astype(np.int64, copy=False)
     pairs = int((wide * (wide - 1)).sum())
-    return Totals(degree.size, int(triangles.sum()), pairs, sum_by_halves(clustering))
+    return ClusteringTotals(degree.size, int(triangles.sum()), pairs, sum_by_halves(clustering))
 
 
 def _summary(columns: ColumnValues, parameters: Parameters) -> Summary:
@@ -265,7 +265,7 @@ def _brief(result: ClusteringResult, parameters: Parameters) -> Summary:
     return _summary_of(result._totals, parameters)
 
 
-def _summary_of(totals: Totals, parameters: Parameters) -> Summary:
+def _summary_of(totals: ClusteringTotals, parameters: Parameters) -> Summary:
     return {
         "vertices": totals.vertices,
         "triangles": totals.num_triangles,

@@ -45,7 +45,7 @@ GAPS = (301, 132, 57, 23, 10, 4, 1)
 BLOCK = 256
 
 
-class Ordered(NamedTuple):
+class OrderedEdgeRows(NamedTuple):
     """Edge rows in order of (src, dst, position), as keys."""
 
     #: The edge, or its number, above ``position << 1 | is_insert``.
@@ -84,7 +84,9 @@ class EdgeLists(NamedTuple):
     revoked: npt.NDArray[np.bool_]
 
 
-def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops: bool) -> Ordered:
+def order_edge_rows(
+    op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops: bool
+) -> OrderedEdgeRows:
     """Order edge rows by (src, dst, position).
 
     Parameters
@@ -99,7 +101,7 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
     rows = src.size
     none = np.empty(0, dtype=np.int64)
     if rows == 0:
-        return Ordered(np.empty(0, dtype=np.uint64), 2, 1, 0, 0, none, none, (0, 0), 0)
+        return OrderedEdgeRows(np.empty(0, dtype=np.uint64), 2, 1, 0, 0, none, none, (0, 0), 0)
     op, src, dst = readonly(op), readonly(src), readonly(dst)
     src_low, src_high = (int(bound) for bound in smallest_and_largest(src))
     dst_low, dst_high = (int(bound) for bound in smallest_and_largest(dst))
@@ -119,7 +121,7 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
     keys = sort_keys(keys[:count], tail_bits, src_kept + dst_kept)
     if is_narrow:
         lows = src_low, dst_low
-        return Ordered(keys, tail_bits, dst_bits, *lows, none, none, bounds, deletes)
+        return OrderedEdgeRows(keys, tail_bits, dst_bits, *lows, none, none, bounds, deletes)
 
     sorted_src, sorted_dst = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     gather_ends(keys, src, dst, tail_bits, sorted_src, sorted_dst)
@@ -131,11 +133,11 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
             column[run] = column[run][order]
     edges = number_edges(keys, sorted_src, sorted_dst, tail_bits)
     ends = sorted_src[:edges], sorted_dst[:edges]
-    return Ordered(keys, tail_bits, 0, 0, 0, *ends, bounds, deletes)
+    return OrderedEdgeRows(keys, tail_bits, 0, 0, 0, *ends, bounds, deletes)
 
 
 def edge_lists(
-    ordered: Ordered,
+    ordered: OrderedEdgeRows,
     *,
     with_deciding: bool,
     id_type: type[np.int64 | np.uint32] = np.int64,
@@ -169,7 +171,7 @@ def edge_lists(
     )
 
 
-def _compressed(kept: Ordered, sources: int, id_type: type, offset_type: type) -> EdgeList:
+def _compressed(kept: OrderedEdgeRows, sources: int, id_type: type, offset_type: type) -> EdgeList:
     edges = kept.keys.size
     sources = min(edges, sources)
     # Row 0 stands for the time before the first row.
@@ -188,7 +190,7 @@ def positions(tails: Keys, tail_bits: int) -> Ids:
     return ((tails & mask) >> np.uint64(1)).view(np.int64)
 
 
-def first_inserts_of(ordered: Ordered) -> tuple[Ids, npt.NDArray[np.bool_]]:
+def first_inserts_of(ordered: OrderedEdgeRows) -> tuple[Ids, npt.NDArray[np.bool_]]:
     """Rows that give the first times of the edges to put; call it before `edge_lists`.
 
     Returns
@@ -360,7 +362,7 @@ def keep_last(keys, tail_bits, deletes):
 
 @compiled
 def compress_edges(ordered, edges):
-    """Write `Ordered` edges as an `EdgeList`; return how many rows, which begin at ``rows[1]``."""
+    """Write edges of `OrderedEdgeRows` as an `EdgeList`; return how many rows, from ``rows[1]``."""
     keys, tail_bits, dst_bits, src_low, dst_low, edge_src, edge_dst, _, _ = ordered
     rows, indptr, indices = edges
     shift, dst_shift = np.uint64(tail_bits), np.uint64(dst_bits)

@@ -38,7 +38,7 @@ from ...jit.arrays import readonly
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...records import OnRepeat
-from .last_rows import Ordered
+from .last_rows import OrderedEdgeRows
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -66,7 +66,9 @@ class Folded(NamedTuple):
     repeat_weight: Floats | None
 
 
-def fold_repeats(ordered: Ordered, weight: Floats | None, dtype: str | None, rule: str) -> Folded:
+def fold_repeats(
+    ordered: OrderedEdgeRows, weight: Floats | None, dtype: str | None, rule: str
+) -> Folded:
     """Fold the inserts of each edge; to be asked before ``last_rows.edge_lists``.
 
     Parameters

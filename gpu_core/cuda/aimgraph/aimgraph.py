@@ -60,7 +60,7 @@ DISTRIBUTIONS: Final = {
 
 
 @dataclass(frozen=True)
-class Updates:
+class SortedUpdates:
     """A batch on the device, sorted by source, then target."""
 
     #: uint32[m]: ends of each edge.
@@ -77,7 +77,7 @@ class Updates:
     deletes_only: bool
 
     @classmethod
-    def of(cls, xp: Any, inserted: Array, deleted: Array) -> Updates:
+    def of(cls, xp: Any, inserted: Array, deleted: Array) -> SortedUpdates:
         """Make the batch that inserts and deletes these keys, in any order, each key once."""
         keys = xp.concatenate([inserted, deleted])
         order = xp.argsort(keys)
@@ -156,7 +156,7 @@ class AimGraph:
             np.int64(vertices),
         )  # fmt: skip
 
-    def update(self, batch: Updates, distribution: Distribution) -> None:
+    def update(self, batch: SortedUpdates, distribution: Distribution) -> None:
         """Apply a batch, in one launch; by pages, in four and a prefix sum.
 
         Inserts of edges that there are, and deletes of others, change nothing.
@@ -190,7 +190,7 @@ class AimGraph:
         self.launch("list_pages_of_rows", rows.size, 1, rows, count, *items)
         return items
 
-    def _update_by_pages(self, batch: Updates, lanes: int) -> None:
+    def _update_by_pages(self, batch: SortedUpdates, lanes: int) -> None:
         before, row_of, pages = self.work_items(batch.rows)
         xp = self.device.xp
         found = xp.full(batch.targets.size, -1, xp.int64)

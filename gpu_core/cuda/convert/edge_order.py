@@ -15,8 +15,9 @@ import numpy as np
 from ..device.device import Array, Device
 from ..device.launch_list import Launches
 from ..device.packed_arguments import DeviceList, Piece, address, as_array, packer
-from ..device.sorting.sorting import RadixSort, Scratch, sort_bytes
+from ..device.sorting.sorting import RadixSort, sort_bytes
 from ..device.stream_words import words_of_stream
+from ..memory.scratch import Scratch
 from ..structs import SORT_THREADS
 
 _TILE_THREADS = 256

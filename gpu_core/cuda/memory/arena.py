@@ -11,7 +11,7 @@ Both images are in device memory while one replaces the other. Whether both fit 
 allocating: only CuPy's allocator knows what is free.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,28 +30,25 @@ from ...image.fields import (
     Field,
     ImageTable,
     Shape,
+    even,
 )
 from ...image.free_runs import LEVELS
-from ...image.scratch import even
+from ...image.view import PlacedRows
 from ...kind import ArenaSizes, GraphKind
 from ..device.device import Device
 from ..device.driver_errors import DeviceMemoryError
 from ..device.launches import copy_words
 from ..device.packed_arguments import address, packer
 from . import free_runs
-from .batch_report import Report
-from .free_runs import Allocation
+from .batch_report import DeviceReport
+from .free_runs import DeviceAllocatedRuns
+from .pool import free_bytes, release_pool
 from .relocate import count_runs, move_pages, move_runs
 from .scratch import ALIGNMENT, SLACK_BYTES, DeviceScratch
 
 Int64s = npt.NDArray[np.int64]
 
 _IMAGE = packer("image", *Shape._fields)
-#: Share of the device's memory that a replaced image may leave in CuPy's pool. What the pool keeps
-#: serves the batches to come; to give 700 MB back takes the driver 1.7 ms, then it is asked again.
-_KEPT_SHARE = 1 / 64
-#: The same while there are epochs, of memory that closed ones have left to the next.
-_KEPT_BESIDE_EPOCHS = 1 / 16
 #: A number of vertices that no image has, and nothing.
 _NO_ARGUMENT = (-1, b"")
 
@@ -71,7 +68,7 @@ class DeviceArena(BaseArena):
         "_scratch_area",
     )
 
-    def __init__(self, device: "Device", kind: GraphKind, sizes: ArenaSizes) -> None:
+    def __init__(self, device: Device, kind: GraphKind, sizes: ArenaSizes) -> None:
         self.device = device
         self.xp = device.xp
         #: Bytes of images that were replaced, and of scratch beside them, which CuPy's pool may
@@ -174,7 +171,7 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
-    def update_mirror(self, report: "Report") -> None:
+    def update_mirror(self, report: DeviceReport) -> None:
         """Bring the mirror up to date from the report that a batch has left.
 
         The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up
@@ -212,7 +209,7 @@ class DeviceArena(BaseArena):
         self.push_header()
         super().prepare(demand)
 
-    def take(self, demand: Demand) -> "AllocatedRuns":
+    def take(self, demand: Demand) -> DeviceAllocatedRuns:
         """Allocate all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
 
         Needs a mirror that is up to date, and leaves it so.
@@ -234,7 +231,7 @@ class DeviceArena(BaseArena):
         if self.header[BatchField.STATUS] != BatchStatus.OK:
             msg = "the arena was prepared for a demand and cannot allocate it"
             raise AssertionError(msg)
-        return AllocatedRuns(self.device, allocated, scratch, queued)
+        return DeviceAllocatedRuns(self.device, allocated, scratch, queued)
 
     def give_back_runs(
         self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
@@ -266,20 +263,15 @@ class DeviceArena(BaseArena):
                 raise
             super()._replace_by_roomy(counts, demand, ImageSize(least, size.scratch))
 
-    def _move_adjacencies(
-        self,
-        old: Any,
-        old_shapes: dict[str, Shape],
-        counts: list[Int64s],
-        following: Int64s,
-        *,
-        tight: bool,
+    def _move_rows(
+        self, old: PlacedRows, new: PlacedRows, runs: Int64s, following: Int64s, *, tight: bool
     ) -> None:
-        shapes = {direction: self.shape(direction) for direction in old_shapes}
-        if self.layout.is_paged:
-            move_pages(self.device, old, old_shapes, self.image, shapes, following)
+        if old.shape.vertex_count == 0:
             return
-        move_runs(self.device, old, old_shapes, self.image, shapes, counts, following, tight=tight)
+        if self.layout.is_paged:
+            move_pages(self.device, old, new, following)
+        else:
+            move_runs(self.device, old, new, runs, following, tight=tight)
 
     def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
         free_runs.enter_rows_of_runs(self, firsts, counts)
@@ -333,60 +325,3 @@ class DeviceArena(BaseArena):
 
     def _scratch_of(self, begin: int, end: int) -> DeviceScratch:
         return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
-
-
-class AllocatedRuns:
-    """Runs allocated where the host decided: some for tables, the others for rows."""
-
-    def __init__(
-        self, device: "Device", allocated: Allocation, scratch: DeviceScratch, queued: Any
-    ) -> None:
-        self._device = device
-        #: uint32, on the device: pages that came from the page queue.
-        self.queued = queued
-        #: For kernels: what `runs` has not allocated.
-        self.allocated = allocated
-        self._listed = scratch.array_at(allocated.taken, allocated.taken_words, np.uint32)
-        #: int64[4 * CLASSES], on the device: of it, what changes (``run_of_rank``, free_runs.cuh).
-        self.allocation = scratch.array_at(allocated.allocation, 4 * CLASSES, np.int64)
-        self._lines = device.to_host(self.allocation).reshape(CLASSES, 4)
-
-    def runs(self, size_class: int, count: int) -> Int64s:
-        """First pages of the next ``count`` runs of a class, in host memory."""
-        line = self._lines[size_class]
-        own, first, bump, need = (int(x) for x in line)
-        listed = min(own, count)
-        pages = self._device.to_host(self._listed[first : first + listed]).astype(np.int64)
-        fresh = bump + (np.arange(count - listed) << size_class)
-        line[:] = own - listed, first + listed, bump + (count - listed << size_class), need - count
-        self.allocation[:] = self._device.to_device(self._lines.ravel())
-        return np.concatenate([pages, fresh])
-
-
-def free_bytes(device: "Device") -> int:
-    """Bytes of device memory that are free, or that CuPy's pool holds and does not use."""
-    cuda = getattr(device.xp, "cuda", None)
-    if cuda is None:
-        # No CUDA at all, as in tests.
-        return 1 << 30
-    free, _ = cuda.runtime.memGetInfo()
-    return int(free) + int(device.xp.get_default_memory_pool().free_bytes())
-
-
-def release_pool(device: "Device", left_bytes: int) -> None:
-    """Give unused memory of CuPy's pool back to the device, if ``left_bytes`` are many."""
-    if hasattr(device.xp, "cuda") and left_bytes > device.memory_bytes * _KEPT_SHARE:
-        device.xp.get_default_memory_pool().free_all_blocks()
-
-
-def release_after_epoch(device: "Device", *, beside_others: bool) -> None:
-    """Give what CuPy's pool does not use back to the device, if that is much.
-
-    ``beside_others``: other epochs are still there, so more of them are to be expected.
-    """
-    if not hasattr(device.xp, "cuda"):
-        return
-    pool = device.xp.get_default_memory_pool()
-    share = _KEPT_BESIDE_EPOCHS if beside_others else _KEPT_SHARE
-    if pool.free_bytes() > device.memory_bytes * share:
-        pool.free_all_blocks()

@@ -9,7 +9,7 @@ from ..device.device import Device
 from ..device.packed_arguments import address
 
 
-class Report:
+class DeviceReport:
     """Report that the last kernel of a batch writes to host memory."""
 
     def __init__(self, device: Device) -> None:

@@ -38,7 +38,7 @@ class RunArea(Protocol):
     """Free runs of an arena: arrays on its device, and sizes of the free-run table."""
 
     @property
-    def device(self) -> "Device":
+    def device(self) -> Device:
         """Device of its arrays."""
 
     image: Any
@@ -58,6 +58,34 @@ class Allocation(NamedTuple):
     #: Address of uint32[taken_words]: first pages of the runs that do not come from the bump mark.
     taken: int
     taken_words: int
+
+
+class DeviceAllocatedRuns:
+    """Runs allocated where the host decided: some for tables, the others for rows."""
+
+    def __init__(
+        self, device: Device, allocated: Allocation, scratch: DeviceScratch, queued: Any
+    ) -> None:
+        self._device = device
+        #: uint32, on the device: pages that came from the page queue.
+        self.queued = queued
+        #: For kernels: what `runs` has not allocated.
+        self.allocated = allocated
+        self._listed = scratch.array_at(allocated.taken, allocated.taken_words, np.uint32)
+        #: int64[4 * CLASSES], on the device: of it, what changes (``run_of_rank``, free_runs.cuh).
+        self.allocation = scratch.array_at(allocated.allocation, 4 * CLASSES, np.int64)
+        self._lines = device.to_host(self.allocation).reshape(CLASSES, 4)
+
+    def runs(self, size_class: int, count: int) -> npt.NDArray[np.int64]:
+        """First pages of the next ``count`` runs of a class, in host memory."""
+        line = self._lines[size_class]
+        own, first, bump, need = (int(x) for x in line)
+        listed = min(own, count)
+        pages = self._device.to_host(self._listed[first : first + listed]).astype(np.int64)
+        fresh = bump + (np.arange(count - listed) << size_class)
+        line[:] = own - listed, first + listed, bump + (count - listed << size_class), need - count
+        self.allocation[:] = self._device.to_device(self._lines.ravel())
+        return np.concatenate([pages, fresh])
 
 
 class RunTrees(NamedTuple):

@@ -1,19 +1,21 @@
 """Scratch memory at the end of the arena: a stack with mark and release.
 
-Host twin: `image/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
-lines. Work of one stream runs in order: words that were released may be allocated again at once.
+Host twin: `host/memory/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads
+whole lines. Work of one stream runs in order: words that were released may be allocated again at
+once.
 
 Memory that only kernels access is an address (`DeviceScratch.reserve`) or a `Piece`, because the
 host spends more time on constructing an array than on all else here.
 """
 
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...jit.compile import inlined
+from ..device.device import Array, Device
 from ..device.packed_arguments import Piece, address
 
 #: Alignment of pieces, in bytes.
@@ -31,6 +33,24 @@ _ITEM_BYTES: Final = {np.uint8: 1, np.uint32: 4, np.int64: 8, np.uint64: 8}
 def aligned(start):
     """Address of the next piece, from ``start`` on."""
     return start + (-start) % ALIGNMENT
+
+
+class Scratch(Protocol):
+    """Memory that a call takes arrays from, for its own length."""
+
+    def take(self, count: int, dtype: type[np.generic]) -> Any:
+        """Array of ``count`` items, undefined content, aligned to 8 bytes at least."""
+
+
+class PoolScratch:
+    """Scratch from CuPy's pool: arrays live as long as they are held."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def take(self, count: int, dtype: npt.DTypeLike) -> Array:
+        """Array of ``count`` items, undefined content."""
+        return self._device.empty(count, dtype)
 
 
 class DeviceScratch:
@@ -78,7 +98,7 @@ class DeviceScratch:
 
 
 class Pieces:
-    """Scratch of which only kernels see the content; as `sorting.Scratch`."""
+    """Scratch of which only kernels see the content."""
 
     def __init__(self, scratch: DeviceScratch) -> None:
         self._scratch = scratch

@@ -14,8 +14,8 @@ from ..analytics.parts.compact_rows import measure_rows
 from ..device.compile import shape_argument
 from ..device.declarations import constant
 from ..device.device import Array, Device
-from ..device.sorting.sorting import Plain
 from ..grid import THREADS, blocks_for
+from ..memory.scratch import PoolScratch
 from .paged_rows import list_pages
 from .rows import locate
 
@@ -51,7 +51,7 @@ def expired_edges(
         nothing = device.empty(0, np.uint32)
         return nothing, nothing
     indptr = measure_rows(
-        device, Plain(device), locate(device, arena, "out", None, rows, None).degree
+        device, PoolScratch(device), locate(device, arena, "out", None, rows, None).degree
     )
     page_at = pages = None
     if arena.layout.is_paged:

@@ -22,8 +22,9 @@ from ..analytics.parts.compact_rows import (
     window_count,
 )
 from ..device.device import Array, Device
-from ..device.sorting.sorting import Plain, RadixSort, Scratch, sort_bytes
+from ..device.sorting.sorting import RadixSort, sort_bytes
 from ..grid import THREADS, blocks_for
+from ..memory.scratch import PoolScratch, Scratch
 from ..memory.workspace import Workspace
 from .rows import selected_rows
 
@@ -57,7 +58,7 @@ def csr_of(
     is_ordered = bool(np.all(order[:-1] < order[1:]))
     selected = device.to_device(order.astype(np.uint32))
     rows = replace(selected_rows(device, arena, "out", selected), num_entries=entries)
-    indptr = measure_rows(device, Plain(device), rows.degree)
+    indptr = measure_rows(device, PoolScratch(device), rows.degree)
     columns = device.empty(entries, np.uint32)
     properties = {name: device.empty(entries, dtype) for name, dtype in record.dtypes.items()}
     need = bytes_of(

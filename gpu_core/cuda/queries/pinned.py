@@ -20,7 +20,8 @@ from ...image.pinned import PinnedGraph, PinnedImage, PinnedMemory, Pins, pinned
 from ...kind import GraphKind
 from ..device.device import Device
 from ..device.stream import StreamLock
-from ..memory.arena import DeviceArena, free_bytes, release_after_epoch
+from ..memory.arena import DeviceArena
+from ..memory.pool import free_bytes, release_after_epoch
 from ..memory.scratch import SLACK_BYTES, DeviceScratch
 from .device_reader import DeviceReader
 

@@ -12,9 +12,9 @@ from ...image.fields import Field
 from ..analytics.parts.compact_rows import copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array
-from ..device.sorting.sorting import Plain
 from ..grid import THREADS, blocks_for
 from ..memory.dictionary import look_up
+from ..memory.scratch import PoolScratch
 from .device_graph import DeviceGraph
 from .rows import selected_rows
 
@@ -81,7 +81,7 @@ def copy_neighbors(
     columns : uint32[m]
         Vertex indices, increasing within a row.
     """
-    device, memory = engine.device, Plain(engine.device)
+    device, memory = engine.device, PoolScratch(engine.device)
     rows = selected_rows(device, engine.arena, direction, indices)
     indptr = measure_rows(device, memory, rows.degree)
     entries = int(device.read_words(indptr[int(indices.size) :])[0])

@@ -19,8 +19,8 @@ from ..analytics.parts.compact_rows import copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array, Device
 from ..device.packed_arguments import address, pack
-from ..device.sorting.sorting import Plain
 from ..grid import THREADS, blocks_for
+from ..memory.scratch import PoolScratch
 from .paged_rows import copy_paged_rows
 
 _SOURCE: Final = "rows.cu"
@@ -70,7 +70,7 @@ def _copied(
     word: int | None,
 ) -> Rows:
     """Rows of a layout of pages, of which the degrees are known, copied one after the other."""
-    indptr = measure_rows(device, Plain(device), rows.degree)
+    indptr = measure_rows(device, PoolScratch(device), rows.degree)
     if entries is None:
         entries = int(device.read_words(indptr[rows.count :])[0])
     columns, words = rows.columns, None
@@ -126,7 +126,7 @@ def _pinned(device: Device, arena: ImageView, direction: str, word: int | None) 
     live = _all_rows(device, arena, direction, word)
     if live.indptr is not None:
         return live
-    memory = Plain(device)
+    memory = PoolScratch(device)
     indptr = measure_rows(device, memory, live.degree)
     words = None if live.weights is None else live.weights.view(np.uint32)
     compact = copy_rows(device, memory, live, indptr, words, live.weight_begin)

@@ -38,10 +38,9 @@ from .assisted.map_ids import check_fits, map_with_host
 from .assisted.mapped import Mapped
 from .assisted.vertices import create_vertices, remove_vertices
 from .batch import DeviceBatch, upload
-from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
+from .batch_launches import write_launches
 from .kernels import defines_of
 from .launched_batch import (
-    ALL_STEPS,
     NEEDS_ASSISTANCE,
     SHORT_OF_SCRATCH,
     finish_batch,
@@ -49,6 +48,7 @@ from .launched_batch import (
 )
 from .modes import Mode, NextStep, next_step
 from .state import UpdatableGraph
+from .steps import ALL_STEPS, COMMIT, ENTER, PLAN, SORT
 
 _CLOSING: Final = packer("image", "entries_per_edge", "more_vertices", "report")
 
@@ -293,7 +293,7 @@ def _close(graph: UpdatableGraph, more_vertices: int, report: int) -> None:
     more_vertices
         Vertices that the host created for the batch, less those that the batch deleted.
     report
-        Address of a `memory.batch_report.Report`.
+        Address of a `memory.batch_report.DeviceReport`.
     """
     graph.device.launch_packed(
         "commit.cu", "close_batch", 1, BLOCK,

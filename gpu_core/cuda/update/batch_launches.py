@@ -11,12 +11,11 @@ import numpy as np
 from ...jit.compile import compiled
 from ..device.launches import begin_after_all
 from ..memory.scratch import aligned
-from .deltas.delta_launches import MAP, SORT, write_deltas, write_mapping
+from .deltas.delta_launches import write_deltas, write_mapping
 from .facts import FACTS
 from .pages.page_launches import write_pages
-from .rows.row_launches import ALLOCATE, COMMIT, ENTER, PLAN, provide_long_rows, write_rows
-
-__all__ = ["ALLOCATE", "COMMIT", "ENTER", "MAP", "PLAN", "SORT", "write_launches"]
+from .rows.row_launches import provide_long_rows, write_rows
+from .steps import ALLOCATE, COMMIT, PLAN
 
 _OF_ROWS = PLAN | ALLOCATE | COMMIT
 
@@ -38,7 +37,7 @@ def write_launches(launches, words, header, steps):
     header
         int64[]: fields of the image as they are before the batch.
     steps
-        Sum of `MAP` … `COMMIT`.
+        Sum of steps (`steps.py`).
 
     Returns
     -------

@@ -14,10 +14,10 @@ from ..device.launches import empty_list
 from ..device.packed_arguments import address
 from ..memory import free_runs
 from ..memory.arena import DeviceArena
-from ..memory.batch_report import Report
+from ..memory.batch_report import DeviceReport
 from ..structs import BLOCK, MOST_TILES
 from .facts import BOUNDS, FACTS, pack_image
-from .kernels import Kernels
+from .kernels import UpdateKernels
 from .pages.listed_rows import ListedRows
 from .rows.long_rows import LongRows
 
@@ -59,8 +59,8 @@ class LaunchContext:
         self,
         arena: DeviceArena,
         stream: int,
-        report: Report,
-        kernels: Kernels,
+        report: DeviceReport,
+        kernels: UpdateKernels,
         expected: LongRows | ListedRows,
         *,
         create_vertices: bool,

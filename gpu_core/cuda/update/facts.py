@@ -112,7 +112,7 @@ IMAGE: Final = _record(
     # longest entry; entries of a page by direction, 0: rows lie on runs.
     "page_queue", "page_slots", "entry_words", ("page_entries", (2,)),
 )  # fmt: skip
-#: Handles of the kernels, and what they are compiled with: `kernels.Kernels.pack`.
+#: Handles of the kernels, and what they are compiled with: `kernels.UpdateKernels.pack`.
 KERNELS: Final = _record(
     ("directed", (2, len(DIRECTED_KERNELS))),
     ("plain", (len(PLAIN_KERNELS),)),

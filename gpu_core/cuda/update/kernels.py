@@ -50,7 +50,7 @@ def defines_of(words: int) -> tuple[tuple[str, int], ...]:
 _PACKED: WeakKeyDictionary[Device, dict[tuple[object, ...], bytes]] = WeakKeyDictionary()
 
 
-class Kernels:
+class UpdateKernels:
     """Handles of the kernels of one graph, packed for `facts.KERNELS`."""
 
     def __init__(self, device: Device) -> None:

@@ -17,7 +17,7 @@ from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, Field
 from ...jit.compile import compiled, inlined
 from ...jit.pointers import int64s_at
 from ..device.launches import LIST_WORDS, start_launches, synchronize_stream
-from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
+from .batch_launches import write_launches
 from .context import (
     CONTEXT_WORDS,
     FACTS_AT,
@@ -33,9 +33,7 @@ from .context import (
 from .facts import BATCH, FACTS
 from .modes import ASSISTED, ENTERING, first_mode, takes_ids, vertices_after
 from .pages.page_launches import queue_is_short
-
-#: Steps of a batch that needs no help of the host.
-ALL_STEPS: Final = MAP | SORT | PLAN | ALLOCATE | COMMIT
+from .steps import ENTER
 
 #: Instead of a code of the driver: nothing was started, as the host has to assist, or because so
 #: many bytes of scratch are needed.
@@ -73,8 +71,8 @@ def start_batch(context, batch, scratch, scratch_end, steps, in_buckets):
     scratch, scratch_end
         As in `facts.CALL`.
     steps
-        Sum of `MAP` … `COMMIT`; `ENTER` follows from the mode. 0: the mode is ``ASSISTED`` whatever
-        the batch: it is filled in, and nothing is started.
+        Sum of steps (`steps.py`); `ENTER` follows from the mode. 0: the mode is ``ASSISTED``
+        whatever the batch: it is filled in, and nothing is started.
     in_buckets
         As in `facts.CALL`.
 

@@ -71,9 +71,9 @@ def next_step(mode: Mode, status: int) -> NextStep:
     return answer
 
 
-#: Extent of a batch, by which its first mode is chosen, int64 each: whether its ids are vertex
-#: indices; of these, the largest to put and to delete, -1 where there is none, and for users' ids;
-#: how many edges, vertex rows and vertices it names.
+#: Extent of a batch, which decides its first mode, int64 each: whether its ids are vertex indices;
+#: the largest index to put and to delete (-1: there is none, or ids are users' own); numbers of
+#: edges, of rows about vertices, and of deleted vertices.
 EXTENT_FIELDS: Final = (
     "dense", "put_top", "delete_top", "puts", "deletes", "put_vertex_rows", "delete_vertices",
     "delete_vertex_rows",

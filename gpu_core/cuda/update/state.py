@@ -10,10 +10,10 @@ from ..device.sorting.key_buckets import Skew
 from ..device.staging import Staging
 from ..device.stream import StreamLock
 from ..memory.arena import DeviceArena
-from ..memory.batch_report import Report
+from ..memory.batch_report import DeviceReport
 from ..queries.device_reader import DeviceReader
 from .context import LaunchContext
-from .kernels import Kernels
+from .kernels import UpdateKernels
 from .pages.listed_rows import ListedRows
 from .rows.long_rows import LongRows
 
@@ -23,12 +23,12 @@ class UpdateState:
 
     def __init__(self, device: Device, *, is_paged: bool) -> None:
         #: What kernels leave of a batch.
-        self.report = Report(device)
+        self.report = DeviceReport(device)
         #: What is provided for rows that a batch may have, as earlier ones had them.
         self.expected: LongRows | ListedRows = ListedRows() if is_paged else LongRows()
         #: Of the vertices that batches name.
         self.skew = Skew()
-        self.kernels = Kernels(device)
+        self.kernels = UpdateKernels(device)
         self.context = LaunchContext()
 
     def provide(self) -> None:

@@ -23,13 +23,13 @@ from ...image.fields import (
     WORD_BYTES,
     Field,
     ImageTable,
-    Shape,
 )
 from ...image.memory_size import default_limit_bytes
-from ...image.scratch import Scratch
+from ...image.view import PlacedRows
 from ...kind import ArenaSizes
 from .pages import zeroed_words
-from .relocate import move_adjacencies, runs_of
+from .relocate import move_rows, runs_of
+from .scratch import HostScratch
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -92,8 +92,8 @@ class Arena(BaseArena):
         self.image, self.header = image, image[:HEADER_WORDS].view(np.int64)
         self.header[Field.IMAGE_WORDS] = image_words
 
-    def _scratch_of(self, begin: int, end: int) -> Scratch:
-        return Scratch(self.image[begin:end])
+    def _scratch_of(self, begin: int, end: int) -> HostScratch:
+        return HostScratch(self.image[begin:end])
 
     # -- runs of pages -----------------------------------------------------------------------
 
@@ -145,18 +145,10 @@ class Arena(BaseArena):
     def _count_runs(self, direction: str, *, tight: bool) -> Int64s:
         return runs_of(self.image, self.shape(direction), tight=tight)
 
-    def _move_adjacencies(
-        self,
-        old: UInt32s,
-        old_shapes: dict[str, Shape],
-        counts: list[Int64s],
-        following: Int64s,
-        *,
-        tight: bool,
+    def _move_rows(
+        self, old: PlacedRows, new: PlacedRows, runs: Int64s, following: Int64s, *, tight: bool
     ) -> None:
-        for direction, old_shape in old_shapes.items():
-            shape = self.shape(direction)
-            move_adjacencies(old, old_shape, self.image, shape, following, tight=tight)
+        move_rows(old, new, following, tight=tight)
 
     def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
         for size_class in range(CLASSES):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...image.fields import CLASSES, Shape
+from ...image.view import PlacedRows
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges, ranges_of, run_all
 from ...jit.prefetch import FAR_AHEAD, prefetch_row
@@ -42,33 +43,28 @@ def runs_of(image: UInt32s, shape: Shape, *, tight: bool) -> Int64s:
     return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(CLASSES, np.int64)
 
 
-def move_adjacencies(
-    old: UInt32s,
-    old_shape: Shape,
-    new: UInt32s,
-    new_shape: Shape,
-    following: Int64s,
-    *,
-    tight: bool,
-) -> None:
-    """Copy the adjacencies of one direction and enter their positions in the records.
+def move_rows(old: PlacedRows, new: PlacedRows, following: Int64s, *, tight: bool) -> None:
+    """Copy the rows of one direction and enter their positions in the records.
 
     Parameters
     ----------
+    old, new
+        Where they are, and the image that they go to; vertex records are copied already.
     following
         int64[CLASSES]: page that the next run of each size class goes to; moves on. Pages go to
         that of class 0.
     """
-    counts = for_ranges(count_runs, old_shape.vertex_count, old, old_shape, tight)
+    count = old.shape.vertex_count
+    counts = for_ranges(count_runs, count, *old, tight)
     calls: list[Callable[[], None]] = []
-    for (low, high), count in zip(ranges_of(old_shape.vertex_count), counts, strict=True):
+    for (low, high), runs in zip(ranges_of(count), counts, strict=True):
         # Each thread goes on where the one before will end.
-        arguments = (low, high, old, old_shape, new, new_shape, following.copy())
-        if layout_of(old_shape.layout).is_paged:
+        arguments = (low, high, *old, *new, following.copy())
+        if layout_of(old.shape.layout).is_paged:
             calls.append(partial(move_pages, *arguments))
         else:
             calls.append(partial(move_runs, *arguments, tight))
-        following += count << np.arange(CLASSES)
+        following += runs << np.arange(CLASSES)
     run_all(calls)
 
 

@@ -3,7 +3,7 @@
 CUDA twin: ``cuda/queries/rows.py``. What rows are: `gpu_core/rows.py`.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +25,12 @@ _PRESENT = np.uint32(PRESENT_BIT)
 def live_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
     """Rows where they lie in the image, of layout ``runs`` and float32 weights; see `Rows`."""
     image, shape = arena.image, arena.shape(direction)
-    begin, degree, present, weight_begin = _located(arena, direction, weighted=weighted)
+    located = _located(arena, direction, weighted=weighted)
     return Rows(
-        begin, degree, present, image, shape.entry_step,
+        located.begin, located.degree, located.present, image, shape.entry_step,
         arena.num_entries, arena[Field.NUM_VERTICES],
         weights=image.view(np.float32) if weighted else None,
-        weight_begin=weight_begin if weighted else None,
+        weight_begin=located.weight_begin if weighted else None,
         in_pairs=shape.in_pairs,
     )  # fmt: skip
 
@@ -38,8 +38,8 @@ def live_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Ro
 def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
     """Copy the rows, of any layout, to memory of their own; see `Rows`."""
     image, shape = arena.image, arena.shape(direction)
-    _, degree, present, _ = _located(arena, direction)
-    indptr = indptr_of(degree)
+    located = _located(arena, direction)
+    indptr = indptr_of(located.degree)
     columns = np.empty(indptr[-1], np.uint32)
     weights = np.empty(indptr[-1] if weighted else 0, weights_of_entry(shape.entry_words))
     bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
@@ -48,7 +48,8 @@ def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> 
         weights.view(np.uint32), serial_items=2,
     )  # fmt: skip
     return Rows(
-        indptr[:-1], degree, present, columns, 1, int(indptr[-1]), arena[Field.NUM_VERTICES],
+        indptr[:-1], located.degree, located.present, columns, 1,
+        int(indptr[-1]), arena[Field.NUM_VERTICES],
         indptr=indptr,
         weights=weights if weighted else None,
         weight_begin=indptr[:-1] if weighted else None,
@@ -58,7 +59,7 @@ def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> 
 def entry_times(arena: ImageView, word: int) -> EntryTimes:
     """Copy the time that begins at a word of each entry of the out-rows; see `EntryTimes`."""
     shape = arena.shape("out")
-    indptr = indptr_of(_located(arena, "out")[1])
+    indptr = indptr_of(_located(arena, "out").degree)
     times = np.empty(indptr[-1], np.int64)
     bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
     for_ranges(
@@ -68,16 +69,28 @@ def entry_times(arena: ImageView, word: int) -> EntryTimes:
     return EntryTimes(indptr, times)
 
 
-def _located(
-    arena: ImageView, direction: str, *, weighted: bool = False
-) -> tuple[npt.NDArray[Any], ...]:
-    """What `locate_rows` writes, of all vertices: begin, degree, present, weight_begin."""
+class _Located(NamedTuple):
+    """Where the rows of all vertices are, as `locate_rows` writes it."""
+
+    #: int64[vertex_count]: word of the first entry.
+    begin: npt.NDArray[np.int64]
+    #: uint32[vertex_count].
+    degree: npt.NDArray[np.uint32]
+    #: bool[vertex_count].
+    present: npt.NDArray[np.bool_]
+    #: int64[vertex_count]: word of the first weight; empty where none was asked for.
+    weight_begin: npt.NDArray[np.int64]
+
+
+def _located(arena: ImageView, direction: str, *, weighted: bool = False) -> _Located:
+    """Locate the rows of all vertices."""
     shape, count = arena.shape(direction), arena[Field.VERTEX_COUNT]
     begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
     present = np.empty(count, np.bool_)
     weight_begin = np.empty(count if weighted else 0, np.int64)
-    for_ranges(locate_rows, count, arena.image, shape, begin, degree, present, weight_begin)
-    return begin, degree, present, weight_begin
+    located = _Located(begin, degree, present, weight_begin)
+    for_ranges(locate_rows, count, arena.image, shape, *located)
+    return located
 
 
 @compiled

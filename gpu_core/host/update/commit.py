@@ -55,7 +55,7 @@ from .tally import Tally
 UInt32s = npt.NDArray[np.uint32]
 
 
-class Written(NamedTuple):
+class WrittenDelta(NamedTuple):
     """Result of writing one direction of a batch."""
 
     tally: Tally
@@ -65,17 +65,17 @@ class Written(NamedTuple):
 
 def rewrite(
     engine: HostGraph, plan: Plan, properties: Properties, allocated: AllocatedRuns
-) -> Written:
+) -> WrittenDelta:
     """Write one delta."""
     shape = engine.arena.shape(plan.direction)
     arguments = (engine.image, shape, plan.delta, plan.rooms, plan.settled, properties)
     calls = [partial(merge_settled, low, high, *arguments) for low, high in plan.settled_parts]
     tally = Tally.sum([plan.tally, *run_all(calls)])
     if plan.rows is None:
-        return Written(tally, lambda: None)
+        return WrittenDelta(tally, lambda: None)
     write = _write_on_pages if engine.arena.layout.is_paged else _write_on_runs
     planned = (engine.image, shape, plan.delta, plan.rows)
-    return Written(tally, write(engine.arena, planned, properties, allocated))
+    return WrittenDelta(tally, write(engine.arena, planned, properties, allocated))
 
 
 #: What kernels take of planned rows.

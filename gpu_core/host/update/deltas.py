@@ -4,7 +4,7 @@ Part of   the apply path: **deltas** -> plan -> arena.prepare, arena.take -> com
 
 A batch names each edge once, in users' ids. An adjacency wants its entries by row (source for the
 forward delta, destination for the reverse or mirrored one) and, within a row, sorted by column. The
-mirror is made here by one sort of packed keys, row | column | kind. A CSR of puts or of deletes
+mirror is made here by one sort of packed keys (`delta_keys.py`). A CSR of puts or of deletes
 alone keeps its rows, whose entries are put in order row by row (`row_order.py`) unless indices grow
 with users' ids (``Mapped.ordered``); puts and deletes in order are merged.
 
@@ -26,6 +26,7 @@ from ...jit.arrays import readonly
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges, ranges_of
 from ..queries.host_graph import HostGraph
+from .delta_keys import KeyBits, count_rows, pack_keys, pack_transposed, unpack_keys
 from .expiring_batch import ExpiringBatch
 from .map_ids import Mapped
 from .parallel_sort import merge_keys, order_runs, sort_keys
@@ -35,7 +36,7 @@ from .vertices import find_dangling
 UInt32s = npt.NDArray[np.uint32]
 
 
-class Entries(NamedTuple):
+class DeltaEntries(NamedTuple):
     """Entries of one kind, not yet grouped: by index."""
 
     kind: int
@@ -63,26 +64,6 @@ class Delta(NamedTuple):
 
 
 _NO_SOURCE = np.empty(0, np.uint32)
-
-
-class _KeyBits(NamedTuple):
-    """Bits of the parts of a key, row | column | kind | number of the put."""
-
-    #: Of the row, and of the column.
-    vertex: int
-    #: Of the number, which is there to be sorted along; 0: it does not fit, or there is none.
-    number: int
-
-    @classmethod
-    def of(cls, vertex_count: int, number: int) -> _KeyBits:
-        """Bits for indices below ``vertex_count``, and for a number of so many bits if they fit."""
-        vertex = max(int(vertex_count - 1).bit_length(), 1)
-        return cls(vertex, number if 2 * vertex + 2 + number <= 64 else 0)
-
-    @property
-    def below_row(self) -> int:
-        """Bits of all parts but the row."""
-        return self.vertex + 2 + self.number
 
 
 def delta_of_csr(
@@ -113,7 +94,7 @@ def _delta(*arrays: npt.NDArray[Any]) -> Delta:
 
 
 def sorted_delta(
-    groups: list[Entries],
+    groups: list[DeltaEntries],
     cleared: UInt32s,
     vertex_count: int,
     *,
@@ -144,7 +125,7 @@ def sorted_delta(
     pieces = _pieces_of(groups, mirrored=mirrored, both=both)
     sizes = [piece.rows.size for piece in pieces]
     most = max(sizes, default=1)
-    bits = _KeyBits.of(vertex_count, (most - 1).bit_length() if with_source else 0)
+    bits = KeyBits.of(vertex_count, (most - 1).bit_length() if with_source else 0)
     starts = [0, *accumulate(sizes)]
     keys = np.empty(starts[-1], np.uint64)
     for (kind, rows, columns), begin, size in zip(pieces, starts, sizes, strict=False):
@@ -168,7 +149,7 @@ def sorted_delta(
     return _unpacked(keys, source, cleared, bits)
 
 
-def _pieces_of(groups: list[Entries], *, mirrored: bool, both: bool) -> list[Entries]:
+def _pieces_of(groups: list[DeltaEntries], *, mirrored: bool, both: bool) -> list[DeltaEntries]:
     """Entries of one direction, not grouped by row yet; arguments of `sorted_delta`."""
     pieces = []
     for group in groups:
@@ -178,7 +159,7 @@ def _pieces_of(groups: list[Entries], *, mirrored: bool, both: bool) -> list[Ent
         if is_fixed or both or not mirrored:
             pieces.append(group)
         if not is_fixed and (both or mirrored):
-            pieces.append(Entries(group.kind, group.columns, group.rows))
+            pieces.append(DeltaEntries(group.kind, group.columns, group.rows))
     return pieces
 
 
@@ -188,7 +169,7 @@ def transposed(delta: Delta, vertex_count: int, *, ordered: bool) -> Delta:
     Where its rows are in order of their vertices one stable sort by the new row is enough.
     """
     number_bits = int(max(delta.source.max(initial=0), 1)).bit_length() if delta.source.size else 0
-    bits = _KeyBits.of(vertex_count, number_bits)
+    bits = KeyBits.of(vertex_count, number_bits)
     keys = np.empty(delta.columns.size, np.uint64)
     for_ranges(pack_transposed, delta.rows.size, delta, *bits, keys)
     source = delta.source
@@ -204,7 +185,7 @@ def transposed(delta: Delta, vertex_count: int, *, ordered: bool) -> Delta:
 
 
 def _unpacked(
-    keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: _KeyBits
+    keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: KeyBits
 ) -> Delta:
     starts = np.array([low for low, _ in ranges_of(keys.size)], np.int64)
     counts = for_ranges(count_rows, keys.size, keys, np.uint64(bits.below_row))
@@ -256,8 +237,8 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
             return [("out", out)]
         return [("out", out), ("in", transposed(out, mapped.vertex_count, ordered=mapped.ordered))]
     groups = [
-        Entries(KIND_PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
-        Entries(KIND_DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
+        DeltaEntries(KIND_PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
+        DeltaEntries(KIND_DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
                 mapped.delete_columns),
     ]  # fmt: skip
     out = sorted_delta(
@@ -285,11 +266,11 @@ def _expired_delta(batch: ExpiringBatch, vertex_count: int) -> Delta:
     return transposed(out, vertex_count, ordered=True)
 
 
-def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
+def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> DeltaEntries:
     """Entries of one direction, in rows of vertices that stay, that name a deleted vertex."""
     empty = np.empty(0, np.uint32)
     if deleted.size == 0:
-        return Entries(KIND_DANGLING, empty, empty)
+        return DeltaEntries(KIND_DANGLING, empty, empty)
     flags = np.zeros(engine.vertex_count, np.bool_)
     flags[deleted] = True
     if engine.has_reverse:
@@ -298,107 +279,18 @@ def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
         indptr, rows = engine.neighbors(deleted, opposite)
         columns = np.repeat(deleted, np.diff(indptr))
         stays = ~flags[rows]
-        return Entries(KIND_DANGLING, rows[stays], columns[stays])
+        return DeltaEntries(KIND_DANGLING, rows[stays], columns[stays])
     shape = engine.shape("out")
     size = sum(for_ranges(find_dangling, flags.size, engine.image, shape, flags, None, None))
     rows, columns = np.empty(size, np.uint32), np.empty(size, np.uint32)
     find_dangling(0, flags.size, engine.image, shape, flags, rows, columns)
-    return Entries(KIND_DANGLING, rows, columns)
+    return DeltaEntries(KIND_DANGLING, rows, columns)
 
 
 def _expanded(rows: UInt32s, indptr: npt.NDArray[np.int64]) -> UInt32s:
     out = np.empty(int(indptr[-1]), np.uint32)
     for_ranges(expand_rows, rows.size, rows, indptr, out)
     return out
-
-
-@compiled
-def pack_keys(low, high, rows, columns, kind, bits, number_bits, keys):
-    """Pack row | column | kind, and the entry's number where it fits, into one 64-bit key."""
-    row_shift = np.uint64(bits + 2 + number_bits)
-    column_shift = np.uint64(2 + number_bits)
-    numbered = np.uint64(number_bits > 0)
-    operation = np.uint64(kind) << np.uint64(number_bits)
-    for i in range(low, high):
-        keys[i] = (
-            (np.uint64(rows[i]) << row_shift)
-            | (np.uint64(columns[i]) << column_shift)
-            | operation
-            | (np.uint64(i) * numbered)
-        )
-
-
-@compiled
-def pack_transposed(low, high, delta, bits, number_bits, keys):
-    """Pack column | row | kind | source of the entries of rows ``low … high - 1``."""
-    rows, indptr, columns, kinds = delta.rows, delta.indptr, delta.columns, delta.kinds
-    row_shift = np.uint64(bits + 2 + number_bits)
-    column_shift = np.uint64(2 + number_bits)
-    for row in range(low, high):
-        column = np.uint64(rows[row]) << column_shift
-        for entry in range(indptr[row], indptr[row + 1]):
-            keys[entry] = (
-                (np.uint64(columns[entry]) << row_shift)
-                | column
-                | (np.uint64(kinds[entry]) << np.uint64(number_bits))
-            )
-            if number_bits > 0:
-                keys[entry] |= np.uint64(delta.source[entry])
-
-
-@compiled
-def count_rows(low, high, keys, row_shift):
-    """Rows that begin among ``keys[low:high]``."""
-    one = np.uint64(1)
-    count = np.int64(low == 0)
-    for i in range(np.uint64(max(low, 1)), np.uint64(high)):
-        count += keys[i] >> row_shift != keys[i - one] >> row_shift
-    return count
-
-
-@compiled
-def unpack_keys(low, high, keys, bits_of_key, ranges, delta):
-    """Undo `pack_keys` and group by row.
-
-    Parameters
-    ----------
-    bits_of_key
-        Bits of a vertex index, and of the number of a put.
-    ranges
-        int64 each: where the ranges of all calls begin, and the rows that begin before each.
-    delta
-        Filled in: rows, indptr, columns, kinds, and numbers of puts.
-    """
-    bits, number_bits = bits_of_key
-    starts, offsets = ranges
-    rows, indptr, columns, kinds, source = delta
-    one = np.uint64(1)
-    row_shift = np.uint64(bits + 2 + number_bits)
-    column_shift = np.uint64(2 + number_bits)
-    mask = (one << np.uint64(bits)) - one
-    numbers = (one << np.uint64(number_bits)) - one
-    # Rows begun so far, and where the last one of them began: before this range, maybe.
-    count = np.uint64(0)
-    for part in range(starts.size):
-        if starts[part] == low:
-            count = np.uint64(offsets[part])
-    begin = low
-    while begin > 0 and keys[begin - 1] >> row_shift == keys[low] >> row_shift:
-        begin -= 1
-    before = keys[low - 1] >> row_shift if low > 0 else ~np.uint64(0)
-    for i in range(np.uint64(low), np.uint64(high)):
-        key = keys[i]
-        row = key >> row_shift
-        # Written for each entry, the same for all of a row: a branch would be guessed wrong.
-        count += np.uint64(row != before)
-        begin = np.int64(i) if row != before else begin
-        rows[count - one] = row
-        indptr[count - one] = begin
-        before = row
-        columns[i] = (key >> column_shift) & mask
-        kinds[i] = (key >> np.uint64(number_bits)) & np.uint64(3)
-        if number_bits > 0:
-            source[i] = key & numbers
 
 
 @compiled

@@ -21,7 +21,7 @@ from ...records import LAST_WORD
 from ..memory.rooms import rooms_of
 from ..queries.expired import Expired, entry_strides, first_entry, open_row, seek, segment_after
 from ..queries.host_graph import HostGraph
-from .commit import Written, list_left_pages, write_record
+from .commit import WrittenDelta, list_left_pages, write_record
 from .rows.entries import read_time
 from .tally import Tally
 
@@ -35,7 +35,7 @@ _ONE, _ZERO, _AHEAD = np.uint64(1), np.uint64(0), np.uint64(AHEAD)
 _LAST = np.uint64(LAST_WORD)
 
 
-def take_out(engine: HostGraph, expired: Expired) -> Written:
+def take_out(engine: HostGraph, expired: Expired) -> WrittenDelta:
     """Take the entries that have expired out of their rows, in the adjacency ``out``."""
     image, arena, size = engine.image, engine.arena, expired.rows.size
     shape = arena.shape("out")
@@ -52,9 +52,9 @@ def take_out(engine: HostGraph, expired: Expired) -> Written:
         freed_from = np.concatenate([[0], np.cumsum(before - after, dtype=np.int64)])
         freed = np.empty(freed_from[-1], np.uint32)
         for_ranges(list_left_pages, smaller.size, image, shape, after, begin, freed_from, freed)
-        return Written(tally, lambda: arena.give_back_pages(freed))
+        return WrittenDelta(tally, lambda: arena.give_back_pages(freed))
     size_class = (np.where(after > 0, after, before) - 1).astype(np.uint8)
-    return Written(tally, lambda: arena.give_back_runs(begin, size_class))
+    return WrittenDelta(tally, lambda: arena.give_back_runs(begin, size_class))
 
 
 @borrowing

@@ -28,7 +28,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
-from ...image.scratch import Scratch
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
@@ -40,6 +39,7 @@ from ...layouts import (
     state_class,
 )
 from ..memory.rooms import Rooms, rooms_of
+from ..memory.scratch import HostScratch
 from ..queries.host_graph import HostGraph
 from .deltas import Delta
 from .rows.lanes import MANY
@@ -87,7 +87,7 @@ class Plan:
     tally: Tally
 
 
-def make_plan(engine: HostGraph, direction: str, delta: Delta, scratch: Scratch) -> Plan:
+def make_plan(engine: HostGraph, direction: str, delta: Delta, scratch: HostScratch) -> Plan:
     """Read what each row that is not settled will come to; touches nothing but scratch."""
     kinds = delta.kinds.tobytes()
     puts, deletes = KIND_PUT in kinds, KIND_DELETE in kinds or KIND_DANGLING in kinds

@@ -18,16 +18,14 @@ from ....gpu_core.errors import BatchError
 from ....gpu_core.kind import RowMeaning
 from ...arrow_types import floats_of_decimals, is_whole_decimal
 from ...text.text_values import is_rounded, rounded
+from ..row_kinds import Flags, RowKinds
 from .whole_decimals import integers_of
-
-Flags = npt.NDArray[np.bool_]
 
 
 def own_columns(
     table: pa.Table,
     meaning: RowMeaning,
-    op: npt.NDArray[Any] | None,
-    dst_valid: Flags | None,
+    row_kinds: RowKinds,
     row_name: Callable[[int], str],
 ) -> dict[str, npt.NDArray[Any]]:
     """Values of each property that the table has, masked where they are null.
@@ -38,10 +36,8 @@ def own_columns(
         Its columns.
     meaning
         Which of them are properties, and of what type.
-    op
-        Positive where a row inserts; None: everywhere.
-    dst_valid
-        Where a row is about an edge; None: everywhere.
+    row_kinds
+        Which rows insert, and which are about edges.
     row_name
         How messages name a row.
 
@@ -50,9 +46,7 @@ def own_columns(
     BatchError
         A column is of a type that has no meaning, or a row has a null, or a value, that it may not.
     """
-    rows = table.num_rows
-    inserts = np.ones(rows, np.bool_) if op is None else np.asarray(op) > 0
-    is_edge = np.ones(rows, np.bool_) if dst_valid is None else dst_valid
+    inserts, is_edge = row_kinds.are_inserts, row_kinds.are_edges
     of_edges, of_vertices = dict(meaning.properties), dict(meaning.vertex_properties)
     values: dict[str, npt.NDArray[Any]] = {}
     for name in meaning.value_names:
@@ -60,7 +54,7 @@ def own_columns(
             continue
         column = table[name].combine_chunks()
         # Where the rows are about what has no such property.
-        elsewhere = np.zeros(rows, np.bool_)
+        elsewhere = np.zeros(row_kinds.count, np.bool_)
         if name not in of_vertices:
             elsewhere = ~is_edge
         elif name not in of_edges:

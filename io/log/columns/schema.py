@@ -38,6 +38,32 @@ NAMES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True)
+class WantedColumns:
+    """Columns that a graph reads from a log, and what they are called there."""
+
+    #: Canonical name -> name in the files, for those that differ.
+    mapping: Mapping[str, str]
+    #: Records of the graph.
+    records: str
+    #: Kind of its ids, which says of what type ``src`` and ``dst`` are.
+    ids: str
+    #: Its rule for repeats: with ``count`` the column ``weight`` is not looked at.
+    on_repeat: str
+    #: Its own properties, which are columns, too; a file need not have them.
+    own: Collection[str]
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Canonical columns that are read, but for properties of the user's own."""
+        return needed_columns(self.records, self.on_repeat)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Every column of a log, by its canonical name -> its name in the files."""
+        return {each: self.mapping.get(each, each) for each in (*CANONICAL, *self.own)}
+
+
+@dataclass(frozen=True)
 class LogSchema:
     """Columns of one file of a log that one kind of records uses."""
 
@@ -77,34 +103,18 @@ def check_mapping(columns: Mapping[str, str], own: Collection[str]) -> None:
 
 
 def check_schema(
-    schema: pa.Schema,
-    columns: Mapping[str, str],
-    records: str,
-    file: str,
-    ids: str,
-    on_repeat: str,
-    own: Collection[str],
-    *,
-    is_planned: bool,
+    schema: pa.Schema, wanted: WantedColumns, file: str, *, is_planned: bool
 ) -> LogSchema:
-    """Check the columns of a log file against what the records need.
+    """Check the columns of a log file against what the graph reads.
 
     Parameters
     ----------
     schema
         Arrow schema of the file.
-    columns
-        Canonical name -> name in the file, for those that differ.
-    records
-        ``simple``, ``weighted`` or ``semantic``.
+    wanted
+        What the graph reads.
     file
         Name of the file, for messages.
-    ids
-        Kind of the graph's ids, which says of what type ``src`` and ``dst`` are.
-    on_repeat
-        Rule of the graph for repeats: with ``count`` the column ``weight`` is not looked at.
-    own
-        Names of the graph's own properties, which are columns, too; a file need not have them.
     is_planned
         Whether a state has planned the file: then it stays as it is, whatever its names are like.
 
@@ -114,26 +124,24 @@ def check_schema(
         A column is missing, is there twice, or has a type without a meaning; or it would be read if
         its name were in small letters.
     """
-    names = {canonical: columns.get(canonical, canonical) for canonical in (*CANONICAL, *own)}
-    _check_presence(schema, columns, names, records, file)
+    names = wanted.names
+    _check_presence(schema, wanted, file)
     # A mapped name belongs to its canonical column alone: {src: a, dst: src} leaves no spare src.
     there = [canonical for canonical in names if names[canonical] in schema.names]
-    needed = (*needed_columns(records, on_repeat), *own)
-    kept = (*needed_columns(records), *own)
+    needed = (*wanted.needed, *wanted.own)
+    kept = (*needed_columns(wanted.records), *wanted.own)
     time_unit = None
     for canonical in there:
         if canonical in needed:
             kind = schema.field(names[canonical]).type
-            check_type(canonical, names[canonical], kind, file, form_of(ids))
+            check_type(canonical, names[canonical], kind, file, form_of(wanted.ids))
             # Of a column without a time it is that of other files.
             if canonical == "ts" and not pa.types.is_null(kind):
                 time_unit = str(time_unit_of(kind))
     known = set(names.values())
     not_read = tuple(name for name in schema.names if name not in known)
-    lacking = [
-        canonical for canonical in needed_columns(records, on_repeat) if canonical not in there
-    ]
     if not is_planned:
+        lacking = [canonical for canonical in wanted.needed if canonical not in there]
         _refuse_misspelled(lacking, not_read, file)
     return LogSchema(
         present=tuple(name for name in there if name in needed),
@@ -144,7 +152,7 @@ def check_schema(
     )
 
 
-def not_kept_line(schemas: list[LogSchema], records: str, on_repeat: str) -> str | None:
+def not_kept_line(schemas: list[LogSchema], wanted: WantedColumns) -> str | None:
     """One line on the columns of a log that do not enter the graph; None where all do.
 
     And on weights that were asked for, but are in none of its files.
@@ -154,8 +162,8 @@ def not_kept_line(schemas: list[LogSchema], records: str, on_repeat: str) -> str
     not_read = list(dict.fromkeys(name for schema in schemas for name in schema.not_read))
     parts = []
     # Semantic records are for times and types, too: they may do without weights.
-    needs_weights = records == "weighted" or on_repeat != "last"
-    if needs_weights and "weight" in needed_columns(records, on_repeat) and schemas:
+    needs_weights = wanted.records == "weighted" or wanted.on_repeat != "last"
+    if needs_weights and "weight" in wanted.needed and schemas:
         if not any("weight" in schema.present for schema in schemas):
             parts.append(
                 "there is no column weight, so each weight is 1; --set columns.weight=NAME names it"
@@ -169,15 +177,11 @@ def not_kept_line(schemas: list[LogSchema], records: str, on_repeat: str) -> str
     return "; ".join(parts) or None
 
 
-def _check_presence(
-    schema: pa.Schema,
-    columns: Mapping[str, str],
-    names: Mapping[str, str],
-    records: str,
-    file: str,
-) -> None:
+def _check_presence(schema: pa.Schema, wanted: WantedColumns, file: str) -> None:
+    """Refuse a file that lacks a column which must be there, or has one twice."""
+    names, records = wanted.names, wanted.records
     there = ", ".join(schema.names) or "none"
-    for canonical, name in columns.items():
+    for canonical, name in wanted.mapping.items():
         if name not in schema.names and canonical in CANONICAL:
             msg = (
                 f"{file}: there is no column {name!r}, which the setting columns gives as "

@@ -29,7 +29,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.maintained.pushing import PushTrials
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ....algorithms.shared.surfer import Surfer
 from ....rows import Adjacencies, Rows
@@ -37,14 +36,11 @@ from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport, done_when_broken_off
-from ...device.stream import follow_engines
 from ...grid import THREADS, blocks_for
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
-from ..in_order import kept_to_host
 from ..parts.compact_rows import bytes_of, weight_bytes
 from ..parts.hubs.hubs import NO_HUBS, Hubs, hubs_bytes
-from ..parts.reductions.largest import largest
 from ..parts.slices import (
     Slices,
     can_be_in_place,
@@ -54,6 +50,7 @@ from ..parts.slices import (
     slices_bytes,
 )
 from ..parts.steps_ahead import steps_to
+from .kept_ranks import KeptRanks
 from .pagerank_start import start_of, start_of_same
 
 Int64s = npt.NDArray[np.int64]
@@ -75,73 +72,6 @@ _HUB_THREADS: Final = constant(_SOURCE, "HUB_THREADS")
 #: fall faster than they did.
 _FIRST_STEPS: Final = 5
 _MOST_STEPS: Final = 8
-
-
-class KeptRanks:
-    """Ranks by vertex index that stay on the device until they are read.
-
-    Parameters
-    ----------
-    device
-        Whose arrays these are.
-    ranks
-        float64[vertex_count] on the device; negative: the vertex is absent.
-    ids
-        int64[vertex_count] on the device, users' ids; None: they are the indices.
-    """
-
-    def __init__(self, device: Device, ranks: Array, ids: Array | None) -> None:
-        self._device = device
-        self.ranks, self.ids = ranks, ids
-        #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of: set by
-        #: maintained ranks, which start from them once the graph has changed.
-        self.degrees: Array | None = None
-        #: L1 residual of the first step, so how far the start was from them.
-        self.first_residual = np.inf
-        #: What maintained ranks know of pushes.
-        self.push_trials = PushTrials()
-        #: How many hubs the graph has, as far as that is known, and rounds of the pushes that found
-        #: these ranks that were pulled.
-        self.hubs = self.pulls = 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device."""
-        arrays = self.ranks, self.ids, self.degrees
-        return sum(int(each.nbytes) for each in arrays if each is not None)
-
-    def wait(self) -> None:
-        """Wait for the work of the current stream, which makes them."""
-        self._device.synchronize()
-
-    def by_index(self) -> Vector:
-        """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
-        ranks: Vector = np.maximum(kept_to_host(self._device, self.ranks), 0.0)
-        return ranks
-
-    def degrees_by_index(self) -> UInt32s | None:
-        """uint32[vertex_count], in host memory, if they are known."""
-        return None if self.degrees is None else kept_to_host(self._device, self.degrees)
-
-    def by_vertex(self) -> tuple[Int64s, Vector]:
-        """Users' ids in increasing order, and their ranks, in host memory."""
-        device = self._device
-        follow_engines(device)
-        with device.current(), device.errors_named("finding the vertices that are there"):
-            present = device.xp.flatnonzero(self.ranks >= 0)
-            chosen = present if self.ids is None else self.ids.take(present)
-            of_chosen = self.ranks.take(present)
-        ids: Int64s = device.to_locked_host(chosen)
-        ranks: Vector = device.to_locked_host(of_chosen)
-        if self.ids is not None and not np.all(ids[:-1] < ids[1:]):
-            order = np.argsort(ids)
-            ids, ranks = ids[order], ranks[order]
-        return ids, ranks
-
-    def largest(self, k: int) -> tuple[Int64s, Vector]:
-        """The ``k`` vertices of largest rank, the largest first, and their ranks."""
-        follow_engines(self._device)
-        return largest(self._device, self.ranks, self.ids, k, least=0.0)
 
 
 def out_strengths(workspace: Workspace, out: Rows, *, weighted: bool) -> Array:
@@ -199,10 +129,10 @@ def start_at(
     that the device writes: the rank of a vertex without edges, and what each edge adds to it, 0
     where degrees say nothing of ranks.
     """
-    field: Vector = workspace.device.page_locked(2, np.float64)
+    estimate: Vector = workspace.device.page_locked(2, np.float64)
     ranks, degrees = (None, None) if kept is None else (kept.ranks, kept.degrees)
-    start = start_of(workspace, out, ranks, degrees, alpha=alpha, field=field.ctypes.data)
-    return start, field
+    start = start_of(workspace, out, ranks, degrees, alpha=alpha, estimate=estimate.ctypes.data)
+    return start, estimate
 
 
 def kept_at(

@@ -31,7 +31,7 @@ def start_of(
     earlier_degrees: Array | None,
     *,
     alpha: float,
-    field: int = 0,
+    estimate: int = 0,
 ) -> Array:
     """A start from earlier ranks by index, or from none.
 
@@ -45,7 +45,7 @@ def start_of(
         not count.
     alpha
         Damping.
-    field
+    estimate
         Address of two float64 in page-locked memory, which are 0: where degrees say something of
         the ranks, that of a vertex without edges is written there, and what each edge adds to it.
         0: nothing is.
@@ -58,7 +58,7 @@ def start_of(
     by_degrees = earlier is None or earlier_degrees is not None
     arrays = earlier, earlier_degrees, None, None
     with workspace.scratch(_SURVEY.itemsize) as scratch:
-        return _make(workspace, scratch, out, arrays, alpha if by_degrees else 0.0, field)[0]
+        return _make(workspace, scratch, out, arrays, alpha if by_degrees else 0.0, estimate)[0]
 
 
 def start_of_same(
@@ -83,7 +83,7 @@ def _make(
     out: Rows,
     earlier: tuple[Array | None, Array | None, Array | None, Array | None],
     alpha: float,
-    field: int = 0,
+    estimate: int = 0,
 ) -> tuple[Array, Array]:
     """A start and its survey; ``earlier``: ranks and degrees, users' ids then and now."""
     device, count = workspace.device, out.count
@@ -104,6 +104,6 @@ def _make(
         graph + before + pack(address(earlier_ids), address(ids)) + found,
     )  # fmt: skip
     device.launch_packed(
-        _SOURCE, "normalize_start", blocks_for(count), THREADS, graph + found + pack(field)
+        _SOURCE, "normalize_start", blocks_for(count), THREADS, graph + found + pack(estimate)
     )
     return start, survey

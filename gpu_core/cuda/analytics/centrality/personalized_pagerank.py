@@ -23,7 +23,7 @@ from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.row_arguments import by_width
-from .pagerank import KeptRanks
+from .kept_ranks import KeptRanks
 
 _SOURCE: Final = "personalized_pagerank.cu"
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
-from ...device.sorting.sorting import Scratch
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import Scratch
 
 _SOURCE: Final = "component_names.cu"
 

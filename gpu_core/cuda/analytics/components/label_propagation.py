@@ -13,8 +13,9 @@ from ....rows import Rows
 from ...device.declarations import structure
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
-from ...device.sorting.sorting import Plain, sort_keys
+from ...device.sorting.sorting import sort_keys
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import PoolScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import measure_rows, zeros
 from ..parts.frontier import PIECE_ENTRIES
@@ -59,7 +60,7 @@ class _Sweeps:
     """Rows in the order of colors, and what their labels are counted in."""
 
     def __init__(self, device: Device, rows: Rows, color: Array, colors: int) -> None:
-        xp, memory, count = device.xp, Plain(device), rows.count
+        xp, memory, count = device.xp, PoolScratch(device), rows.count
         self._device, self._rows, self._memory = device, rows, memory
         keys = color.astype(np.uint64) << np.uint64(32) | xp.arange(count, dtype=np.uint64)
         keys, _ = sort_keys(device, keys, 32, 32 + max(colors - 1, 1).bit_length())

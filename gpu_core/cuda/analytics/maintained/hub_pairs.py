@@ -13,8 +13,9 @@ from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
-from ...device.sorting.sorting import Plain, RadixSort
+from ...device.sorting.sorting import RadixSort
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import PoolScratch
 from ..parts.compact_rows import measure_rows, zeros
 from ..parts.hubs.hub_cache import choose_hubs
 from ..parts.pairs import Pairs
@@ -36,7 +37,7 @@ _SLOTS_A_KEY: Final = 2
 _LEAST_SLOT_BITS: Final = 6
 
 
-class Ordered(NamedTuple):
+class PairsByHub(NamedTuple):
     """Pairs in the order of their hubs, those without one after them."""
 
     #: uint32[k]: where each stands among the keys.
@@ -52,7 +53,7 @@ class Ordered(NamedTuple):
 
 def count_hub_pairs(
     device: Device, rows: Rows, pairs: Pairs, triangles: Array, sign: int
-) -> Ordered:
+) -> PairsByHub:
     """Count the triangles of changed edges of hubs; returns all pairs, for those without one.
 
     Waits for nothing.
@@ -67,7 +68,7 @@ def count_hub_pairs(
     keys, count = pairs.keys, int(pairs.keys.size)
     number, blocks = np.int64(count), blocks_for(count)
     changed_bits = max((_SLOTS_A_KEY * count - 1).bit_length(), _LEAST_SLOT_BITS)
-    memory = Plain(device)
+    memory = PoolScratch(device)
     changed = zeros(memory, 1 << changed_bits, np.uint64)
     entries, words = zeros(memory, rows.count, np.uint64), zeros(memory, 2, np.uint64)
     hub_pairs, taken = words[:1], words[1:]
@@ -102,7 +103,7 @@ def count_hub_pairs(
         shared_bytes=_shared_bytes(bucket_bits, corner_bits),
     )  # fmt: skip
     assert numbers is not None
-    return Ordered(numbers, starts, hub_pairs, changed, changed_bits)
+    return PairsByHub(numbers, starts, hub_pairs, changed, changed_bits)
 
 
 def _shared_bits(device: Device) -> tuple[int, int]:

@@ -23,8 +23,8 @@ from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
-from ...device.sorting.sorting import Scratch
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import Scratch
 from ...memory.workspace import Workspace
 from ..components.component_names import NAME_BYTES, name_components
 from ..parts.compact_rows import bytes_of, zeros

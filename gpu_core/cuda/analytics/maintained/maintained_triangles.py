@@ -18,9 +18,10 @@ from ....algorithms.maintained.maintained_triangles import Kept
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.sorting.sorting import Plain, RadixSort
+from ...device.sorting.sorting import RadixSort
 from ...device.stream_words import ticket_of
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import PoolScratch
 from ...memory.workspace import Workspace
 from ..parts.pairs import Pairs, pairs_of_lengths
 from ..parts.pairs import pairs_of as pairs_in_rows
@@ -84,7 +85,7 @@ def _folded(workspace: Workspace, keys: Array, vertices: int) -> tuple[Array, Ar
     """
     device, edges = workspace.device, np.int64(keys.size)
     bits = np.int64(vertices.bit_length())
-    sort = RadixSort(device, Plain(device), keys.size, 0, 2 * int(bits))
+    sort = RadixSort(device, PoolScratch(device), keys.size, 0, 2 * int(bits))
     device.launch(
         _SOURCE, "fold_edges", blocks_for(keys.size), THREADS, keys, edges, bits, sort.keys
     )

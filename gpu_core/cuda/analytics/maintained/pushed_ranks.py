@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.maintained.pagerank_residuals import Totals
-from ....algorithms.maintained.pushing import MeanField, PushedRanks, PushLimits
+from ....algorithms.maintained.pagerank_residuals import ResidualTotals
+from ....algorithms.maintained.pushing import PushedRanks, PushLimits
 from ....algorithms.shared.adjacencies import adjacencies_of
 from ....rows import Adjacencies, Rows
 from ...device.compile import SHAPE_DTYPE
@@ -27,7 +27,7 @@ from ...device.pending_read import done_when_broken_off
 from ...grid import THREADS
 from ...memory.workspace import Workspace
 from ...update.state import UpdatableGraph
-from ..centrality.pagerank import KeptRanks
+from ..centrality.kept_ranks import KeptRanks
 from ..parts.compact_rows import bytes_of
 from ..parts.hubs.hub_cache import NO_CACHE, HubCache, fits_cache, hub_cache, hub_cache_bytes
 from ..parts.slices import in_slices, in_slices_bytes
@@ -73,7 +73,6 @@ def push(
     *,
     alpha: float,
     limits: PushLimits,
-    field: MeanField,
 ) -> PushedRanks | None:
     """Push residuals of earlier ranks, which are computed from nothing; waits for the device.
 
@@ -85,8 +84,6 @@ def push(
         int64[vertex_count], users' ids by index; None: they are the indices.
     earlier
         By vertex index.
-    field
-        What degrees say of them.
 
     Returns
     -------
@@ -98,7 +95,7 @@ def push(
     with ExitStack() as taken, done_when_broken_off(device):
         residuals = KeptResiduals(device, out.count)
         rounds = _Rounds(workspace, taken, graph, residuals, alpha)
-        pulls = _begun(workspace, taken, adjacencies, earlier, field, rounds)
+        pulls = _begun(workspace, taken, adjacencies, earlier, rounds)
         rounds.start(_live_or_pinned(out), limits, most_selections=_MOST_SELECTIONS)
         return rounds.end(earlier, ids, lambda: pulls)
 
@@ -144,7 +141,6 @@ def audited(
     kept: KeptResiduals,
     *,
     alpha: float,
-    field: MeanField,
 ) -> tuple[Int64s, Int64s]:
     """Residuals that were kept, and those that `push` begins with, in host memory."""
     device, out = workspace.device, adjacencies.out
@@ -152,19 +148,19 @@ def audited(
     with ExitStack() as taken, done_when_broken_off(device):
         found = KeptResiduals(device, out.count)
         rounds = _Rounds(workspace, taken, graph, found, alpha)
-        _begun(workspace, taken, adjacencies, earlier, field, rounds)
+        _begun(workspace, taken, adjacencies, earlier, rounds)
         return device.to_host(kept.residuals), device.to_host(found.residuals)
 
 
 def _begun(
     workspace: Workspace, taken: ExitStack, adjacencies: Adjacencies, earlier: KeptRanks,
-    field: MeanField, rounds: "_Rounds",
+    rounds: "_Rounds",
 ) -> "_Pulls":  # fmt: skip
     """Begin with earlier ranks, and compute their residuals."""
     out = adjacencies.out
     workspace.device.fill_bytes(rounds.state, 8 * words_of(STATE), 0)
     pulls = _Pulls(workspace, taken, adjacencies, earlier.hubs, rounds)
-    pulls.begin(earlier_of(earlier, field, out.num_entries, out.num_vertices), earlier)
+    pulls.begin(earlier_of(earlier, out.num_entries, out.num_vertices), earlier)
     return pulls
 
 
@@ -253,7 +249,7 @@ class _Rounds:
             self.residuals.longest = longest
         # Otherwise ranks do not tell what residuals are of.
         left = None if is_rounded else self.residuals
-        return PushedRanks(kept, rounds, Totals(absolute, signed, mass, below), base, left)
+        return PushedRanks(kept, rounds, ResidualTotals(absolute, signed, mass, below), base, left)
 
 
 class _Pulls:

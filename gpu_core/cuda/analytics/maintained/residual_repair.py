@@ -21,7 +21,7 @@ from ...device.packed_arguments import address, pack, packer
 from ...grid import blocks_for
 from ...update.batch import DeviceBatch, upload
 from ...update.state import UpdatableGraph
-from ..centrality.pagerank import KeptRanks
+from ..centrality.kept_ranks import KeptRanks
 
 _SOURCE: Final = "residual_repair.cu"
 
@@ -157,18 +157,17 @@ def pass_on(
     residuals: KeptResiduals,
     earlier: KeptRanks,
     alpha: float,
-    field: MeanField,
 ) -> None:
     """Have them begin and pass on again, in the graph after the batch, which is as large.
 
-    ``earlier``: the ranks that the residuals were of; ``field``: what degrees say of them.
+    ``earlier``: the ranks that the residuals were of.
     """
     device, arena, trials = graph.device, graph.arena, earlier.push_trials
     device.launch_packed(
         _SOURCE, "pass_on",
         min(residuals.room * _ROW_BLOCKS, _MOST_BLOCKS * device.multiprocessors), _THREADS,
         image_of(graph, arena.shape("out")) + residuals.listed + pack(alpha)
-        + earlier_of(earlier, field, arena.num_entries, graph.num_vertices)
+        + earlier_of(earlier, arena.num_entries, graph.num_vertices)
         + pack(
             trials.base, trials.mass, address(residuals.masses), address(residuals.residuals),
             address(residuals.state),
@@ -176,10 +175,11 @@ def pass_on(
     )  # fmt: skip
 
 
-def earlier_of(earlier: KeptRanks, field: MeanField, entries: int, vertices: int) -> bytes:
+def earlier_of(earlier: KeptRanks, entries: int, vertices: int) -> bytes:
     """``Earlier`` of ``pushed_ranks.cuh``, for a graph of this size."""
-    whole = float(earlier.push_trials.mass) or WHOLE
-    now, degrees = field.for_graph(entries, vertices), earlier.degrees
+    trials, degrees = earlier.push_trials, earlier.degrees
+    whole = float(trials.mass) or WHOLE
+    now = trials.mean_field.for_graph(entries, vertices)
     if now.edge == 0 or degrees is None:
         degrees, now = None, MeanField(1.0 / vertices)
     return pack(

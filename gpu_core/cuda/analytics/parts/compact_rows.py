@@ -16,9 +16,10 @@ import numpy.typing as npt
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from ...device.sorting.sorting import RadixSort, Scratch, sort_bytes
+from ...device.sorting.sorting import RadixSort, sort_bytes
 from ...device.stream_words import ticket_of
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import Scratch
 
 _SOURCE: Final = "compact_rows.cu"
 #: Threads of a block, of most kernels of analytics.

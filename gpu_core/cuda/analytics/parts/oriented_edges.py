@@ -16,8 +16,8 @@ import numpy as np
 from ....errors import EngineError
 from ....rows import Adjacencies, Rows
 from ...device.device import Array, Device
-from ...device.sorting.sorting import Scratch
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import Scratch
 from .compact_rows import (
     CompactRows,
     bytes_of,

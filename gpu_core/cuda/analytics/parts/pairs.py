@@ -14,8 +14,8 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array
-from ...device.sorting.sorting import Plain
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import PoolScratch
 from ...memory.workspace import Workspace
 from .compact_rows import measure_rows
 
@@ -60,5 +60,5 @@ def pairs_of(workspace: Workspace, rows: Rows, keys: Array) -> Pairs:
 def pairs_of_lengths(workspace: Workspace, keys: Array, lengths: Array) -> Pairs:
     """Put the work of pairs end to end; ``lengths`` (uint32[k]) are of the shorter rows. Waits."""
     device = workspace.device
-    starts = measure_rows(device, Plain(device), lengths)
+    starts = measure_rows(device, PoolScratch(device), lengths)
     return Pairs(keys, starts, int(device.read_words(starts[keys.size :])[0]))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ....programs.language import CONTEXT, Written
+from ....programs.language import CONTEXT, FunctionText
 from ....programs.operations import C_TYPES, constant
 from ....programs.program import Program
 from ....programs.run import PIECE, SHORT_ROW
@@ -48,11 +48,13 @@ def text_of(program: Program) -> str:
     }
     if program.combined is None:
         rule = _SUMS[wide] if program.rule == "sum" else _BOTH[str(program.rule)]
-        combined = Written(f"    return {rule};", "", ("one", "other"), frozenset())
+        combined = FunctionText(f"    return {rule};", "", ("one", "other"), frozenset())
     else:
         combined = program.combined
     change = "change_real" if wide_value == "f64" else "change_whole"
-    changed = Written(f"    return {change}(before, after);", "", ("before", "after"), frozenset())
+    changed = FunctionText(
+        f"    return {change}(before, after);", "", ("before", "after"), frozenset()
+    )
     pieces = [
         '#include "program_operations.cuh"',
         "",
@@ -83,14 +85,14 @@ def text_of(program: Program) -> str:
 
 
 #: Functions that a program does without.
-_ALWAYS = Written("    return true;", "", ("v_value",), frozenset())
-_NOTHING = Written("    return 0.0;", "", ("v_value",), frozenset())
+_ALWAYS = FunctionText("    return true;", "", ("v_value",), frozenset())
+_NOTHING = FunctionText("    return 0.0;", "", ("v_value",), frozenset())
 
 
 def function_text(
     name: str,
     result: str,
-    given: Written,
+    given: FunctionText,
     own: Sequence[str],
     context: Mapping[str, str] = CONTEXT,
 ) -> str:

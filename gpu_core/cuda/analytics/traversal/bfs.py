@@ -20,8 +20,8 @@ from ....rows import Adjacencies, Rows
 from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
-from ...device.sorting.sorting import Scratch
 from ...grid import THREADS, blocks_for
+from ...memory.scratch import Scratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import bytes_of, zeros
 from ..parts.frontier import Groups, blocks_of, queue_items, small_level

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.triangles.clustering import Totals
+from ....algorithms.triangles.clustering import ClusteringTotals
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...device.stream import follow_engines
@@ -84,7 +84,7 @@ class KeptColumns:
         """float64[n] in host memory."""
         return kept_to_host(self._device, self._clustering)
 
-    def totals(self) -> Totals:
+    def totals(self) -> ClusteringTotals:
         """Sums of the columns, of which three numbers come to host memory."""
         device, n = self._device, int(self._degree.size)
         follow_engines(device)
@@ -98,7 +98,7 @@ class KeptColumns:
             )  # fmt: skip
             sum_by_halves(device, self._clustering, found[2:].view(np.float64))
             triangles, pairs, clustering = device.read_words(found)
-        return Totals(n, int(triangles), int(pairs), float(clustering.view(np.float64)))
+        return ClusteringTotals(n, int(triangles), int(pairs), float(clustering.view(np.float64)))
 
 
 def columns_in_order(

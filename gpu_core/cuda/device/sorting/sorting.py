@@ -9,12 +9,12 @@ Kernels: ``sorting.cu``. Source: see there.
 """
 
 import struct
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ....jit.compile import compiled, inlined
+from ...memory.scratch import PoolScratch, Scratch
 from ...structs import DIGIT_BITS, DIGITS, GROUP_BLOCKS, SORT_THREADS
 from ..device import Array, Device
 from ..launch_list import Launches
@@ -55,24 +55,6 @@ _PAIR: Final = packer("values", "out_values")
 #: Shift and mask are uint32; counts, groups and tickets follow.
 _PASS: Final = struct.Struct("2I3q").pack
 _NO_PASS: Final = _PASS(0, 0, 0, 0, 0)
-
-
-class Scratch(Protocol):
-    """Memory for the length of a call; as `host.scratch.Scratch`."""
-
-    def take(self, count: int, dtype: type[np.generic]) -> Array:
-        """Array of ``count`` items, undefined content, aligned to 8 bytes."""
-
-
-class Plain:
-    """Scratch from the device's allocator: arrays live as long as they are held."""
-
-    def __init__(self, device: Device) -> None:
-        self._device = device
-
-    def take(self, count: int, dtype: npt.DTypeLike) -> Array:
-        """Array of ``count`` items, undefined content."""
-        return self._device.empty(count, dtype)
 
 
 class Grid(NamedTuple):
@@ -280,7 +262,7 @@ def sort_keys(
 ) -> tuple[Array, Array | None]:
     """Sort a copy of ``keys`` (uint64), and of ``values`` (uint32), by some of the keys' bits."""
     sort = RadixSort(
-        device, scratch or Plain(device), keys.size, low_bit, high_bit,
+        device, scratch or PoolScratch(device), keys.size, low_bit, high_bit,
         with_values=values is not None,
     )  # fmt: skip
     sort.keys[:] = keys

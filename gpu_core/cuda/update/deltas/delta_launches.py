@@ -62,11 +62,7 @@ from ...structs import (
 )
 from ..facts import DELTA_WORDS, SORTING, plain_kernel
 from ..modes import ASSISTED, COMMON
-
-#: Steps that a list of launches may have, in this order. ``MAP``: ids to vertex indices.
-MAP: Final = 1
-#: The deltas are made.
-SORT: Final = 2
+from ..steps import MAP, SORT
 
 #: Kernels, by their numbers.
 _MAP_VERTICES: Final = plain_kernel("map_vertices")

@@ -1,6 +1,6 @@
 """Launches that plan, allocate and write the rows of a batch's deltas that lie on pages: compiled.
 
-Part of   the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
+Part of   the apply path: map ids -> deltas -> **plan -> allocate -> commit**
 Kernels   ``paged_plan.cu``, ``paged_settled.cu``, ``paged_commit.cu``; the method:
           ``paged_update.cuh``. To allocate, enter vertices and end the batch: `row_launches.py`
 Twin      ``host/update/plan.py``, ``host/update/commit.py``: the same pages for the same batch
@@ -29,16 +29,13 @@ from ...structs import (
 from ..deltas.delta_launches import ENTRIES
 from ..facts import DELTA_WORDS, directed_kernel
 from ..rows.row_launches import (
-    ALLOCATE,
-    COMMIT,
-    ENTER,
-    PLAN,
     put_shape,
     reserve_allocation,
     write_allocating,
     write_closing,
     write_entering,
 )
+from ..steps import ALLOCATE, COMMIT, ENTER, PLAN
 
 #: Kernels, by their numbers.
 _COUNT_LISTED: Final = directed_kernel("count_listed")

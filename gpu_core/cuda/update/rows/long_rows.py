@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ....image.fields import WORD_BYTES, BatchField
-from ...memory.batch_report import Report
+from ...memory.batch_report import DeviceReport
 
 #: Batches without long rows after which none are expected any more.
 QUIET_BATCHES: Final = 64
@@ -39,13 +39,13 @@ class LongRows:
         """The last fields of `facts.BOUNDS`."""
         return self.expected, self.staging_words, 0, 0, 0, 0
 
-    def provide(self, report: Report) -> None:
+    def provide(self, report: DeviceReport) -> None:
         """Expect long rows, for a batch that has some and found too little provided for them."""
         words = report[BatchField.SCRATCH_BYTES] // WORD_BYTES
         self.expected, self.quiet, self.number = True, 0, self.number + 1
         self.staging_words = max(self.staging_words, words + words // 4)
 
-    def record(self, report: Report) -> None:
+    def record(self, report: DeviceReport) -> None:
         """Record how many long rows an applied batch had, if they were looked for."""
         if not self.expected:
             return

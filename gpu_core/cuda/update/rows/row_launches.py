@@ -4,8 +4,8 @@ Part of   the apply path: map ids -> deltas -> **plan -> allocate -> commit**
 Kernels   ``plan.cu``, ``long_rows_plan.cu``, ``long_rows_commit.cu``, ``free_runs.cu``,
           ``vertices.cu``, ``commit.cu``; of a batch of few rows ``few_rows.cu`` alone
 
-All that decides is known to the host before the first launch: what is scratch is addresses, and
-each step learns on the device what the one before has found.
+The host knows all arguments before the first launch: scratch is reserved as addresses, and what a
+step finds, the next one reads on the device.
 """
 
 from typing import Final
@@ -33,13 +33,7 @@ from ...structs import (
 )
 from ..deltas.delta_launches import ENTRIES
 from ..facts import DELTA_WORDS, directed_kernel, plain_kernel
-
-#: Steps that a list of launches may have, after those of `delta_launches.py`.
-PLAN: Final = 4
-ALLOCATE: Final = 8
-#: Vertices that the lists put are entered, whichever are not there.
-ENTER: Final = 16
-COMMIT: Final = 32
+from ..steps import ALLOCATE, COMMIT, ENTER, PLAN
 
 #: Kernels, by their numbers.
 _PLAN_ROWS: Final = directed_kernel("plan_rows")

@@ -39,7 +39,7 @@ _MOST_BYTES = 1 << 31
 _VERTEX_BYTES = 36
 
 
-class Scratch(NamedTuple):
+class SearchScratch(NamedTuple):
     """What a thread works in, by vertex, as a kernel argument.
 
     Between two sources only `distance`, all `UNREACHED`, and `total` have a meaning.
@@ -101,15 +101,17 @@ def centrality(
     return total
 
 
-def _scratch(count: int) -> Scratch:
+def _scratch(count: int) -> SearchScratch:
     distance = np.full(count, UNREACHED, np.int32)
     queue, exponent = np.empty(count, np.uint32), np.empty(count, np.int32)
-    return Scratch(distance, queue, exponent, np.empty(count), np.empty(count), np.zeros(count))
+    return SearchScratch(
+        distance, queue, exponent, np.empty(count), np.empty(count), np.zeros(count)
+    )
 
 
 @compiled
 def add_sources(low, high, sources, walked, endpoints, scratch):
-    """Add what ``sources[low:high]`` give to the sums of a `Scratch`."""
+    """Add what ``sources[low:high]`` give to the sums of a `SearchScratch`."""
     for number in range(low, high):
         reached, is_wide = count_paths(sources[number], walked, scratch)
         add_dependencies(reached, is_wide, walked, endpoints, scratch)

@@ -1,4 +1,4 @@
-"""How far a step of PageRank on an undirected graph goes beyond a plain one.
+"""Chebyshev steps of PageRank on undirected graphs: how far each goes beyond a plain one.
 
 ::
 

@@ -128,7 +128,7 @@ class Given(NamedTuple):
     dangling: Vector
 
 
-class Ranks(NamedTuple):
+class RankVectors(NamedTuple):
     """Vectors that a step reads, float64[vertex_count], and writes for the next one."""
 
     x: Vector
@@ -173,7 +173,7 @@ class Iteration:
         np.divide(1.0, strengths, out=inverse, where=strengths > 0)
         self._given = Given(inverse, surfer.teleport, surfer.dangling)
         # The first step is plain: what was before is of no meaning.
-        self._ranks = Ranks(start.copy(), start.copy(), start * inverse, np.empty_like(start))
+        self._ranks = RankVectors(start.copy(), start.copy(), start * inverse, np.empty_like(start))
         self._mass = float(np.sum(start[strengths == 0]))
         self._bounds = blocks_of_rows(np.diff(self._rows.indptr) + ROW_COST)
         blocks = self._bounds.size - 1
@@ -210,7 +210,7 @@ class Iteration:
             Factors(self._alpha, self._mass, beyond), self._sums, serial_items=2,
         )  # fmt: skip
         x, x_before, shares, next_shares = self._ranks
-        self._ranks = Ranks(x_before, x, next_shares, shares)
+        self._ranks = RankVectors(x_before, x, next_shares, shares)
         self._mass = math.fsum(self._sums.masses)
         return math.fsum(self._sums.residuals)
 

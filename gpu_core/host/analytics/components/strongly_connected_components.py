@@ -1,4 +1,4 @@
-"""Strongly connected components on the host: one depth-first search, on one thread.
+"""Strongly connected components on the host (Pearce): one depth-first search, on one thread.
 
 Vertices are numbered as they are reached, and each keeps the least number that it has come to know
 of those whose component is not known yet. One that has not come to know a smaller one than its own

@@ -41,7 +41,7 @@ class OrderedPairs(NamedTuple):
     weights: UInt8s | None
 
 
-class Changes(NamedTuple):
+class PairsByVertex(NamedTuple):
     """The pairs by vertex, as a kernel argument."""
 
     #: uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions.
@@ -58,7 +58,7 @@ class Longer(NamedTuple):
     vertex: np.int64
     #: Whether the weights of the pairs with its neighbors are marked.
     is_marked: bool
-    #: Begin and end of its changed edges in `Changes.mirrored`.
+    #: Begin and end of its changed edges in `PairsByVertex.mirrored`.
     low: np.int64
     high: np.int64
 
@@ -70,7 +70,7 @@ def count_common(low, high, pairs, changes, out, into, products, totals):
     Parameters
     ----------
     pairs, changes
-        `OrderedPairs` and `Changes`.
+        `OrderedPairs` and `PairsByVertex`.
     out, into
         `Rows.walked` of either direction; ``into`` is None of an undirected graph.
     products

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ....algorithms.maintained.pagerank_residuals import Pushed, Totals
+from ....algorithms.maintained.pagerank_residuals import Pushed, ResidualTotals
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Adjacencies, Rows
@@ -33,7 +33,7 @@ STEPS_TO_BEGIN = 4
 _FALL = 4
 
 
-class Entries(NamedTuple):
+class ChangedEntries(NamedTuple):
     """Entries that a batch adds or removes."""
 
     #: uint64[k]: ``source << 32 | target``, increasing.
@@ -44,7 +44,7 @@ class Entries(NamedTuple):
 
 def entries_of(
     workspace: None, rows: Rows, edges: npt.NDArray[np.uint64], *, directed: bool
-) -> Entries:
+) -> ChangedEntries:
     """Find the entries of edges, keys as of `gpu_core/changes.py`."""
     keys = edges
     if not directed:
@@ -53,12 +53,12 @@ def entries_of(
     first = np.ones(keys.size, np.bool_)
     first[1:] = sources[1:] != sources[:-1]
     work = int(rows.degree[sources[first].astype(np.int64)].sum(dtype=np.int64))
-    return Entries(keys, work)
+    return ChangedEntries(keys, work)
 
 
 def follow_entries(
-    workspace: None, rows: Rows, entries: Entries, mass: Int64s, residuals: Int64s, alpha: float,
-    sign: int,
+    workspace: None, rows: Rows, entries: ChangedEntries, mass: Int64s, residuals: Int64s,
+    alpha: float, sign: int,
 ) -> None:  # fmt: skip
     """Add to ``residuals`` what entries change that the rows have; ``sign``: -1, removed ones."""
     follow_sources(entries.keys, rows.walked, mass, residuals, alpha, np.int64(sign))
@@ -119,10 +119,10 @@ def take_vertices(
     for_ranges(take_range, mass.size, rows.present, mass, residuals, present, np.int64(base))
 
 
-def totals_of(workspace: None, mass: Int64s, residuals: Int64s) -> Totals:
+def totals_of(workspace: None, mass: Int64s, residuals: Int64s) -> ResidualTotals:
     """Sums over all vertices."""
     parts = for_ranges(sum_range, mass.size, mass, residuals)
-    return Totals(*(sum(int(part[i]) for part in parts) for i in range(4)))
+    return ResidualTotals(*(sum(int(part[i]) for part in parts) for i in range(4)))
 
 
 def ranks_of(workspace: None, rows: Rows, mass: Int64s, total: int) -> Vector:
@@ -130,7 +130,7 @@ def ranks_of(workspace: None, rows: Rows, mass: Int64s, total: int) -> Vector:
     return np.maximum(resized(workspace, mass, rows.count), 0) / float(total)
 
 
-class Listed(NamedTuple):
+class LargeResiduals(NamedTuple):
     """Vertices with residuals above the least that is pushed, now or earlier."""
 
     #: uint8[vertex_count]: 1 where a vertex is in the list.
@@ -163,13 +163,13 @@ class Pushes:
         marks, vertices = np.zeros(mass.size, np.uint8), np.empty(mass.size, np.int64)
         count, most, rest = list_above(residuals, self._least, marks, vertices)
         threshold = max(int(most) // _FALL, least)
-        self._listed = Listed(marks, vertices, *map(np.int64, (count, rest, threshold)))
+        self._listed = LargeResiduals(marks, vertices, *map(np.int64, (count, rest, threshold)))
         first = vertices[:count]
         first = first[np.abs(residuals[first]) > threshold]
         #: Entries of the first round.
         self.active = int(rows.degree[first].sum(dtype=np.int64))
 
-    def run(self, totals: Totals, allowed: int, budget: int) -> Pushed:
+    def run(self, totals: ResidualTotals, allowed: int, budget: int) -> Pushed:
         """Push until ``A + |S|`` is at most ``allowed``, or ``budget`` entries were pushed."""
         rounds, entries, is_enough = push_rounds(
             self._rows.walked, self._mass, self._residuals, self._alpha, self._least, self._listed,
@@ -218,7 +218,7 @@ def take_range(low, high, present, mass, residuals, was_present, base):
 
 @compiled
 def sum_range(low, high, mass, residuals):
-    """`Totals` of vertices ``low … high - 1``."""
+    """`ResidualTotals` of vertices ``low … high - 1``."""
     absolute = signed = above = below = np.int64(0)
     for vertex in range(low, high):
         absolute += abs(residuals[vertex])
@@ -278,7 +278,7 @@ def push_rounds(walked, mass, residuals, alpha, least, listed, signed, allowed, 
     least
         Residuals up to this are not pushed.
     listed
-        `Listed`: those that are larger.
+        `LargeResiduals`: those that are larger.
     signed
         Sum of all residuals.
     allowed, budget

@@ -20,7 +20,14 @@ from ....jit.parallel import for_ranges, ranges_of, run_all
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import indptr_of
 from ..triangles.triangles import TriangleCounts, add_counts
-from .found_triangles import Changes, OrderedPairs, count_common, ends_of, find_entry, length_of
+from .found_triangles import (
+    OrderedPairs,
+    PairsByVertex,
+    count_common,
+    ends_of,
+    find_entry,
+    length_of,
+)
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -34,7 +41,7 @@ _LOOK_UPS_A_TRIANGLE = 1.5
 _SERIAL_WORK = 1 << 15
 
 
-class Pairs(NamedTuple):
+class ChangedPairs(NamedTuple):
     """Pairs of vertices with changed edges, of which all triangles are to be counted."""
 
     #: uint64[k]: as of undirected edges in `gpu_core/changes.py`, increasing.
@@ -50,7 +57,7 @@ class Pairs(NamedTuple):
     work: int
 
 
-def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
+def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> ChangedPairs:
     """Measure the work of some edges, all of which the rows have."""
     weights = None
     if adjacencies.directed:
@@ -60,7 +67,7 @@ def pairs_of(workspace: None, adjacencies: Adjacencies, keys: Keys) -> Pairs:
     lengths = np.empty(keys.size, np.int64)
     measured = shorter, longer, lengths, weights
     for_ranges(measure_pairs, keys.size, keys, *_walked(adjacencies), measured)
-    return Pairs(keys, *measured, int(lengths.sum()))
+    return ChangedPairs(keys, *measured, int(lengths.sum()))
 
 
 def _pairs_of_edges(keys: Keys) -> tuple[Keys, Int64s]:
@@ -103,7 +110,7 @@ def _walked(adjacencies: Adjacencies) -> tuple[Any, Any]:
 
 
 def count_pairs(
-    workspace: None, adjacencies: Adjacencies, pairs: Pairs, kept: Kept, sign: int
+    workspace: None, adjacencies: Adjacencies, pairs: ChangedPairs, kept: Kept, sign: int
 ) -> None:
     """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     if pairs.work == 0:
@@ -122,7 +129,7 @@ def count_pairs(
         mirrored.sort()
     starts = indptr_of(pairs.lengths[order])
     ordered = OrderedPairs(pairs.shorter[order], pairs.longer[order], starts, weights)
-    changes = Changes(mirrored, changed, np.int64(sign))
+    changes = PairsByVertex(mirrored, changed, np.int64(sign))
     given = ordered, changes, *_walked(adjacencies), kept.both_ways is not None
     totals = kept.triangles, _array(kept.links)
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))

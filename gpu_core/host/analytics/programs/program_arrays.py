@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class Vertices(NamedTuple):
+class VertexStates(NamedTuple):
     """State of the vertices of a run."""
 
     values: npt.NDArray[Any]
@@ -16,7 +16,7 @@ class Vertices(NamedTuple):
     degrees: npt.NDArray[np.int64]
 
 
-class Inbox(NamedTuple):
+class SuperstepInbox(NamedTuple):
     """Messages to each vertex in a superstep: all of them combined, and whether there were any."""
 
     combined: npt.NDArray[Any]
@@ -31,7 +31,7 @@ class Now(NamedTuple):
     total: float
 
 
-class PushLimits(NamedTuple):
+class SuperstepLimits(NamedTuple):
     """When pushing ends, though vertices are active."""
 
     #: Supersteps, at most; -1: however many.

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ....jit.compile import module_of_text
-from ....programs.language import CONTEXT, Written
+from ....programs.language import CONTEXT, FunctionText
 from ....programs.program import Program
 from ....programs.run import BLOCK, LANES, PIECE, SHORT_ROW
 from . import program_arrays, program_operations
@@ -31,7 +31,7 @@ _RULES = {
 _SUMS = {"float64": "one + other", "int64": "add_whole(one, other)"}
 
 
-class Kernels(NamedTuple):
+class ProgramKernels(NamedTuple):
     """Kernels of one program, compiled when they are first called."""
 
     push: Any
@@ -43,11 +43,13 @@ class Kernels(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def kernels_of(program: Program) -> Kernels:
+def kernels_of(program: Program) -> ProgramKernels:
     """Kernels of a program."""
     module = module_of("program", header_of(program), "program_kernels.py")
     pull = module.pull_in_any_order if program.is_exact else module.pull_in_order
-    return Kernels(module.push, module.send, pull, module.take, module.add_up, module.add_blocks)
+    return ProgramKernels(
+        module.push, module.send, pull, module.take, module.add_up, module.add_blocks
+    )
 
 
 def module_of(kind: str, header: str, template: str) -> ModuleType:
@@ -92,11 +94,13 @@ def header_of(program: Program) -> str:
     }
     if program.combined is None:
         rule = _SUMS[wide_message] if program.rule == "sum" else _RULES[str(program.rule)]
-        combined = Written("", f"    return {rule}", ("one", "other"), frozenset())
+        combined = FunctionText("", f"    return {rule}", ("one", "other"), frozenset())
     else:
         combined = program.combined
     change = "change_real" if wide_value == "float64" else "change_whole"
-    changed = Written("", f"    return {change}(before, after)", ("before", "after"), frozenset())
+    changed = FunctionText(
+        "", f"    return {change}(before, after)", ("before", "after"), frozenset()
+    )
     functions = [
         function_text("_edge", program.edge, 2),
         function_text("_vertex", program.vertex, 2),
@@ -130,11 +134,13 @@ def imports_of(functions: Iterable[str]) -> list[str]:
 
 
 #: Functions that a program does without.
-_ALWAYS = Written("", "    return True", ("v_value",), frozenset())
-_NOTHING = Written("", "    return 0.0", ("v_value",), frozenset())
+_ALWAYS = FunctionText("", "    return True", ("v_value",), frozenset())
+_NOTHING = FunctionText("", "    return 0.0", ("v_value",), frozenset())
 
 
-def function_text(name: str, given: Written, own: int, context: Iterable[str] = CONTEXT) -> str:
+def function_text(
+    name: str, given: FunctionText, own: int, context: Iterable[str] = CONTEXT
+) -> str:
     """A function of its ``own`` parameters, and of all of ``context``."""
     asked: Sequence[str] = given.parameters[own:]
     others = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in context]

@@ -23,7 +23,7 @@ from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import compact_rows, in_rows
 from ..parts.weighted_rows import weighted_rows
-from .program_arrays import Inbox, Now, PushLimits, Vertices
+from .program_arrays import Now, SuperstepInbox, SuperstepLimits, VertexStates
 from .program_module import kernels_of
 
 #: A superstep is pulled where active vertices have more than one edge in threads / `PULL_THREADS`,
@@ -81,9 +81,9 @@ class _Run:
         degrees = self._row_pairs[0][0].degree.astype(np.int64)
         for pushed, _ in self._row_pairs[1:]:
             degrees += pushed.degree
-        self._vertices = Vertices(values, active, degrees)
+        self._vertices = VertexStates(values, active, degrees)
         self._entries = int(degrees.sum())
-        self._inbox = Inbox(np.empty(count, program.message), np.zeros(count, np.bool_))
+        self._inbox = SuperstepInbox(np.empty(count, program.message), np.zeros(count, np.bool_))
         #: Messages that do not depend on weights, by vertex.
         self._sent = np.empty(0 if program.looks_at_weights else count, program.message)
         self._superstep = 0
@@ -123,7 +123,7 @@ class _Run:
         self._superstep, size, entries = self._kernels.push(
             (first, second, len(self._row_pairs)), queues, begun.size, self._vertices, self._inbox,
             self._now(),
-            PushLimits(self._task.max_supersteps, self._entries, share, PUSH_BUDGET),
+            SuperstepLimits(self._task.max_supersteps, self._entries, share, PUSH_BUDGET),
         )  # fmt: skip
         return size, entries
 

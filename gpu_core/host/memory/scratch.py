@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import WORD_BYTES
+from ...image.fields import WORD_BYTES, even
 
 
-class Scratch:
+class HostScratch:
     """Mark-and-release memory: arrays of it must not outlive the ``with`` block."""
 
     def __init__(self, words: npt.NDArray[np.uint32]) -> None:
@@ -26,8 +26,3 @@ class Scratch:
         piece = self._words[self._top : self._top + words]
         self._top += words
         return piece.view(kind)[:count]
-
-
-def even(words: int) -> int:
-    """Round up to an even number of words, so that int64 items are aligned."""
-    return words + (words & 1)
