@@ -70,8 +70,8 @@ class RunResults:
     ) -> None:
         #: Name of each result -> what is computed.
         self.analyses = analyses
-        #: The newest results, for those who watch: see `batch_results.result_texts`.
-        self.newest: dict[str, Any] = {}
+        #: The newest result of each name, for those who watch: see `batch_results.result_texts`.
+        self.newest: Mapping[str, Any] = {}
         #: Name -> how often it failed in this run, of those that did.
         self.failures: dict[str, Failures] = {}
         self._state = state
@@ -207,7 +207,8 @@ class RunResults:
             by_batch[batch_id] = [name for name, written in forms.items() if written == form]
         self._failed[batch_id] = computed.failures(batch_id)
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
-        self.newest = result_texts(batch_id, computed, self._kinds)
+        # Replaced whole: another thread reads it. Not all results follow the same batches.
+        self.newest = {**self.newest, **result_texts(batch_id, computed, self._kinds)}
 
     def _write(
         self, batch_id: int, source: BatchSource, name: str, found: ComputedResult
