@@ -27,7 +27,7 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..io.checked_tables import fault_of
 from ..io.state import batch_summary, result_changes, results
 from ..io.state.directory import StateDirectory
-from ..io.state.reports import write_reports
+from ..io.state.reports import amend_reports, write_reports
 from ..io.state.result_changes import Columns
 from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
@@ -206,6 +206,9 @@ class RunResults:
         for form, by_batch in self._written.items():
             by_batch[batch_id] = [name for name, written in forms.items() if written == form]
         self._failed[batch_id] = computed.failures(batch_id)
+        if is_kept:
+            whole, changes = (by_batch[batch_id] for by_batch in self._written.values())
+            amend_reports(self._state, batch_id, whole, changes, self._failed[batch_id])
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
         # Replaced whole: another thread reads it. Not all results follow the same batches.
         self.newest = {**self.newest, **result_texts(batch_id, computed, self._kinds)}

@@ -501,6 +501,22 @@ def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
     assert {name: rows[f"pagerank_{name}"][-1] for name in figures} == figures
 
 
+def test_what_is_computed_for_a_batch_that_is_kept_is_known_of_it(run) -> None:
+    run("kept", analytics=["pagerank"], maintain=[])
+    more = {"analytics": ["pagerank", "core_number", "katz_centrality"], "maintain": []}
+    with pytest.warns(FailedResultWarning, match="katz_centrality after batch 11"):
+        state = run("kept", **more, katz_centrality={"max_iter": 1})
+    status = Status(StateDirectory(state))
+    assert (status.damage, [*status.failures]) == ([], ["katz_centrality"])
+    cores = state / f"results/batch={BATCHES - 1:012d}/core_number.parquet"
+    cores.unlink()
+    [damage] = Status(StateDirectory(state)).damage
+    assert f"{cores} is missing" in damage
+    run("kept", **more)
+    status = Status(StateDirectory(state))
+    assert (status.damage, status.failures) == ([], {})
+
+
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     state = tmp_path / "state"
     shutil.copytree(changes, state)
