@@ -501,6 +501,21 @@ def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
     assert {name: rows[f"pagerank_{name}"][-1] for name in figures} == figures
 
 
+def test_status_has_the_newest_result_of_each_name_and_the_batch_of_earlier_ones(run) -> None:
+    state = StateDirectory(run("rare", analytics=["pagerank:1", "clustering:4"], maintain=[]))
+    shutil.rmtree(state.checkpoint(BATCHES - 1))
+    status = Status(state)
+    assert status.boundary == 10
+    lines = " ".join(" ".join(status.lines()).split())
+    assert lines.count("; after batch") == 1
+    assert "; after batch 7" in lines
+    values = status.values()
+    assert values["source"] == graphtide.read_results(state.path, "pagerank", at=9).source._asdict()
+    assert {name: Path(path).parent.name for name, path in values["results"].items()} == {
+        "pagerank": f"batch={9:012d}", "clustering": f"batch={7:012d}",
+    }  # fmt: skip
+
+
 def test_what_is_computed_for_a_batch_that_is_kept_is_known_of_it(run) -> None:
     run("kept", analytics=["pagerank"], maintain=[])
     more = {"analytics": ["pagerank", "core_number", "katz_centrality"], "maintain": []}
