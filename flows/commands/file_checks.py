@@ -132,6 +132,8 @@ class ResultChecks:
         self.notes: list[str] = []
         #: Files of whole columns that are damaged.
         self._damaged: set[Path] = set()
+        #: Names of all results of which whole columns were written, as the reports have them.
+        self._names: set[str] = set()
         changes = written_results(state, "changes")
         self._look_for_missing(changes)
         self._look_at_changes(changes)
@@ -147,11 +149,15 @@ class ResultChecks:
             for name, path in result_files(self._state, batch_id).items():
                 if path not in self._damaged:
                     found.setdefault(name, path)
+            # There may be a folder for each of many batches.
+            if found.keys() >= self._names:
+                break
         return list(found.values())
 
     def _look_for_missing(self, changes: Mapping[int, list[str]]) -> None:
         """Find results that were written, whole or as ``changes``, and are gone."""
         whole = written_results(self._state, "results")
+        self._names = {name for names in whole.values() for name in names}
         missing = [
             (batch_id, path)
             for written, file_of in ((whole, result_file), (changes, changes_file))
