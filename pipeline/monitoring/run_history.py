@@ -149,10 +149,14 @@ class RunHistory:
         before, newest = now
         return (newest.rows - before.rows) / (newest.seconds - before.seconds)
 
-    def over_batches(self, value: str) -> tuple[list[int], list[float]]:
-        """Batches, and the values of this name of the first result that has some."""
+    def over_batches(self, analytic: str, value: str) -> tuple[list[int], list[float]]:
+        """Batches, and the values of this name of the first result of an analytic that has some."""
         for of_name in self.results.values():
-            found = {at: each[value] for at, each in of_name.items() if each.get(value) is not None}
+            found = {
+                at: each[value]
+                for at, each in of_name.items()
+                if each["analytic"] == analytic and each.get(value) is not None
+            }
             if found:
                 batches = sorted(found)
                 return batches, [float(found[batch]) for batch in batches]
