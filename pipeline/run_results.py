@@ -190,6 +190,8 @@ class RunResults:
 
         ``is_kept``: a checkpoint covers the batch, so the summary has a row of it.
         """
+        if is_kept and not (computed.by_name or computed.failed):
+            return  # all were there
         self._summary_rows[batch_id] = {
             **metrics(computed, self._kinds),
             batch_summary.ANALYTICS_SECONDS: computed.seconds,

@@ -502,7 +502,7 @@ def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
 
 
 def test_status_has_the_newest_result_of_each_name_and_the_batch_of_earlier_ones(run) -> None:
-    state = StateDirectory(run("rare", analytics=["pagerank:1", "clustering:4"], maintain=[]))
+    state = StateDirectory(run("newest", analytics=["pagerank:1", "clustering:4"], maintain=[]))
     shutil.rmtree(state.checkpoint(BATCHES - 1))
     status = Status(state)
     assert status.boundary == 10
