@@ -317,17 +317,16 @@ def test_a_log_in_the_order_of_a_column_cannot_be_followed(tmp_path: Path) -> No
     assert not (tmp_path / "state").exists()
 
 
-def test_a_run_that_is_stopped_has_the_results_of_the_last_batch(tmp_path: Path) -> None:
+def test_a_run_that_is_stopped_has_the_results_of_the_last_batch(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
     """Its checkpoint is there by then: they were taken for computed."""
     log = tmp_path / "log"
     log.mkdir()
     appear(log, 0)
-    settings = load_settings(
-        {
-            "workers": 1, "batch_rows": BATCH_ROWS, "dashboard": False, "columns_every": 100,
-            "analytics": ["clustering:7", "pagerank:1"], "changes_beyond": 0,
-        }
-    )  # fmt: skip
+    settings = run_settings(
+        analytics=["clustering:7", "pagerank:1"], columns_every=100, changes_beyond=0
+    )
     follow_through(log, tmp_path / "followed", settings, lambda: iter(()))
     run(str(log), str(tmp_path / "plain"), settings)
     found = results_below(tmp_path / "followed")
