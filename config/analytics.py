@@ -18,6 +18,7 @@ from ..gpu_core.algorithms.analytic import Analytic, Parameter
 from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.id_kinds import are_names, form_of, is_whole
+from ..gpu_core.names.uuids import is_uuid
 
 #: Where in a file the text of a setting ends and its comment begins.
 _COMMENT_COLUMN = 30
@@ -197,13 +198,20 @@ def _check_ids(key: str, value: Any, ids: str) -> None:
     for each in value if isinstance(value, list) else [value]:
         # JSON Schema takes 1.0 for an integer, too.
         is_number = isinstance(each, Integral)
-        if isinstance(each, str) if are_names(ids) else is_number and low <= each < high:
+        if _is_name(each, ids) if are_names(ids) else is_number and low <= each < high:
             continue
         these = "uint64" if low == 0 else "int64"
         if are_names(ids):
             these = "texts, in quotes where they look like numbers, such as '17'"
+        if form_of(ids) == "uuid":
+            these = "texts such as '01234567-89ab-cdef-0123-456789abcdef'"
         msg = f"{key}: {each!r} is no id of a graph with ids: {ids}; these are {these}"
         raise SettingsError(msg)
+
+
+def _is_name(value: Any, ids: str) -> bool:
+    """Whether a value is the text of a name of such ids."""
+    return isinstance(value, str) and (form_of(ids) != "uuid" or is_uuid(value))
 
 
 def _check_changes(beyond: float | None, columns_every: int | None) -> None:

@@ -66,7 +66,9 @@ def checkpoint_cadence(value: object) -> tuple[float | None, int | None]:
             raise SettingsError(msg)
         return None, batches
     try:
-        return seconds("checkpoint_every", value), None
+        # Dask takes a number without a unit for seconds, where it could be one of batches.
+        has_unit = str(value).strip()[-1:].isalpha()
+        return seconds("checkpoint_every", value if has_unit else ""), None
     except SettingsError:
         msg = (
             f"setting checkpoint_every: {value!r} is not allowed; use a number of batches, or a "

@@ -73,6 +73,8 @@ class RunFiles:
         self._state = state
         self._settings = settings
         self._checkpoint = newest
+        #: Boundary where the run began.
+        self._first = self.checkpointed
 
     @property
     def state(self) -> Path:
@@ -138,21 +140,23 @@ class RunFiles:
         if not 0 < self.checkpointed == self.log.batches:
             return False
         self._missing, notes = self.results.missing(
-            self.checkpointed - 1, is_end=self._is_end(self.checkpointed)
+            self.checkpointed - 1, is_end=not self.log.follows
         )
         self.notes += notes
         return bool(self._missing)
 
-    def result_requests(self, names: Iterable[str], boundary: int) -> dict[str, ResultRequest]:
-        """What the graph worker is to compute for results that are due at a boundary."""
-        if boundary <= self.checkpointed:
-            # They were computed once, as far as they are there.
-            names = [name for name in names if name in self._missing]
-        return self.results.requests(names, boundary, is_end=self._is_end(boundary))
+    def result_requests(
+        self, names: Iterable[str], boundary: int, *, is_last: bool
+    ) -> dict[str, ResultRequest]:
+        """What the graph worker is to compute for results that are due at a boundary.
 
-    def _is_end(self, boundary: int) -> bool:
-        """Whether the log ends at a boundary, for this run."""
-        return boundary == self.log.batches and not self.log.follows
+        ``is_last``: no batch follows in this run, as far as it knows.
+        """
+        if boundary <= self._first:
+            # They were computed by an earlier run, as far as they are there.
+            names = [name for name in names if name in self._missing]
+        is_end = is_last and boundary == self.log.batches
+        return self.results.requests(names, boundary, is_end=is_end)
 
     def write_results(self, batch_id: int, computed: BatchResults) -> None:
         """Write what the actor computed after a batch."""

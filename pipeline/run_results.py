@@ -27,7 +27,7 @@ from ..gpu_core.report import BatchReport, BatchSource
 from ..io.checked_tables import fault_of
 from ..io.state import batch_summary, result_changes, results
 from ..io.state.directory import StateDirectory
-from ..io.state.reports import write_reports
+from ..io.state.reports import amend_reports, write_reports
 from ..io.state.result_changes import Columns
 from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
@@ -70,8 +70,8 @@ class RunResults:
     ) -> None:
         #: Name of each result -> what is computed.
         self.analyses = analyses
-        #: The newest results, for those who watch: see `batch_results.result_texts`.
-        self.newest: dict[str, Any] = {}
+        #: The newest result of each name, for those who watch: see `batch_results.result_texts`.
+        self.newest: Mapping[str, Any] = {}
         #: Name -> how often it failed in this run, of those that did.
         self.failures: dict[str, Failures] = {}
         self._state = state
@@ -190,6 +190,8 @@ class RunResults:
 
         ``is_kept``: a checkpoint covers the batch, so the summary has a row of it.
         """
+        if is_kept and not (computed.by_name or computed.failed):
+            return  # all were there
         self._summary_rows[batch_id] = {
             **metrics(computed, self._kinds),
             batch_summary.ANALYTICS_SECONDS: computed.seconds,
@@ -206,8 +208,12 @@ class RunResults:
         for form, by_batch in self._written.items():
             by_batch[batch_id] = [name for name, written in forms.items() if written == form]
         self._failed[batch_id] = computed.failures(batch_id)
+        if is_kept:
+            whole, changes = (by_batch[batch_id] for by_batch in self._written.values())
+            amend_reports(self._state, batch_id, whole, changes, self._failed[batch_id])
         self.failures = failures_by_name(self._failed[batch_id], self.failures)
-        self.newest = result_texts(batch_id, computed, self._kinds)
+        # Replaced whole: another thread reads it. Not all results follow the same batches.
+        self.newest = {**self.newest, **result_texts(batch_id, computed, self._kinds)}
 
     def _write(
         self, batch_id: int, source: BatchSource, name: str, found: ComputedResult

@@ -131,7 +131,9 @@ class ResultChecks:
         self.damage: list[str] = []
         self.notes: list[str] = []
         #: Files of whole columns that are damaged.
-        self.damaged: set[Path] = set()
+        self._damaged: set[Path] = set()
+        #: Names of all results of which whole columns were written, as the reports have them.
+        self._names: set[str] = set()
         changes = written_results(state, "changes")
         self._look_for_missing(changes)
         self._look_at_changes(changes)
@@ -140,9 +142,22 @@ class ResultChecks:
             self.damage.append(f"{path} is missing; it is not needed to go on")
         self._look_at_columns()
 
+    def newest(self) -> list[Path]:
+        """Whole columns of the newest batch that has them, of each name; the newest first."""
+        found: dict[str, Path] = {}
+        for batch_id in reversed(self.ids):
+            for name, path in result_files(self._state, batch_id).items():
+                if path not in self._damaged:
+                    found.setdefault(name, path)
+            # There may be a folder for each of many batches.
+            if found.keys() >= self._names:
+                break
+        return list(found.values())
+
     def _look_for_missing(self, changes: Mapping[int, list[str]]) -> None:
         """Find results that were written, whole or as ``changes``, and are gone."""
         whole = written_results(self._state, "results")
+        self._names = {name for names in whole.values() for name in names}
         missing = [
             (batch_id, path)
             for written, file_of in ((whole, result_file), (changes, changes_file))
@@ -187,7 +202,7 @@ class ResultChecks:
             for path in files:
                 fault = self._files.fault_of(path, read_result)
                 if fault:
-                    self.damaged.add(path)
+                    self._damaged.add(path)
                     cure = f"remove it, and {self._cure(batch_id)}"
                     self.damage.append(f"{path} is damaged ({fault}); {cure}")
                     continue

@@ -55,18 +55,15 @@ def show_top(
 
 
 def top_rows(result: Result, count: int, by: str | None) -> tuple[list[RankedRow], int]:
-    """The rows of the vertices with the largest values, and how many have no finite value.
-
-    A vertex that no path leads to is at an infinite distance: it has no place among the others.
-    """
+    """The rows of the vertices with the largest values, and how many have none."""
     column = _ranked_column(result, by)
-    finite = int(np.count_nonzero(np.isfinite(result[column])))
-    return _rows(result.top(min(count, finite), column).columns), len(result) - finite
+    having = int(np.count_nonzero(result.has_value(column)))
+    return _rows(result.top(min(count, having), column).columns), len(result) - having
 
 
 def left_out_text(count: int) -> str:
     """Text on vertices that are not ranked."""
-    return f"{counted(count, 'vertex')} without a finite value"
+    return f"{counted(count, 'vertex')} without a value"
 
 
 def show_rise_and_fall(
@@ -74,7 +71,7 @@ def show_rise_and_fall(
 ) -> None:
     """Print who rose and who fell between two batches, and who came and went; write all of it.
 
-    All but vertices without a finite value in a batch in which they are: these are counted.
+    All but vertices without a value in a batch in which they are: these are counted.
     """
     if output is not None:
         check_ending(output)
@@ -129,9 +126,9 @@ def rise_and_fall(before: Result, after: Result, column: str) -> tuple[dict[str,
     table : dict
         Columns of one row for each vertex that is in either: ``vertex``; float64 ``before``,
         ``after`` and their difference ``change``, NaN where the vertex was not there; and
-        ``place_before``, ``place_after``, int64 from 1 for the largest finite value on, 0 likewise.
+        ``place_before``, ``place_after``, int64 from 1 for the largest value on, 0 likewise.
     left_out : int
-        Vertices that have no row, as their value is not finite in a batch in which they are.
+        Vertices that have no row, as they have no value in a batch in which they are.
     """
     old, new = before["vertex"], after["vertex"]
     is_kept = is_among(new, old)
@@ -139,11 +136,12 @@ def rise_and_fall(before: Result, after: Result, column: str) -> tuple[dict[str,
     kept_before = np.flatnonzero(is_among(old, new))
     gone = np.flatnonzero(~is_among(old, new))
     table: dict[str, np.ndarray] = {"vertex": vertices}
-    for side, values in (("before", before[column]), ("after", after[column])):
-        finite = np.flatnonzero(np.isfinite(values))
+    had, has = before.has_value(column), after.has_value(column)
+    for side, values, there in (("before", before[column], had), ("after", after[column], has)):
+        having = np.flatnonzero(there)
         # 0 of those that have no place; their rows are left out below.
         ranks = np.zeros(values.size, np.int64)
-        ranks[finite[largest(values[finite], finite.size)]] = np.arange(1, finite.size + 1)
+        ranks[having[largest(values[having], having.size)]] = np.arange(1, having.size + 1)
         for title, found, missing in ((side, values, np.nan), (f"place_{side}", ranks, 0)):
             row = np.full(vertices.size, missing, np.int64 if missing == 0 else np.float64)
             if side == "after":
@@ -154,9 +152,9 @@ def rise_and_fall(before: Result, after: Result, column: str) -> tuple[dict[str,
                 row[new.size :] = found[gone]
             table[title] = row
     is_shown = np.ones(vertices.size, bool)
-    is_shown[: new.size] &= np.isfinite(after[column])
-    is_shown[: new.size][is_kept] &= np.isfinite(before[column][kept_before])
-    is_shown[new.size :] &= np.isfinite(before[column][gone])
+    is_shown[: new.size] &= has
+    is_shown[: new.size][is_kept] &= had[kept_before]
+    is_shown[new.size :] &= had[gone]
     left_out = int(is_shown.size - np.count_nonzero(is_shown))
     table = {name: values[is_shown] for name, values in table.items()}
     change = table["after"] - table["before"]

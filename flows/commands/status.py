@@ -29,7 +29,7 @@ from ...io.state.quarantine import Quarantine
 from ...io.state.read_record import ReadRecord
 from ...io.state.reports import read_reports
 from ...io.state.result_changes import failed_results
-from ...io.state.results import failures_by_name, result_files
+from ...io.state.results import failures_by_name
 from ...io.state.running import read_running
 from ...pipeline.monitoring.limits import reported_limits
 from ..printing.limits import LimitWarnings, limits_text
@@ -121,11 +121,9 @@ class Status:
         self.result_ids = results.ids
         #: Name of a result -> how often it failed, where it was not computed later.
         self.failures = failures_by_name(failed_results(state, self.boundary))
-        files = result_files(state, results.ids[-1]) if results.ids else {}
-        #: Newest results that are whole, and the summary of each.
-        self._results = {name: path for name, path in files.items() if path not in results.damaged}
-        paths = list(self._results.values())
-        self._summaries = result_summaries(paths, self.damage, self._files.summary)
+        #: The newest whole result of each name, those of the newest batch first; their summaries.
+        self.results = results.newest()
+        self._summaries = result_summaries(self.results, self.damage, self._files.summary)
         #: Batch -> bytes of its checkpoint, of those that are there.
         self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
         self._look_at_older_checkpoints()
@@ -181,8 +179,8 @@ class Status:
 
     def values(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        # Of the results: rows that their batch was.
-        source = source_of(list(self._results.values()))
+        # Of the newest results: rows that their batch was.
+        source = source_of(self.results)
         return {
             "state": str(self.state.path),
             "log": self.settings.log_address,
@@ -205,7 +203,7 @@ class Status:
             ],
             "files_without_page_checksums": self._read.unchecked_files,
             "quarantine": self.quarantine,
-            "results": {name: str(path) for name, path in self._results.items()},
+            "results": {path.stem: str(path) for path in self.results},
             "source": source._asdict() if source else None,
             "summary": self._summaries,
             "failed": {name: each.values() for name, each in self.failures.items()},
@@ -229,7 +227,7 @@ class Status:
             *self._lines_of_log(values),
             *self._lines_of_rows(values),
             line("graph", size),
-            *result_lines(list(map(Path, values["results"].values())), values["summary"]),
+            *result_lines(self.results, values["summary"]),
             *failure_lines(self.failures),
             *self._lines_of_checkpoint(values),
             *(line("damage", each) for each in self.damage),

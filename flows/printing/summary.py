@@ -186,14 +186,28 @@ def graph_text(
 
 
 def result_lines(paths: Sequence[Path], summaries: Mapping[str, Summary]) -> Iterable[str]:
-    """Lines on the results, by what `result_summaries` returned, and on where the files are."""
+    """Lines on the results, by what `result_summaries` returned, and on where the files are.
+
+    ``paths``: of their files, those of the newest batch first.
+    """
+    after = earlier_batches(paths)
     for name, summary in summaries.items():
-        yield _result_line(name, summary)
-    for folder in dict.fromkeys(path.parent for path in paths):
+        yield _result_line(name, summary, after.get(name, ""))
+    for number, folder in enumerate(dict.fromkeys(path.parent for path in paths)):
         yield line("results", str(folder), wrap=False)
-    source = source_of(paths)
-    if source is not None:
-        yield line("", f"after {source}")
+        if number == 0 and (source := source_of(paths)) is not None:
+            yield line("", f"after {source}")
+
+
+def earlier_batches(paths: Sequence[Path]) -> dict[str, str]:
+    """Name of each result that is of an earlier batch than the first -> which it is of, in words.
+
+    Not all results follow the same batches.
+    """
+    folders = {path.stem: path.parent.name for path in paths}
+    batches = {name: int(folder.partition("=")[2]) for name, folder in folders.items()}
+    newest = max(batches.values(), default=0)
+    return {name: f"; after batch {at:,}" for name, at in batches.items() if at != newest}
 
 
 def source_of(paths: Sequence[Path]) -> BatchSource | None:
@@ -202,14 +216,15 @@ def source_of(paths: Sequence[Path]) -> BatchSource | None:
     return next((each for each in sources if each is not None), None)
 
 
-def _result_line(name: str, summary: Summary) -> str:
-    """A line on a result, with the parameters that are not the defaults."""
+def _result_line(name: str, summary: Summary, after: str) -> str:
+    """A line on a result, with the parameters that are not the defaults; ``after``: its end."""
     analytic = ANALYTICS[summary["analytic"]]
     text = analytic.text(summary)
     # Some texts say themselves what a parameter was.
     shown = {key: each for key, each in summary["parameters"].items() if key not in summary}
     if changed := analytic.changed(shown):
         text += f"; {parameters_text(changed)}"
+    text += after
     if name == analytic.name:
         return line(analytic.label or name, text)
     return line(name, f"{analytic.label or analytic.name} {text}")

@@ -175,6 +175,8 @@ class Column:
     attribute: str = ""
     #: Parameter that must be true for the column to be there; the attribute is None otherwise.
     asked_by: str | None = None
+    #: What an integer is where there is no value; of floats it is what is not finite.
+    nothing: int | None = None
 
     def values(self, result: Any) -> npt.NDArray[Any]:
         """The column of a result, with the type of the file."""

@@ -54,6 +54,15 @@ def uuids_of_text(texts: Strings) -> Strings:
     return fixed(np.frombuffer(b"".join(map(uuid_of, texts.tolist())), np.uint8))
 
 
+def is_uuid(text: str) -> bool:
+    """Whether a text is one of a UUID, in any of its forms."""
+    try:
+        uuid_of(text.encode(errors="replace"))
+    except BatchError:
+        return False
+    return True
+
+
 def uuid_of(text: bytes) -> bytes:
     """Bytes of one UUID; `BatchError` where the text is none."""
     try:

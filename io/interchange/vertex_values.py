@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from ...gpu_core.errors import SettingsError
+from ...gpu_core.errors import BatchError, SettingsError
 from ...gpu_core.id_kinds import are_names, form_of, is_whole
+from ...gpu_core.names.uuids import uuid_of
 from ..arrow_types import floats_of_decimals, is_text, plain_type
 from ..error_text import one_line
 from ..log.columns.column_types import cure_of_ids, id_type_of_text, is_id
@@ -62,11 +63,12 @@ def vertex_values(given: Mapping[Any, float] | str, setting: str, ids: str = "an
     """
     if isinstance(given, str):
         vertices, values = _of_file(Path(given), f"{setting}: {given}", ids)
+        vertices = _in_one_form(vertices, f"{setting}: {given}", ids)
         _check(vertices, values, f"{setting}: {given}")
         digest = hashlib.sha256(_bytes_of(vertices) + values.tobytes()).hexdigest()
         shown = {"file": given, "vertices": int(vertices.size), "sha256": digest}
         return VertexValues((vertices, values), shown)
-    vertices = _ids_of(list(given), setting, ids)
+    vertices = _in_one_form(_ids_of(list(given), setting, ids), setting, ids)
     values = np.array(list(given.values()), np.float64)
     _check(vertices, values, setting)
     pairs = zip(vertices.tolist(), values.tolist(), strict=True)
@@ -92,6 +94,18 @@ def _ids_of(given: list[Any], setting: str, ids: str) -> npt.NDArray[Any]:
         )
         raise SettingsError(msg)
     return np.array(numbers, kind)
+
+
+def _in_one_form(vertices: npt.NDArray[Any], shown: str, ids: str) -> npt.NDArray[Any]:
+    """Ids, UUIDs among them in one form: two of their texts may be of one vertex."""
+    if form_of(ids) != "uuid":
+        return vertices
+    try:
+        texts = [str(UUID(bytes=uuid_of(each.encode()))) for each in vertices]
+    except (BatchError, UnicodeEncodeError) as error:
+        msg = f"{shown}: vertex {error}"
+        raise SettingsError(msg) from None
+    return np.array(texts, object)
 
 
 def _bytes_of(vertices: npt.NDArray[Any]) -> bytes:

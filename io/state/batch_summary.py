@@ -12,7 +12,8 @@ column                     holds
 ``triangles``, …           values of each result, as the registry names them (`Analytic.metrics`);
                            null where it was not computed after this batch
 ``read_seconds``, …        seconds by stage (`gpu_core.report.STAGES`)
-``analytics_seconds``      seconds that all results took beside the graph; null: there are none
+``analytics_seconds``      seconds that all results took beside the graph, those that were
+                           computed once more included; null: there are none
 =========================  =====================================================================
 
 Files are written with each checkpoint, before it, as the reports are: so there is a row for each
@@ -90,16 +91,22 @@ def write_summary(
 def amend_summary(
     state: StateDirectory, batch_id: int, found: Row, types: Mapping[str, str]
 ) -> None:
-    """Put results into the row of a batch that has one, as they were computed once more."""
+    """Put results into the row of a batch that has one, as they were computed once more.
+
+    The seconds of that come to those that results of the batch have taken before.
+    """
     for first, last, path in range_files(summary_folder(state)):
         if first <= batch_id <= last:
             try:
                 table = _read(path, first, last)
             except DamagedTableError:
                 return  # reported where it is read
-            rows = [
-                {**row, **found} if row["batch"] == batch_id else row for row in table.to_pylist()
-            ]
+            rows = table.to_pylist()
+            row = rows[batch_id - first]
+            before = row.get(ANALYTICS_SECONDS) or 0.0
+            row |= found
+            if found.get(ANALYTICS_SECONDS) is not None:
+                row[ANALYTICS_SECONDS] += before
             own = [name for name in table.column_names if name not in {**_FIRST, **_LAST}]
             _write(
                 path, rows, {**{name: str(table.schema.field(name).type) for name in own}, **types}

@@ -74,6 +74,39 @@ def write_reports(
     return path
 
 
+def amend_reports(
+    state: StateDirectory,
+    batch_id: int,
+    results: Iterable[str],
+    changes: Iterable[str],
+    failed: Iterable[FailedResult],
+) -> None:
+    """Add the results of a batch that has a report, as they were computed once more.
+
+    Names as of `write_reports`; of what was written or failed before, they say what is now.
+    """
+    whole, as_changes, failed = set(results), set(changes), list(failed)
+    again = {*whole, *as_changes, *(each.name for each in failed)}
+    for first, last, path in reversed(state.report_files()):
+        if not first <= batch_id <= last:
+            continue
+        try:
+            table = read_table(path)
+        except DamagedTableError:
+            return  # reported where it is read
+        facts = read_facts(path) or {}
+        for key, names in (("results", whole), ("changes", as_changes)):
+            of_batch = facts.setdefault(key, {})
+            # A result that failed leaves the file that there was.
+            kept = set(of_batch.get(str(batch_id), ())) - whole - as_changes
+            of_batch[str(batch_id)] = sorted(kept | names)
+        others = [each for each in facts.get("failed", ()) if FailedResult(*each).name not in again
+                  or FailedResult(*each).batch_id != batch_id]  # fmt: skip
+        facts["failed"] = [*others, *([*each] for each in failed)]
+        write_table(path, table, facts)
+        return
+
+
 def read_reports(
     state: StateDirectory, first: int = 0, notes: list[str] | None = None
 ) -> list[BatchReport]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from ...gpu_core.algorithms.analytic import parameters_text
@@ -135,6 +136,16 @@ class Result(Table):
         analytic = ANALYTICS.get(self.kind)
         ids = {each.name for each in analytic.columns if each.dtype == "id"} if analytic else set()
         return [name for name in self._columns if name not in {"vertex", *ids}]
+
+    def has_value(self, measure: str) -> npt.NDArray[np.bool_]:
+        """bool[n]: which vertices have a value in a column that is a measure.
+
+        No path leads to the others, as a rule: they have no place among those that have one.
+        """
+        values, analytic = self._columns[measure], ANALYTICS.get(self.kind)
+        nothing = {each.name: each.nothing for each in analytic.columns} if analytic else {}
+        there: npt.NDArray[np.bool_] = np.isfinite(values)
+        return there if nothing.get(measure) is None else there & (values != nothing[measure])
 
     @property
     def columns(self) -> dict[str, npt.NDArray[Any]]:

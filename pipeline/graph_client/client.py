@@ -224,7 +224,7 @@ class GraphClient:
 
     def pin(self, pin: Pin) -> None:
         """Pin the graph at a boundary, and compute the results that are due there."""
-        requests = self._files.result_requests(pin.results, pin.boundary)
+        requests = self._files.result_requests(pin.results, pin.boundary, is_last=not pin.epoch)
         self._request(
             "analytics" if pin.results else "pin",
             pin.boundary,

@@ -167,13 +167,13 @@ def metrics(results: BatchResults, kinds: Mapping[str, str]) -> dict[str, float 
 
 
 def result_texts(batch_id: int, results: BatchResults, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """Results as a run publishes them: ``batch``, and ``results``: name -> ``text`` and values.
+    """Results as a run publishes them: name -> ``text``, ``analytic``, ``batch`` and values.
 
-    ``text`` is a sentence. ``kinds`` as of `metrics`.
+    ``text`` is a sentence, ``batch`` the number of the batch. ``kinds`` as of `metrics`.
     """
     texts = {}
     for name, each in results.by_name.items():
         analytic = analytic_named(kinds[name])
         text = f"{analytic.label or name}: {analytic.text(each.summary)}"
-        texts[name] = {"text": text, **each.summary}
-    return {"batch": batch_id, "results": texts}
+        texts[name] = {"text": text, "analytic": kinds[name], "batch": batch_id, **each.summary}
+    return texts

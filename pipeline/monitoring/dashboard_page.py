@@ -36,6 +36,7 @@ from distributed.dashboard.core import BokehApplication
 from distributed.dashboard.scheduler import template_variables
 from jinja2 import Environment, FileSystemLoader
 
+from ...gpu_core.algorithms.analytic import Analytic
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.report import STAGES
 from . import page_text as words
@@ -122,9 +123,10 @@ class _Page:
         self._facts, self._results, self._memory = _text(), _text(), _text()
         self._over_time = ColumnDataSource(series([]))
         self._regions = ColumnDataSource({"region": [], "bytes": [], "text": []})
+        #: Analytic, and name of a value of its results -> the values over batches.
         self._found = {
-            name: ColumnDataSource({"batch": [], "value": []})
-            for _, values in _PLOTS
+            (analytic.name, name): ColumnDataSource({"batch": [], "value": []})
+            for analytic, values in _PLOTS
             for name in values
         }
         #: Figure -> the columns that its axes go by.
@@ -139,7 +141,7 @@ class _Page:
         self._arena.add_tools(HoverTool(tooltips=[("@region", "@text")]))
         _dress(self._arena)
         self._axes[self._arena] = [(self._regions, "bytes")]
-        results = [self._result(title, left, right) for title, (left, right) in _PLOTS]
+        results = [self._result(analytic, left, right) for analytic, (left, right) in _PLOTS]
         #: Rows of the page, each with what may stand in it.
         self._rows = [
             (row(sizing_mode="stretch_width"), each)
@@ -206,9 +208,9 @@ class _Page:
         _put_legend_below(drawn)
         return _with_hover(drawn, [("being read", "@loading"), ("waiting", "@waiting")])
 
-    def _result(self, title: str, left: str, right: str) -> Any:
+    def _result(self, analytic: Analytic, left: str, right: str) -> Any:
         drawn = figure(
-            title=title,
+            title=analytic.title,
             height=_HEIGHT,
             x_axis_label="batch",
             y_axis_label=left.replace("_", " "),
@@ -220,16 +222,13 @@ class _Page:
         drawn.yaxis.axis_label_text_color = _BLUE
         _second_axis(drawn, right, _GREEN, label=right.replace("_", " "))
         for name, color, more in ((left, _BLUE, {}), (right, _GREEN, {"y_range_name": right})):
-            line = drawn.line(
-                "batch", "value", source=self._found[name], color=color, line_width=2, **more
-            )
-            dots = drawn.scatter(
-                "batch", "value", source=self._found[name], color=color, size=5, **more
-            )
+            source = self._found[analytic.name, name]
+            line = drawn.line("batch", "value", source=source, color=color, line_width=2, **more)
+            dots = drawn.scatter("batch", "value", source=source, color=color, size=5, **more)
             range_ = drawn.extra_y_ranges[right] if more else drawn.y_range
             range_.renderers = [line, dots]
         drawn.add_tools(HoverTool(tooltips=[("batch", "@batch"), ("value", "@value{0.[000000]}")]))
-        self._axes[drawn] = [(self._found[name], "value") for name in (left, right)]
+        self._axes[drawn] = [(self._found[analytic.name, name], "value") for name in (left, right)]
         return drawn
 
     # -- what is in them
@@ -258,8 +257,8 @@ class _Page:
             "bytes": [size for _, size, _ in regions],
             "text": [text for _, _, text in regions],
         }
-        for name, source in self._found.items():
-            batches, values = history.over_batches(name)
+        for (analytic, name), source in self._found.items():
+            batches, values = history.over_batches(analytic, name)
             source.data = {"batch": batches, "value": values}
         for line, members in self._rows:
             shown = [each for each in members if self._has_values(each)]
@@ -290,8 +289,8 @@ class _Page:
         return self._choice.value, self._runs[self._choice.value]
 
 
-#: Titles, and the values of results that are drawn over batches.
-_PLOTS = [(each.title, each.plotted) for each in ANALYTICS.values() if each.plotted]
+#: Analytics, and the values of their results that are drawn over batches.
+_PLOTS = [(each, each.plotted) for each in ANALYTICS.values() if each.plotted]
 
 _FIGURE: Mapping[str, Any] = {
     "tools": "pan,xwheel_zoom,reset",

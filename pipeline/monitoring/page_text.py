@@ -126,16 +126,24 @@ def troubles(history: RunHistory) -> str:
 
 def results(history: RunHistory) -> str:
     """The newest results, each in a sentence, and rankings vertex by vertex."""
-    if not history.results:
+    found = (history.newest["picture"] or {}).get("findings")
+    if not found:
         return "<h3>results</h3><p>none yet</p>"
-    batch = max(history.results)
-    results = history.results[batch]
+    batch = max(each["batch"] for each in found.values())
+    # One that is rarer than others, or that failed since, is of an earlier batch.
+    after = {
+        name: "" if each["batch"] == batch else f", after batch {each['batch']:,}"
+        for name, each in found.items()
+    }
     lines = [f"<h3>results after batch {batch:,}</h3>"]
-    lines += [f"<p>{escape(each['text'])}</p>" for each in results.values() if not each.get("top")]
-    for name, each in results.items():
+    lines += [
+        f"<p>{escape(each['text'])}{after[name]}</p>"
+        for name, each in found.items() if not each.get("top")
+    ]  # fmt: skip
+    for name, each in found.items():
         if each.get("top"):
             ranks = [(escape(str(vertex)), f"{rank:.6f}") for vertex, rank in each["top"][:_TOP]]
-            lines.append(f"<h3>highest {escape(name)}</h3>{_table(ranks)}")
+            lines.append(f"<h3>highest {escape(name)}{after[name]}</h3>{_table(ranks)}")
     return "".join(lines)
 
 

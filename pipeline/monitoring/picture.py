@@ -54,7 +54,7 @@ class Picture:
     #: Times that batches waited because as many copies were kept as may be, and the seconds in all.
     waits: int = 0
     wait_seconds: float = 0.0
-    #: The newest results: ``batch``, and ``results``: name -> values, see `batch_results.py`.
+    #: The newest result of each name, and its ``batch``: see `batch_results.result_texts`.
     findings: Mapping[str, Any] = field(default_factory=dict)
     #: What went wrong: seconds since 1970, and a sentence.
     troubles: tuple[tuple[float, str], ...] = ()

@@ -194,13 +194,14 @@ def _of_arena_and_results(pictured: _Runs) -> Iterable[Any]:
     )
     results = GaugeMetricFamily(
         "graphtide_result",
-        "Values of the newest results, such as iterations of pagerank.",
+        "Values of the newest result of each name, such as iterations of pagerank; "
+        "batch: the batch that it is of.",
         labels=["state", "result", "value"],
     )
     for state, picture in pictured.items():
         for region, size in picture["regions"].items():
             regions.add_metric([state, region], size)
-        for name, values in picture["findings"].get("results", {}).items():
+        for name, values in picture["findings"].items():
             for key, value in values.items():
                 if isinstance(value, int | float):
                     results.add_metric([state, name, key], value)

@@ -29,7 +29,7 @@ _PAUSE_SECONDS = 5.0
 #: Fields of a sample that are drawn as they are.
 _STATES = ("vertices", "edges", "loading", "waiting")
 
-#: Results that are kept.
+#: Batches of which each result is kept.
 _RESULTS = 1000
 
 #: Stages of a run that has come to its end.
@@ -69,8 +69,8 @@ class RunHistory:
         #: The newest message, and its number, by which a page finds whether there is news.
         self.newest = values
         self.number = 0
-        #: Batch -> name of a result -> its values.
-        self.results: dict[int, Mapping[str, Any]] = {}
+        #: Name of a result -> batch -> its values.
+        self.results: dict[str, dict[int, Mapping[str, Any]]] = {}
         self._heard = 0.0
         self.add(values)
 
@@ -91,11 +91,12 @@ class RunHistory:
         )  # fmt: skip
         if len(self.samples) > _MOST:
             del self.samples[1:-_RECENT:2]
-        findings = picture["findings"]
-        if findings:
-            self.results[findings["batch"]] = findings["results"]
-            if len(self.results) > _RESULTS:
-                del self.results[next(iter(self.results))]
+        # Each message has the newest result of each name, of whatever batch.
+        for name, found in picture["findings"].items():
+            of_name = self.results.setdefault(name, {})
+            of_name[found["batch"]] = found
+            if len(of_name) > _RESULTS:
+                del of_name[min(of_name)]
 
     @property
     def is_over(self) -> bool:
@@ -148,15 +149,18 @@ class RunHistory:
         before, newest = now
         return (newest.rows - before.rows) / (newest.seconds - before.seconds)
 
-    def over_batches(self, value: str) -> tuple[list[int], list[float]]:
-        """Batches, and what the first result that has a value of this name had after each."""
-        batches, values = [], []
-        for batch, results in sorted(self.results.items()):
-            found = [each[value] for each in results.values() if each.get(value) is not None]
+    def over_batches(self, analytic: str, value: str) -> tuple[list[int], list[float]]:
+        """Batches, and the values of this name of the first result of an analytic that has some."""
+        for of_name in self.results.values():
+            found = {
+                at: each[value]
+                for at, each in of_name.items()
+                if each["analytic"] == analytic and each.get(value) is not None
+            }
             if found:
-                batches.append(batch)
-                values.append(float(found[0]))
-        return batches, values
+                batches = sorted(found)
+                return batches, [float(found[batch]) for batch in batches]
+        return [], []
 
 
 def _between(before: Sample, after: Sample) -> dict[str, float]:

@@ -55,7 +55,8 @@ Following a log
 ---------------
 A run that *follows* its log does not end when all planned batches are applied and checkpointed: it
 waits for more, with the graph in memory, until it is asked to stop. Each time it is up to date it
-computes results, unless these are due by number, and writes a checkpoint.
+computes results, unless these are due by number, and writes a checkpoint. When it is stopped there,
+the log has come to its end: results by number that were not due there before are.
 
 Generations
 -----------
@@ -172,6 +173,8 @@ class Lifecycle:
         #: Boundary up to which all results that are due have been computed.
         lacks_results = results_missing and checkpointed == batches > 0
         self.analyzed = checkpointed - 1 if lacks_results else checkpointed
+        #: Boundary of the newest results that were requested here, and their names.
+        self._requested: tuple[int, tuple[str, ...]] = (-1, ())
         #: Writes that are not on disk yet, the oldest first: whether each is of arrays.
         self._writes: deque[bool] = deque()
         self._follows = follows
@@ -289,12 +292,16 @@ class Lifecycle:
 
     def _results_due(self, boundary: int) -> tuple[str, ...]:
         """Names of the results that are due at a boundary, and not requested yet."""
-        if boundary <= self._newest_analysis:
+        newest = self._newest_analysis
+        # A log that was followed may have come to its end there since, where all are due.
+        requested, names = self._requested
+        if boundary < newest or (boundary == newest and boundary != requested):
             return ()
         return tuple(
             name
             for name, every in self.rules.analytics.items()
             if boundary == self._next_result(every, boundary - 1)
+            and not (boundary == newest and name in names)
         )
 
     def _checkpoint_due(self, boundary: int) -> bool:
@@ -453,7 +460,9 @@ class Lifecycle:
                 return []
             self.state = "ending"
             return self._proceed(now)
-        if not self._can_pin or self.pins.unanswered(boundary):
+        # Reads of pinned graphs go by their boundaries: one that is there is read first.
+        is_there = bool(results) and self.pins.newest_boundary == boundary
+        if not self._can_pin or self.pins.unanswered(boundary) or is_there:
             return []
         if checkpoint:
             self._clock_boundary = None
@@ -461,6 +470,9 @@ class Lifecycle:
         follow = boundary < self.end or self._follows
         pin = Pin(self.generation, boundary, results, checkpoint, epoch=follow)
         self.pins.request(pin)
+        if results:
+            earlier = self._requested[1] if self._requested[0] == boundary else ()
+            self._requested = boundary, earlier + results
         if not follow:
             self.state = "holding"
         return [pin]

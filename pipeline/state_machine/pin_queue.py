@@ -38,8 +38,8 @@ class PinQueue:
         self._lacks_memory = False
         #: Results by boundary that are here before those of an older pin.
         self._answers: dict[int, Analyzed] = {}
-        #: Newest boundary whose results were handed on; -1: none of this generation were.
-        self._analyzed = -1
+        #: Whether the results of the oldest were handed on.
+        self._is_analyzed = False
         #: Whether the oldest is being copied.
         self._is_copying = False
 
@@ -64,10 +64,7 @@ class PinQueue:
     @property
     def waits_for_results(self) -> bool:
         """Whether the oldest pin is for results that are not here yet."""
-        return bool(self._pins) and self._needs_results(self._pins[0])
-
-    def _needs_results(self, pin: Pin) -> bool:
-        return bool(pin.results) and pin.boundary > self._analyzed
+        return bool(self._pins) and bool(self._pins[0].results) and not self._is_analyzed
 
     @property
     def held_boundary(self) -> int | None:
@@ -118,6 +115,7 @@ class PinQueue:
     def _release_oldest(self) -> None:
         """The results and the copy of the oldest pin are here: its graph is released."""
         self._pins.popleft()
+        self._is_analyzed = False
         self.made -= 1
 
     def analyzed(self, answer: Analyzed) -> list[Analyzed]:
@@ -130,7 +128,7 @@ class PinQueue:
         ready = []
         while self.waits_for_results and self._pins[0].boundary in self._answers:
             pin = self._pins[0]
-            self._analyzed = pin.boundary
+            self._is_analyzed = True
             ready.append(self._answers.pop(pin.boundary))
             if not pin.checkpoint:
                 self._release_oldest()
@@ -141,7 +139,7 @@ class PinQueue:
         if self._is_copying or not self.made:
             return None
         pin = self._pins[0]
-        if not pin.checkpoint or self._needs_results(pin):
+        if not pin.checkpoint or self.waits_for_results:
             return None
         self._is_copying = True
         return CopyGraph(pin.generation, pin.boundary)
@@ -156,5 +154,5 @@ class PinQueue:
         """The generation is lost; the next one may have memory again."""
         self._pins.clear()
         self._answers.clear()
-        self._is_copying = self._lacks_memory = False
-        self.most, self.made, self._analyzed = self._configured_most, 0, -1
+        self._is_copying = self._lacks_memory = self._is_analyzed = False
+        self.most, self.made = self._configured_most, 0

@@ -457,7 +457,7 @@ def test_what_was_busy_is_left_out_of_runs_shorter_than_the_clocks_of_the_system
     """The least and the most busy worker were busy for 0 %, and the cores as well."""
     watch = run_figures.Stopwatch(10)
     for number, at in enumerate((5.0, 5.003), 1):
-        reading = run_figures.Reading(at, 5 * number, at, {1: 1.0}, 2.0)
+        reading = run_figures.ClockReading(at, 5 * number, at, {1: 1.0}, 2.0)
         watch.first = watch.first or reading
         watch.distinct = watch.last = reading
     watch.seconds = 0.5

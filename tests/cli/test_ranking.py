@@ -57,6 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for batch, distances in ((0, [0, 4, np.inf, 2]), (1, [0, 5, 3, np.inf]), (2, [np.inf] * 4)):
         reached = {"vertex": np.arange(4), "distance": np.array(distances)}
         write_result(state, batch, "near", reached, ResultFacts("sssp", {}))
+        hops = np.where(np.isinf(distances), -1, distances).astype(np.int32)
+        write_result(state, batch, "hops", {**reached, "distance": hops}, ResultFacts("bfs", {}))
     for batch, vertices, shares in (
         (1, [11, 12, 13, 14, 17, 18], [1, 2, 7, 9, 1, 2]),
         (3, [11, 12, 13, 14, 15, 16], [2, 6, 6, 1, 3, 4]),
@@ -160,14 +162,15 @@ def test_names_and_infinite_values_are_compared(folder: Path) -> None:
     assert rows_after(done.stdout, "came")[0][0] == "c"
 
 
-def test_what_no_path_leads_to_is_not_at_the_top(folder: Path) -> None:
-    done = graphtide_here("top", "state", "near", "--at", 0, "-n", 2, cwd=folder)
+@pytest.mark.parametrize("name", ["near", "hops"])
+def test_what_no_path_leads_to_is_not_at_the_top(folder: Path, name: str) -> None:
+    done = graphtide_here("top", "state", name, "--at", 0, "-n", 2, cwd=folder)
     assert done.returncode == 0, done.stderr
     head, left_out, _, *rows = done.stdout.splitlines()
     assert "after batch 0, 4 vertices" in head
-    assert left_out.split() == "left out 1 vertex without a finite value".split()
+    assert left_out.split() == "left out 1 vertex without a value".split()
     assert [row.split() for row in rows] == [["1", "4"], ["3", "2"]]
-    for words in (["top", "state", "near"], ["query", "state", "top near"]):
+    for words in (["top", "state", name], ["query", "state", f"top {name}"]):
         for batch, vertices in ((0, [1, 3, 0]), (2, [])):
             done = graphtide_here(*words, "--at", batch, "--json", cwd=folder)
             values = json.loads(done.stdout)
@@ -175,13 +178,15 @@ def test_what_no_path_leads_to_is_not_at_the_top(folder: Path) -> None:
             assert values["left_out"] == 4 - len(vertices)
 
 
-def test_a_diff_is_of_vertices_with_two_finite_values(folder: Path) -> None:
-    diff = ["diff", "state", "near", "--from", 0, "--to", 1]
+@pytest.mark.parametrize("name", ["near", "hops"])
+def test_a_diff_is_of_vertices_with_two_values(folder: Path, name: str) -> None:
+    """A vertex that comes to be reached has not risen from -1 hops."""
+    diff = ["diff", "state", name, "--from", 0, "--to", 1]
     done = graphtide_here(*diff, "--output", "near.parquet", cwd=folder)
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
     assert ": 1 rose, 0 fell, 0 came, 0 went" in text
-    assert "left out 2 vertices without a finite value after one of the batches" in text
+    assert "left out 2 vertices without a value after one of the batches" in text
     assert rows_after(done.stdout, "rose")[0] == ["1", "4", "5", "1", "1", "1"]
     table = pq.read_table(folder / "near.parquet")
     assert table["vertex"].to_pylist() == [0, 1]
@@ -260,7 +265,7 @@ def test_what_cannot_be_shown_is_refused(
         (["top", "state", "far", "--at", 3], 1, "it has one of batch 2"),
         (["top", "state", "shares", "--at", 2], 1, "it has one of batch 1 and of batch 3"),
         (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
-        (["top", "state", "labels"], 1, "no result 'labels'; the state has far, n"),
+        (["top", "state", "labels"], 1, "no result 'labels'; the state has far, h"),
         (["top", "state", "betweenness"], 1, "; did you mean betweenness_centrality?"),
         (["top", "state", "page_rank"], 1, "; did you mean pagerank?"),
         (["top", "state", "components"], 1, "mean strongly_connected_components or weakly_connec"),

@@ -24,7 +24,7 @@ from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow, LogWatch
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.run_summary import RunSummary
-from small_log import BATCH_ROWS, ROWS, expected_hash, write_file
+from small_log import BATCH_ROWS, ROWS, expected_hash, results_below, write_file
 
 BATCHES_A_FILE = ROWS // BATCH_ROWS
 
@@ -315,6 +315,23 @@ def test_a_log_in_the_order_of_a_column_cannot_be_followed(tmp_path: Path) -> No
     with pytest.raises(SettingsError, match="order_by is for a log that is whole"):
         run(str(tmp_path), str(tmp_path / "state"), settings, None, Follow())
     assert not (tmp_path / "state").exists()
+
+
+def test_a_run_that_is_stopped_has_the_results_of_the_last_batch(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    """Its checkpoint is there by then: they were taken for computed."""
+    log = tmp_path / "log"
+    log.mkdir()
+    appear(log, 0)
+    settings = run_settings(
+        analytics=["clustering:7", "pagerank:1"], columns_every=100, changes_beyond=0
+    )
+    follow_through(log, tmp_path / "followed", settings, lambda: iter(()))
+    run(str(log), str(tmp_path / "plain"), settings)
+    found = results_below(tmp_path / "followed")
+    assert f"batch={BATCHES_A_FILE - 1:012d}/clustering.parquet" in found
+    assert found == results_below(tmp_path / "plain")
 
 
 def test_a_stop_wakes_all_who_wait_also_from_a_handler_of_signals() -> None:

@@ -93,6 +93,7 @@ def test_scheduler_and_graph_worker_tell_how_a_run_stands(
     assert value(told, "graphtide_stage_seconds", state=state, stage="apply") > 0
     assert value(told, "graphtide_arena_bytes", state=state, region="adjacencies") > 0
     assert value(told, "graphtide_result", result="pagerank", value="iterations") > 1
+    assert value(told, "graphtide_result", result="clustering", value="batch") == BATCHES - 1
     assert value(told, "graphtide_epochs_limit", state=state) == 2
     assert value(told, "graphtide_epoch_waits", state=state) == summary.waits
     assert value(told, "graphtide_epoch_wait_seconds", state=state) == summary.wait_seconds

@@ -49,7 +49,7 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
         for batch_id in range(2):
             found = computed_result(
-                files.result_requests(["pagerank"], 1)["pagerank"], graph.pagerank()
+                files.result_requests(["pagerank"], 1, is_last=True)["pagerank"], graph.pagerank()
             )
             files.write_results(batch_id, BatchResults({"pagerank": found}, None, 0.5))
         for batch_id in range(2):
@@ -145,7 +145,7 @@ def test_nothing_is_written_into_a_state_that_has_come_to_the_place_of_the_locke
         backup.rename(state)
         before = contents(state)
         found = computed_result(
-            files.result_requests(["pagerank"], 1)["pagerank"], graph.pagerank()
+            files.result_requests(["pagerank"], 1, is_last=True)["pagerank"], graph.pagerank()
         )
         write_file(log, 1)
         added = listing_of(replace(files.log.update_log, planned=frozenset(files.log.names())))

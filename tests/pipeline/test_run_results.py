@@ -25,7 +25,7 @@ from graphtide.io.state.reports import read_reports, write_reports
 from graphtide.io.state.results import FailedResult
 from graphtide.io.state.state_settings import StateSettings
 from graphtide.pipeline.analyses import analyses_of
-from graphtide.pipeline.graph_worker.batch_results import BatchResults
+from graphtide.pipeline.graph_worker.batch_results import BatchResults, summarized
 from graphtide.pipeline.ingest import run as run_pipeline
 from graphtide.pipeline.log_watch import Follow
 from graphtide.pipeline.monitoring.progress import Progress
@@ -117,6 +117,28 @@ def test_results_of_batches_beyond_a_checkpoint_wait_for_the_next_one(tmp_path) 
         results.write_reports(reports[1:])
     summary = batch_summary.read_summary(state)
     assert summary[batch_summary.ANALYTICS_SECONDS].tolist() == [0.5, 1.5, 2.5]
+
+
+def test_those_who_watch_have_the_newest_result_of_each_name(tmp_path) -> None:
+    """The page is drawn, and metrics are scraped, more rarely than batches come."""
+    state = StateDirectory(tmp_path / "state")
+    settings = load_settings({"analytics": ["pagerank:1", "clustering:2"]})
+    graph = graphtide.DynamicGraph.from_edges([1, 2], [2, 3], engine="host")
+    with state.lock():
+        state.create_or_open(StateSettings({"directed": True}, "/log", {}, None))
+        results = RunResults(state, analyses_of(settings), settings)
+        for batch, names in ((1, ["pagerank", "clustering"]), (2, ["pagerank"])):
+            requests = results.requests(names, batch + 1, is_end=False)
+            found = {
+                name: summarized(request, graph.compute(name, **request.arguments))
+                for name, request in requests.items()
+            }
+            source = BatchSource("a", batch, 1)
+            results.write(batch, BatchResults(found, source, 0.5), source, is_kept=False)
+    assert {name: each["batch"] for name, each in results.newest.items()} == {
+        "pagerank": 2, "clustering": 1,
+    }  # fmt: skip
+    assert results.newest["clustering"]["triangles"] == 0
 
 
 def test_every_batch_is_read_from_changes_with_its_bits(whole, changes) -> None:
@@ -477,6 +499,37 @@ def test_only_results_whose_parameters_differ_are_computed_again(run) -> None:
     rows = graphtide.read_summary(state)
     figures = graphtide.read_results(state, "pagerank").figures
     assert {name: rows[f"pagerank_{name}"][-1] for name in figures} == figures
+
+
+def test_status_has_the_newest_result_of_each_name_and_the_batch_of_earlier_ones(run) -> None:
+    state = StateDirectory(run("newest", analytics=["pagerank:1", "clustering:4"], maintain=[]))
+    shutil.rmtree(state.checkpoint(BATCHES - 1))
+    status = Status(state)
+    assert status.boundary == 10
+    lines = " ".join(" ".join(status.lines()).split())
+    assert lines.count("; after batch") == 1
+    assert "; after batch 7" in lines
+    values = status.values()
+    assert values["source"] == graphtide.read_results(state.path, "pagerank", at=9).source._asdict()
+    assert {name: Path(path).parent.name for name, path in values["results"].items()} == {
+        "pagerank": f"batch={9:012d}", "clustering": f"batch={7:012d}",
+    }  # fmt: skip
+
+
+def test_what_is_computed_for_a_batch_that_is_kept_is_known_of_it(run) -> None:
+    run("kept", analytics=["pagerank"], maintain=[])
+    more = {"analytics": ["pagerank", "core_number", "katz_centrality"], "maintain": []}
+    with pytest.warns(FailedResultWarning, match="katz_centrality after batch 11"):
+        state = run("kept", **more, katz_centrality={"max_iter": 1})
+    status = Status(StateDirectory(state))
+    assert (status.damage, [*status.failures]) == ([], ["katz_centrality"])
+    cores = state / f"results/batch={BATCHES - 1:012d}/core_number.parquet"
+    cores.unlink()
+    [damage] = Status(StateDirectory(state)).damage
+    assert f"{cores} is missing" in damage
+    run("kept", **more)
+    status = Status(StateDirectory(state))
+    assert (status.damage, status.failures) == ([], {})
 
 
 def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:

@@ -50,8 +50,12 @@ def test_a_result_that_is_computed_once_more_changes_the_row_of_its_batch(tmp_pa
     state = made(tmp_path / "s")
     write(state, 0, 1)
     write(state, 2, 4)
-    amend_summary(state, 3, {"pagerank": 2.5, "clustering": 0.5}, {"clustering": "float64"})
+    more = {"pagerank": 2.5, "clustering": 0.5, "analytics_seconds": 0.25}
+    for _ in range(2):
+        amend_summary(state, 3, more, {"clustering": "float64"})
     summary = read_summary(state)
+    # What was spent on its results, however often these were computed.
+    assert summary["analytics_seconds"][3] == 0.5
     there = ~np.isnan(summary["pagerank"])
     assert summary["batch"][there].tolist() == [0, 2, 3]
     assert summary["pagerank"][there].tolist() == [1.5, 1.5, 2.5]

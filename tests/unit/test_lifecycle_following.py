@@ -52,6 +52,17 @@ def test_results_by_number_are_not_due_whenever_a_run_is_up_to_date() -> None:
     assert (here.results, here.checkpoints) == ([4, 6], [3, 6])
 
 
+def test_a_stop_has_the_rarer_results_computed_where_others_were_already() -> None:
+    here = world(3, follows=True, analytics={"often": 1, "rarely": 4, "at the end": None})
+    here.tell(RunStarted())
+    here.run()
+    assert here.due[3] == ("often", "at the end")
+    here.tell(StopRequested())
+    here.run()
+    assert here.due[3] == ("rarely",)
+    assert (here.finish, here.checkpoints) == (Finish(None), [3])
+
+
 def test_a_run_that_is_stopped_finishes_what_it_has_begun_to_apply() -> None:
     here = world(50, follows=True)
     here.tell(RunStarted())

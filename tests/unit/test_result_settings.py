@@ -101,6 +101,7 @@ def test_names_and_parameters_of_results_are_checked(
         ("any", [1.0], "1.0 is no id of a graph with ids: any; these are int64"),
         ("string", [16], "16 is no id of a graph with ids: string; these are texts, in quotes"),
         ("uuid", 17, "17 is no id of a graph with ids: uuid"),
+        ("uuid", "b", "'b' is no id of a graph with ids: uuid; these are texts such as '0123"),
     ],
 )
 def test_vertices_that_are_no_ids_are_refused_before_a_run(
@@ -110,5 +111,6 @@ def test_vertices_that_are_no_ids_are_refused_before_a_run(
     with pytest.raises(SettingsError, match=message):
         load_settings({**near, "near": {"sources": sources}})
     first, last = (0, 2**64 - 1) if ids == "uint64" else (-(2**63), 2**63 - 1)
-    allowed = ["17", "b"] if ids in ("string", "uuid") else [first, last]
+    names = {"string": ["17", "b"], "uuid": ["0123456789ABCDEF0123456789ABCDEF"]}
+    allowed = names.get(ids, [first, last])
     assert load_settings({**near, "near": {"sources": allowed}}).graph.ids == ids

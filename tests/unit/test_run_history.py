@@ -137,16 +137,38 @@ def test_a_run_of_weeks_keeps_its_beginning_and_its_sums() -> None:
 
 def test_results_are_drawn_by_batch_and_the_later_of_two_counts() -> None:
     def found(batch: int, steps: int) -> dict[str, Any]:
-        result = {"text": "PageRank", "iterations": steps, "top": [["<b>", 0.5]]}
-        return {"batch": batch, "results": {"pagerank": result}}
+        result = {"text": "PageRank", "analytic": "pagerank", "top": [["<b>", 0.5]]}
+        katz = {"text": "Katz", "analytic": "katz_centrality", "batch": batch, "iterations": 99}
+        # Another analytic has values of the same name.
+        return {"katz": katz, "ranks": {**result, "batch": batch, "iterations": steps}}
 
     history = history_of(
         sent(0, 0), sent(1, 4, findings=found(3, 9)), sent(2, 9, findings=found(8, 7)),
         sent(3, 4, recoveries=1, findings=found(3, 5)),
     )  # fmt: skip
-    assert history.over_batches("iterations") == ([3, 8], [5.0, 7.0])
-    assert history.over_batches("triangles") == ([], [])
+    assert history.over_batches("pagerank", "iterations") == ([3, 8], [5.0, 7.0])
+    assert history.over_batches("clustering", "triangles") == ([], [])
     assert "&lt;b&gt;" in page_text.results(history)
+
+
+def test_results_that_follow_fewer_batches_are_drawn_and_said_to_be_earlier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_history, "_RESULTS", 4)
+    history = history_of(sent(0, 0))
+    for batch in range(10):
+        ranks = {"text": "PageRank", "batch": batch, "iterations": batch}
+        counts = {"text": "Triangles", "batch": batch - batch % 5, "triangles": 7}
+        found = {"pagerank": ranks, "clustering": counts}
+        findings = {name: {**each, "analytic": name} for name, each in found.items()}
+        history.add(sent(batch + 1, batch + 1, findings=findings))
+    assert history.over_batches("clustering", "triangles") == ([0, 5], [7.0, 7.0])
+    ranked = history.over_batches("pagerank", "iterations")
+    assert ranked == ([6, 7, 8, 9], [6.0, 7.0, 8.0, 9.0])
+    text = page_text.results(history)
+    assert "results after batch 9" in text
+    assert "PageRank</p>" in text
+    assert "Triangles, after batch 5</p>" in text
 
 
 def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

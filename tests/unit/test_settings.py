@@ -317,6 +317,7 @@ def test_checkpoints_by_time_or_by_batches(
         ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
         ({"checkpoint_every": ""}, "setting checkpoint_every: '' is not allowed; use a number"),
         ({"start_timeout": ""}, "setting start_timeout: '' is not allowed; use a time such as"),
+        ({"checkpoint_every": "1.5"}, "setting checkpoint_every: '1.5' is not allowed; use a"),
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
         ({"keep_checkpoints": "0"}, "keep_checkpoints: '0' is not allowed; use a number from 1"),
         ({"keep_checkpoints": "some"}, "keep_checkpoints: 'some' is not allowed; use a number"),

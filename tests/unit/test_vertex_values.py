@@ -129,3 +129,9 @@ def test_decimals_and_uuids_of_a_file_are_what_they_are_in_a_log(tmp_path: Path)
         ids = pa.array([uuid.bytes], pa.binary(16)).cast(kind)
         pq.write_table(pa.table({"vertex": ids, "value": [1.0]}), file)
         assert vertex_values(str(file), "p", "uuid").arrays[0].tolist() == [str(uuid)]
+    # Texts of one vertex in two forms are one vertex twice; another text is none.
+    assert vertex_values({uuid.hex.upper(): 1}, "p", "uuid").shown == {str(uuid): 1.0}
+    with pytest.raises(SettingsError, match=f"p names vertex {uuid} more than once"):
+        vertex_values({str(uuid): 1, uuid.hex: 2}, "p", "uuid")
+    with pytest.raises(SettingsError, match="p: vertex 'b' is no UUID"):
+        vertex_values({"b": 1}, "p", "uuid")

@@ -8,7 +8,7 @@ import numpy as np
 from ....gpu_core.algorithms.analytic import parameters_text
 from ....gpu_core.algorithms.registry import ANALYTICS
 from ....io.state.results import result_files
-from ...printing.summary import failure_texts, result_summaries
+from ...printing.summary import earlier_batches, failure_texts, result_summaries
 from ..file_checks import CHECKED_BYTES, bytes_of
 from ..status import Status
 from .page import HtmlTable, Section
@@ -22,11 +22,13 @@ def results_section(status: Status, values: dict[str, Any]) -> Section:
     """Summaries of the newest results, and plots of those of up to `_RESULTS` batches."""
     rows, tables = [], []
     failed = [f"Failed: {text}" for text in failure_texts(status.failures)]
+    after = earlier_batches(status.results)
     for name, summary in values["summary"].items():
         analytic = ANALYTICS[summary["analytic"]]
         values_text = " ".join([*filter(None, [analytic.label]), analytic.text(summary)])
         if changed := analytic.changed(summary["parameters"]):
             values_text += f"; computed with {parameters_text(changed)}"
+        values_text += after.get(name, "")
         rows.append((name, f"{analytic.title}: {analytic.about}", values_text))
         if top := summary.get("top"):
             ranks = [(str(vertex), f"{value:.6g}") for vertex, value in top]

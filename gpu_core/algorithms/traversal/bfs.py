@@ -199,7 +199,9 @@ ANALYTIC = Analytic(
         ),
     ),
     results=(
-        Column("distance", "int32", "hops from the nearest source; -1: there is no path"),
+        Column(
+            "distance", "int32", "hops from the nearest source; -1: there is no path", nothing=-1
+        ),
         Column(
             "parent", "id",
             "with bfs.parents: the first vertex with an edge to this one that is a hop nearer; -1, "
