@@ -18,7 +18,7 @@ from ..gpu_core.algorithms.analytic import Analytic, Parameter
 from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.id_kinds import are_names, form_of, is_whole
-from ..gpu_core.names.uuids import is_uuid
+from ..gpu_core.names.uuid_text import is_uuid
 
 #: Where in a file the text of a setting ends and its comment begins.
 _COMMENT_COLUMN = 30

@@ -1,12 +1,10 @@
 """UUIDs: 16 bytes in a graph, 36 characters for people (RFC 9562)."""
 
-import uuid
-
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BatchError
 from .strings import Strings
+from .uuid_text import uuid_of
 
 #: Bytes of a UUID, and characters of its text.
 SIZE, TEXT_SIZE = 16, 36
@@ -16,8 +14,6 @@ _DIGITS = np.array([at for at in range(TEXT_SIZE) if at not in _DASHES])
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 #: Character -> its value; 255 where it is no digit.
 _VALUES = np.full(256, 255, np.uint8)
-#: What a UUID is written with, but for the words in front of it.
-_CHARACTERS = frozenset(b"0123456789abcdefABCDEF-{}")
 _VALUES[_HEX] = _VALUES[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
 
 
@@ -52,25 +48,3 @@ def uuids_of_text(texts: Strings) -> Strings:
         if (text[:, _DASHES] == ord("-")).all() and not (digits == 255).any():
             return fixed((digits[:, 0::2] * np.uint8(16) + digits[:, 1::2]).reshape(-1))
     return fixed(np.frombuffer(b"".join(map(uuid_of, texts.tolist())), np.uint8))
-
-
-def is_uuid(text: str) -> bool:
-    """Whether a text is one of a UUID, in any of its forms."""
-    try:
-        uuid_of(text.encode(errors="replace"))
-    except BatchError:
-        return False
-    return True
-
-
-def uuid_of(text: bytes) -> bytes:
-    """Bytes of one UUID; `BatchError` where the text is none."""
-    try:
-        found = uuid.UUID(text.decode()).bytes
-        # Python reads the digits as those of a number, which may have a sign, spaces and _ as well.
-        if set(text.replace(b"urn:", b"").replace(b"uuid:", b"")) <= _CHARACTERS:
-            return found
-        raise ValueError
-    except (ValueError, UnicodeDecodeError):
-        msg = f"{text.decode(errors='replace')!r} is no UUID; use ids='string' for other names"
-        raise BatchError(msg) from None

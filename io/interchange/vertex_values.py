@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import BatchError, SettingsError
 from ...gpu_core.id_kinds import are_names, form_of, is_whole
-from ...gpu_core.names.uuids import uuid_of
+from ...gpu_core.names.uuid_text import uuid_of
 from ..arrow_types import floats_of_decimals, is_text, plain_type
 from ..error_text import one_line
 from ..log.columns.column_types import cure_of_ids, id_type_of_text, is_id

@@ -73,7 +73,7 @@ def test_the_first_round_is_not_kept() -> None:
 
 
 def test_a_graph_is_made_as_often_as_the_heading_says() -> None:
-    made = updates.Updates(Arm("host"), "G4", KEYS, 8, 7).initialization()
+    made = updates.UpdateBench(Arm("host"), "G4", KEYS, 8, 7).initialization()
     assert len(made.laps["insert"]) == 7
 
 

@@ -17,7 +17,8 @@ from ....gpu_core.batch.bad_rows import BadRowsError
 from ....gpu_core.errors import BatchError
 from ....gpu_core.names.distinct import NameColumn
 from ....gpu_core.names.strings import Strings
-from ....gpu_core.names.uuids import SIZE, fixed, uuid_of, uuids_of_text
+from ....gpu_core.names.uuid_text import uuid_of
+from ....gpu_core.names.uuids import SIZE, fixed, uuids_of_text
 from ...arrow_types import is_bytes, is_uuid, valid_mask
 
 #: Offsets of 32 bits reach so far.
