@@ -129,7 +129,7 @@ def test_transfers_are_measured_from_both_kinds_of_memory(device: Any) -> None:
     bench = Bench(Arm("cuda"), "G4", WORKLOADS["G4"].keys(device.xp, smaller=12), 8, 2)
     rows = list(transfer_rows(bench, 48))
     assert len(rows) == 12
-    assert rows[0].batch == f"copy of a CSR of {bench.keys.size:,} entries"
+    assert rows[0].label == f"copy of a CSR of {bench.keys.size:,} entries"
     for row in rows:
         assert {kind: len(laps) for kind, laps in row.laps.items()} == {PAGEABLE: 2, LOCKED: 2}
 
