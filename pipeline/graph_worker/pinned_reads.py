@@ -45,8 +45,10 @@ def _failures_of(name: str, failed: dict[str, str]) -> Iterator[None]:
         raise
     except Exception as error:
         failed[name] = str(error) or type(error).__name__
-        # Its frames have the graph, and what was computed so far.
+        # Its frames have the graph, and what was computed so far; those that are still at work are
+        # not cleared, and one of them has the error (since Python 3.12).
         forget_frames(error)
+        error.__traceback__ = None
 
 
 def _computed(

@@ -395,7 +395,7 @@ def test_bounds_are_all_integers_and_all_times() -> None:
     stamped.insert_edges([1], [2], ts=times("us"))
     west = datetime.timezone(datetime.timedelta(hours=-3))
     assert stamped.edges(until=datetime.datetime.max.replace(tzinfo=west)).src.tolist() == [1]
-    for wrong in (np.datetime64("NaT"), datetime.time(3, tzinfo=west)):
+    for wrong in (np.datetime64("NaT", "us"), datetime.time(3, tzinfo=west)):
         with pytest.raises(BatchError, match="is no time; give"):
             stamped.edges(until=wrong)
 

@@ -1,14 +1,16 @@
 """docs/architecture.md lists the functions that one batch enters; both engines are traced."""
 
+import gc
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.registry import CPUDispatcher
 
 import graphtide
 from emulated_device import EmulatedDevice
@@ -29,16 +31,36 @@ def entered(call: Callable[[], object]) -> list[tuple[str, str]]:
     """(file, function) of the package's functions that a call enters, in order."""
     seen = []
 
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(ROOT):
-            seen.append((path.relative_to(ROOT).as_posix(), frame.f_code.co_qualname))
+    def note(code: CodeType, _: object = None) -> None:
+        path = Path(code.co_filename)
+        if path.is_relative_to(ROOT):
+            seen.append((path.relative_to(ROOT).as_posix(), code.co_qualname))
 
-    sys.setprofile(note)
+    def note_call(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            note(frame.f_code)
+
+    if sys.version_info < (3, 12):
+        sys.setprofile(note_call)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
+        return seen
+    # Since then compiled functions tell tools that monitor alone, and only if they are told to:
+    # by this or by NUMBA_ENABLE_SYS_MONITORING.
+    for function in gc.get_objects():
+        if isinstance(function, CPUDispatcher):
+            function._enable_sysmon = True
+    events, tool = sys.monitoring, sys.monitoring.PROFILER_ID
+    events.use_tool_id(tool, "path of a batch")
+    events.register_callback(tool, events.events.PY_START, note)
+    events.set_events(tool, events.events.PY_START)
     try:
         call()
     finally:
-        sys.setprofile(None)
+        events.set_events(tool, events.events.NO_EVENTS)
+        events.free_tool_id(tool)
     return seen
 
 
