@@ -23,6 +23,9 @@ from ..gpu_core.names.uuid_text import is_uuid
 #: Where in a file the text of a setting ends and its comment begins.
 _COMMENT_COLUMN = 30
 
+#: Of the setting ``maintain``: what a run on a GPU maintains by itself.
+AUTO = "auto"
+
 
 def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of the settings with the names of all analytics, and a section for each."""
@@ -35,7 +38,9 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
         f"letters: NAME=ANALYTIC; with :N after it: every N batches",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
-    properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow()}}
+    properties["maintain"] = {
+        **properties["maintain"], "items": {"enum": can_follow()}, "pattern": f"^{AUTO}$"
+    }  # fmt: skip
     for analytic in _with_parameters():
         if analytic.name in properties:
             msg = f"the analytic {analytic.name} is called as a setting is; call it otherwise"
@@ -114,6 +119,20 @@ def cadences_of(settings: Mapping[str, Any]) -> dict[str, int | None]:
     }
 
 
+def maintained_of(settings: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Analytics that follow each batch, and those that do so on a GPU; from checked settings."""
+    if settings["maintain"] != AUTO:
+        return tuple(settings["maintain"]), ()
+    every, parameters = cadences_of(settings), parameters_of(settings)
+    names = [name for name, kind in kinds_of(settings).items() if name == kind and every[name] == 1]
+    return (), tuple(
+        name
+        for name in names
+        if ANALYTICS[name].maintained_on_gpu
+        and _why_not_maintained(name, parameters.get(name, {}), settings) is None
+    )
+
+
 def parameters_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Analytic, or name of a result -> its parameters, from checked settings."""
     named = {
@@ -142,8 +161,11 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
         if unmet is not None:
             msg = f"analytics: {name} {unmet}, or leave it out"
             raise SettingsError(msg)
-    for name in settings["maintain"]:
-        _check_maintained(name, parameters.get(name, {}), settings)
+    for name in maintained_of(settings)[0]:
+        reason = _why_not_maintained(name, parameters.get(name, {}), settings)
+        if reason is not None:
+            msg = f"maintain: {reason}"
+            raise SettingsError(msg)
 
 
 def _has_weights(settings: Mapping[str, Any]) -> bool:
@@ -178,18 +200,19 @@ def _check_parameter(
         _check_ids(key, value, settings["ids"])
 
 
-def _check_maintained(name: str, given: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Refuse an analytic that a graph of these settings cannot maintain."""
+def _why_not_maintained(
+    name: str, given: Mapping[str, Any], settings: Mapping[str, Any]
+) -> str | None:
+    """Why a graph of these settings cannot maintain an analytic; None: it can."""
     analytic = analytic_named(name)
     try:
         analytic.maintainable(given)
     except SettingsError as error:
-        msg = f"maintain: {error}"
-        raise SettingsError(msg) from None
+        return str(error)
     needs_reverse = any(made().needs_reverse for made in analytic.maintained)
     if settings["directed"] and needs_reverse and not settings["reverse"]:
-        msg = f"maintain: {name} needs incoming edges; use reverse: true, or leave it out"
-        raise SettingsError(msg)
+        return f"{name} needs incoming edges; use reverse: true, or leave it out"
+    return None
 
 
 def _check_ids(key: str, value: Any, ids: str) -> None:

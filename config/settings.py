@@ -26,6 +26,7 @@ from .analytics import (
     cadences_of,
     can_follow,
     kinds_of,
+    maintained_of,
     parameters_of,
     sections,
     with_analytics,
@@ -155,8 +156,9 @@ class RunSettings:
     changes_beyond: float | None = None
     #: What columns of float64 are written as: ``float64`` or ``float32``.
     result_floats: str = "float64"
-    #: Analytics that follow each batch.
+    #: Analytics that follow each batch, and those that do so if the graph is on a GPU.
     maintain: tuple[str, ...] = ()
+    maintain_on_gpu: tuple[str, ...] = ()
     #: Analytic, or name of a result -> its parameters, of all analytics that have some.
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Seconds between two checkpoints; excludes ``checkpoint_batches``.
@@ -342,7 +344,7 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
         graph = replace(graph, time_window=str(graph.time_window).strip())
     for key in ("op_insert", "op_delete"):
         values[key] = tuple(values[key])
-    values["maintain"] = tuple(values["maintain"])
+    values["maintain"], values["maintain_on_gpu"] = maintained_of(settings)
     values["analytics"], values["cadences"] = kinds_of(settings), cadences_of(settings)
     del values["analytics_every"]
     values["parameters"] = parameters_of(settings)

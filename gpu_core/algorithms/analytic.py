@@ -267,6 +267,9 @@ class Analytic:
     #: parameters that it goes by (`maintained_by`). An engine takes the first whose twin it has.
     maintained: tuple[type[Maintained], ...] = ()
     maintained_by: tuple[str, ...] = ()
+    #: Whether a run on a GPU maintains it, unless told otherwise, where it is computed after every
+    #: batch: that takes less time there, and results have the same bits.
+    maintained_on_gpu: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -1,6 +1,8 @@
 """Specification of a generation: the checkpoint to restore, and the batches to come."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ...config.settings import RunSettings
 from ...gpu_core.kind import RowMeaning
@@ -46,7 +48,8 @@ def newest_spec(files: RunFiles, settings: RunSettings, rules: RunRules) -> Gene
         ring=_ring_size(files, settings, boundary, rules),
         raw=is_raw(settings),
         analytics=tuple({each.kind: None for each in files.results.analyses.values()}),
-        maintain={name: settings.parameters.get(name, {}) for name in settings.maintain},
+        maintain=_with_parameters(settings.maintain, settings),
+        maintain_on_gpu=_with_parameters(settings.maintain_on_gpu, settings),
         state_hash=files.newest_hash(),
         window=files.newest_window(),
     )
@@ -60,6 +63,10 @@ def newest_spec(files: RunFiles, settings: RunSettings, rules: RunRules) -> Gene
         on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
         id_types=files.log.listing.id_types,
     )
+
+
+def _with_parameters(names: Iterable[str], settings: RunSettings) -> dict[str, Mapping[str, Any]]:
+    return {name: settings.parameters.get(name, {}) for name in names}
 
 
 def _ring_size(

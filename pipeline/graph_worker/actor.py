@@ -109,7 +109,7 @@ class GraphActor:
 
     def __init__(self, arguments: ActorArguments, checkpoint: Arrays | None = None) -> None:
         graph_arguments, boundary = arguments.graph_arguments, arguments.boundary
-        maintain, window = arguments.maintain, arguments.window
+        window = arguments.window
         with ends_with_its_device():
             if checkpoint is None:
                 self._graph = DynamicGraph(**graph_arguments)
@@ -117,6 +117,7 @@ class GraphActor:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
                 if arguments.state_hash is not None:
                     check_state_hash(self._graph.state_hash(), arguments.state_hash, boundary - 1)
+            maintain = arguments.maintained(self._graph.engine)
             _maintain(self._graph, maintain)
             self._graph.compile_ahead(arguments.analytics, raw=arguments.raw)
             # Where batches have names or properties, the graph enters these, and sends the rest.

@@ -24,10 +24,16 @@ class ActorArguments:
     analytics: tuple[str, ...] = ()
     #: Analytics whose results are kept up to date by each batch -> their parameters.
     maintain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Likewise those of which that holds if the graph is on a GPU.
+    maintain_on_gpu: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: State hash that the restored graph must have; None: unknown.
     state_hash: str | None = None
     #: The sliding window at the boundary.
     window: TimeWindow = field(default_factory=TimeWindow)
+
+    def maintained(self, engine: str) -> dict[str, Mapping[str, Any]]:
+        """What a graph of this engine maintains -> its parameters."""
+        return {**self.maintain, **(self.maintain_on_gpu if engine == "cuda" else {})}
 
     @property
     def is_dense(self) -> bool:

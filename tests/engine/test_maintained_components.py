@@ -38,7 +38,7 @@ def repairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
 def searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks stale components has them searched, in graphs of any size."""
     monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 0)
-    monkeypatch.setattr(cuda_twin, "FEWEST_VERTICES", 0)
+    monkeypatch.setattr(cuda_twin, "FEWEST_ENTRIES", 0)
 
 
 def made(**settings: Any) -> DynamicGraph:
@@ -226,8 +226,8 @@ def test_a_small_batch_is_repaired_and_a_large_one_searched_anew() -> None:
 def test_where_a_recount_is_always_sooner_nothing_is_repaired_or_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(host_twin, "FEWEST_VERTICES", 1 << 22)
-    monkeypatch.setattr(cuda_twin, "FEWEST_VERTICES", 1 << 22)
+    monkeypatch.setattr(host_twin, "FEWEST_ENTRIES", 1 << 22)
+    monkeypatch.setattr(cuda_twin, "FEWEST_ENTRIES", 1 << 22)
     graph, src, dst = rmat_graph(7)
     kept: Any = engine_of(graph).maintained[NAME]
     begun = kept.begun

@@ -196,3 +196,15 @@ def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch(monkeypatch) -> None:
     found = analyzed(actor, 2, clustering={}, weakly_connected_components={})
     assert found["clustering"]["triangles"].tolist() == [3] * 4
     assert found[COMPONENTS]["component"].tolist() == [0] * 4
+
+
+@pytest.mark.usefixtures("emulated_device")
+@pytest.mark.parametrize("engine", ["cuda", "host"])
+def test_what_is_maintained_on_a_gpu_is_not_on_the_host(engine: str) -> None:
+    settings = {"engine": engine, "ids": "dense", "directed": False}
+    actor = GraphActor(ActorArguments(settings, maintain_on_gpu={"clustering": {}}))
+    src, dst = np.array([0, 1, 2]), np.array([1, 2, 0])
+    actor.apply(0, LoadedBatch(UpdateBatch.from_rows(None, src, dst, directed=False)))
+    assert pin(actor, 1, results=True, checkpoint=True, epoch=True) == "epoch"
+    assert analyzed(actor, 1, clustering={})["clustering"]["triangles"].tolist() == [1, 1, 1]
+    assert ("triangles" in actor.copy_pinned(1).arrays) == (engine == "cuda")

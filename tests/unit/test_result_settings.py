@@ -48,6 +48,26 @@ def test_each_result_may_have_a_cadence_of_its_own() -> None:
     assert loaded.cadences == {"pagerank": 3, "clustering": None}
 
 
+def test_clustering_of_every_batch_is_maintained_on_a_gpu() -> None:
+    def maintained(**settings: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        loaded = load_settings({"analytics_every": 1, **settings})
+        return loaded.maintain, loaded.maintain_on_gpu
+
+    assert maintained() == ((), ("clustering",))
+    assert maintained(clustering={"directed": "ldbc"}) == ((), ("clustering",))
+    assert maintained(maintain=[]) == ((), ())
+    assert maintained(maintain=["pagerank"]) == (("pagerank",), ())
+    # Only of results of every batch, of the analytic's own name, that such a graph can maintain.
+    for other in (
+        {"analytics_every": 2}, {"analytics_every": None}, {"analytics": ["pagerank"]},
+        {"analytics": ["clustering:2"]}, {"analytics": ["near=clustering"]}, {"reverse": False},
+    ):  # fmt: skip
+        assert maintained(**other) == ((), ()), other
+    assert maintained(reverse=False, directed=False) == ((), ("clustering",))
+    with pytest.raises(SettingsError, match=r"setting maintain: 'all' .*; use auto, or a list of"):
+        maintained(maintain="all")
+
+
 @pytest.mark.parametrize(
     ("analytics", "section", "message"),
     [

@@ -33,7 +33,7 @@ The search that makes levels reads every entry once. Looking after a changed edg
 ``ENTRIES_AN_EDGE`` of those reads; where a batch changes more than that allows, its components
 become stale, and are searched on request. How many vertices become unproven, or have to be
 joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entries is broken off,
-and stale too. In graphs of fewer than ``FEWEST_VERTICES`` vertices a recount is always sooner, and
+and stale too. In graphs of fewer than ``FEWEST_ENTRIES`` entries a recount is always sooner, and
 they stay stale. Components are the same to the bit in every case. ``graphtide bench maintained``
 measures how far the choice is from the better one.
 
@@ -95,8 +95,8 @@ class ComponentsTwin(Protocol):
     ENTRIES_A_READ: int
     #: Recounts in the time of a search.
     RECOUNTS_A_SEARCH: int
-    #: Vertices of the smallest graph whose repair may take less time than a recount.
-    FEWEST_VERTICES: int
+    #: Entries of the smallest graph whose repair may take less time than a recount.
+    FEWEST_ENTRIES: int
 
     def search(self, workspace: Any, adjacencies: Adjacencies) -> Forest:
         """Components of a graph, from nothing."""
@@ -235,7 +235,7 @@ class MaintainedComponents:
 
     def _may_pay(self, reader: Reader) -> bool:
         """Whether the graph is one where a repair may take less time than a recount."""
-        is_large = reader.rows("out").count >= _twin(reader).FEWEST_VERTICES
+        is_large = reader.rows("out").num_entries >= _twin(reader).FEWEST_ENTRIES
         return self.always_repairs or is_large
 
     def forget(self) -> None:

@@ -317,4 +317,5 @@ ANALYTIC = Analytic(
     label="triangles",
     maintained=(MaintainedTriangles,),
     maintained_by=("directed",),
+    maintained_on_gpu=True,
 )  # fmt: skip

@@ -39,9 +39,10 @@ ENTRIES_AN_EDGE = 20
 ENTRIES_A_READ = 8
 #: Recounts in the time of a search of few levels; one of thousands takes longer.
 RECOUNTS_A_SEARCH = 3
-#: On an H100 repairs of graphs of 2^20 vertices took 1.5 to 2.9 ms, mostly launches, and recounts
-#: 0.4 to 1.3. From here on a recount should take longer, by its growth; that was not measured.
-FEWEST_VERTICES = 1 << 22
+#: On an H200 repairs of an R-MAT graph of 2^27 entries took 0.85 to 1.33 of a recount, which grows
+#: with the graph; those of a grid of 2^24 entries, level by level, 0.8 to 8 ms, where a recount
+#: takes 0.4. From here on a recount should take longer.
+FEWEST_ENTRIES = 1 << 28
 
 _LOST, _JOINED = (np.uint32(constant(_SOURCE, name)) for name in ("LOST", "JOINED"))
 _STATE: Final = structure(_SOURCE, "State")

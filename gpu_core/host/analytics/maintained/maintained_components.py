@@ -33,7 +33,7 @@ ENTRIES_A_READ = 4
 #: A search takes no longer than a recount.
 RECOUNTS_A_SEARCH = 0
 #: A repair pays however small the graph is.
-FEWEST_VERTICES = 0
+FEWEST_ENTRIES = 0
 
 #: What is known of a vertex: its level is proven; it is in the queue of those to be looked at; it
 #: has no lower neighbor that is proven.
