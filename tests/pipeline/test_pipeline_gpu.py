@@ -21,7 +21,7 @@ from distributed import Client
 from actor_copies import analyzed, copied, pin
 from commands import FIRST, replayed, write_log
 from graphs import edges_of
-from graphtide import ClusterError, DynamicGraph, EngineError
+from graphtide import ClusterError, DynamicGraph, EngineError, read_results
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.face.graph_reader import GraphReader
@@ -317,13 +317,23 @@ def test_a_run_on_a_gpu_gives_the_results_of_the_host(
     done, environment = {}, dict(os.environ)
     for engine in ("cuda", "host"):
         how = {"convert": convert if engine == "cuda" else "cpu", "handover": handover}
-        settings = on_this_machine(engine, checkpoint_every=4, analytics_every=5, **how)
+        # The GPU maintains what is computed after every batch.
+        analytics = ["pagerank:5", "clustering:1"]
+        settings = on_this_machine(engine, checkpoint_every=4, analytics=analytics, **how)
         done[engine] = run(str(log), str(tmp_path / engine), settings)
     assert dict(os.environ) == environment
     cuda, host = done["cuda"], done["host"]
     assert cuda.state_hash == host.state_hash
     for ours, theirs in zip(cuda.reports, host.reports, strict=True):
         assert ours._replace(seconds={}) == theirs._replace(seconds={})
+    for batch in range(BATCHES):
+        ours, theirs = (
+            read_results(tmp_path / engine, "clustering", batch=batch) for engine in done
+        )
+        assert ours["triangles"].tolist() == theirs["triangles"].tolist()
+    checkpoint = newest_checkpoint(StateDirectory(tmp_path / "cuda"))
+    assert checkpoint is not None
+    assert "triangles" in checkpoint.arrays()
     for ours, theirs in zip(cuda.results, host.results, strict=True):
         assert ours.name == theirs.name
         tables = [pq.read_table(path).to_pydict() for path in (ours, theirs)]
