@@ -1,6 +1,7 @@
 """Maintained PageRank: within its bound after every batch; on the host, residuals to the bit."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -383,19 +384,28 @@ def test_a_tolerance_is_no_finer_than_whole_numbers() -> None:
     assert graph.maintained == ()
     with pytest.raises(SettingsError, match="tol=1e-19 is finer than"):
         DynamicGraph(engine="host").maintain("pagerank", tol=1e-19)
+    # Where next to nothing is jumped, one vertex is too much; the one advised is not refused.
+    alone = DynamicGraph(engine="host")
+    alone.insert_vertices([5])
+    kind = {"alpha": 1 - 1e-12}
+    with pytest.raises(SettingsError, match="tol=1e-12 is finer than") as refused:
+        alone.maintain("pagerank", tol=1e-12, **kind)
+    [advised] = re.findall(r", tol=(.*)\)", str(refused.value))
+    alone.maintain("pagerank", tol=float(advised), **kind)
+    assert alone.pagerank(tol=float(advised), **kind).residual <= float(advised)
 
 
 @host_only
 @pytest.mark.parametrize("rows", [40, 400])
 def test_a_graph_that_outgrows_its_tolerance_still_has_ranks(rows: int) -> None:
-    """With 1e-9 one of 43 M edges; here with the finest there is, one of 4,323."""
-    ring = np.arange(4_200)
+    """With 1e-9 one of 43 M vertices and edges; here with the finest there is, one of 4,323."""
+    ring = np.arange(2_100)
     graph = DynamicGraph(engine="host", ids="dense")
     graph.insert_edges(ring, np.roll(ring, 1))
     graph.maintain("pagerank", tol=1e-13)
     for first in range(0, 400, rows):
         chords = np.arange(first, first + rows)
-        graph.insert_edges(chords, chords * 7 + 2)
+        graph.insert_edges(chords, chords * 5 + 2)
         for tol in (1e-3, 1e-13):
             found = graph.pagerank(tol=tol)
             assert np.abs(found.pagerank - exact_ranks(graph)).sum() <= found.error_bound
@@ -403,7 +413,7 @@ def test_a_graph_that_outgrows_its_tolerance_still_has_ranks(rows: int) -> None:
             assert epoch.pagerank(tol=1e-13).pagerank.tolist() == found.pagerank.tolist()
     assert kept_of(graph).is_stale
     graph.audit()
-    graph.delete_edges(chords, chords * 7 + 2)
+    graph.delete_edges(chords, chords * 5 + 2)
     graph.delete_edges(ring[1:300], ring[:299])
     graph.pagerank(tol=1e-13)
     assert not kept_of(graph).is_stale

@@ -184,9 +184,10 @@ class MaintainedPageRank(MaintainedRanks):
         adjacencies, workspace, twin = adjacencies_of(reader), reader.workspace, _twin(reader)
         rows, alpha = adjacencies.out, self.alpha
         if (finest := self._finest(rows)) > self.tol:
+            # What is printed must not be rounded to less.
             msg = (
                 f"tol={self.tol:.3g} is finer than maintained ranks of {rows.num_entries:,} "
-                f"entries can be; use maintain('pagerank', tol={finest:.1g}) or more"
+                f"entries can be; use maintain('pagerank', tol={1.1 * finest:.2g}) or more"
             )
             raise SettingsError(msg)
         if rows.num_vertices == 0:
@@ -210,7 +211,9 @@ class MaintainedPageRank(MaintainedRanks):
 
     def _finest(self, rows: Rows) -> float:
         """Least tolerance that whole numbers allow for a graph."""
-        return max(_FINEST, 4 * rows.num_entries / (_WHOLE * (1 - self.alpha)))
+        # Each `c` is rounded, and each `y`: half of what may be left.
+        rounded = rows.num_entries + rows.num_vertices
+        return max(_FINEST, 4 * rounded / (_WHOLE * (1 - self.alpha)))
 
     def _take(self, reader: Reader, base: int | None) -> None:
         """Compute residuals from nothing; ``base``: ``b``, None: so that they sum to 0."""
