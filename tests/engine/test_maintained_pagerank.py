@@ -425,6 +425,7 @@ def test_only_what_can_be_maintained_is(engine: str) -> None:
         ({"alpha": 1.0}, "alpha=1.0 cannot be maintained"),
         ({"tol": 0.0}, "tol=0.0 cannot be maintained"),
         ({"tol": math.inf}, "tol=inf cannot be maintained"),
+        ({"max_iter": 0}, "max_iter=0 allows no iteration; it must be at least 1"),
         (
             {"weight": "weight"},
             "maintained with weight='weight', only by alpha, tol, max_iter",
@@ -438,8 +439,10 @@ def test_only_what_can_be_maintained_is(engine: str) -> None:
     first = kept_of(graph)
     graph.maintain("pagerank", tol=1e-3)
     assert kept_of(graph) is first
-    graph.maintain("pagerank", tol=1e-9)
+    graph.maintain("pagerank", tol=1e-9, max_iter=10**20)
     assert kept_of(graph).tol == 1e-9
+    # As a checkpoint can tell.
+    assert graph.copy().pagerank(tol=1e-9).residual <= 1e-9
     assert graph.memory().maintained_bytes == 3 * (17 if engine == "host" else 16)
     graph.unmaintain("pagerank")
     assert graph.maintained == ()

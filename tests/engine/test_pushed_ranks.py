@@ -101,6 +101,9 @@ def test_directed_graphs_push_along_out_edges(reverse: bool, outcomes: list[bool
         assert apart <= found.error_bound
     # In-neighbors are needed to see what is left of the ranks before.
     assert any(outcomes) == reverse
+    # What cannot be pushed was not given up, so no steps go further to make room.
+    trials = kept_ranks(graph).ranks.push_trials
+    assert (trials.is_near, trials.is_further, trials.wait) == (True, False, 0)
 
 
 def test_a_restart_goes_on_to_the_same_bits(outcomes: list[bool]) -> None:

@@ -30,6 +30,8 @@ DEGREES: Final = "rank_degrees"
 #: Four reals, the first two alpha and tol, and whole numbers, the last of them max_iter; int64.
 NUMBERS: Final = "rank_numbers"
 
+_MOST_STEPS: Final = int(np.iinfo(np.int64).max)
+
 
 class MaintainedRanks(ABC):
     """An `engine.Maintained` of PageRank.
@@ -54,7 +56,12 @@ class MaintainedRanks(ABC):
         if not 0 < tol < math.inf:
             msg = f"tol={tol} cannot be maintained; it must be above 0, and finite"
             raise SettingsError(msg)
-        self.alpha, self.tol, self.max_iter = float(alpha), float(tol), int(max_iter)
+        if max_iter < 1:
+            msg = f"max_iter={max_iter} allows no iteration; it must be at least 1"
+            raise SettingsError(msg)
+        self.alpha, self.tol = float(alpha), float(tol)
+        # As many as a checkpoint can tell, which are never made.
+        self.max_iter = min(int(max_iter), _MOST_STEPS)
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -145,7 +145,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
         """Ranks found by pushes, or by steps, from those before."""
         trials = PushTrials() if before is None else before.ranks.push_trials
         gave_up = False
-        if before is not None and trials.is_tried and self._can_push(reader):
+        if before is not None and trials.is_tried and _can_push(reader, self.tol, residuals):
             found = self._pushed(reader, before, residuals)
             if found is not None:
                 return self._ranks_of(reader, trials, found)
@@ -168,13 +168,8 @@ class WarmPageRank(MaintainedRanks, Prepared):
         )
         return made
 
-    def _can_push(self, reader: Reader) -> bool:
-        """Whether rounding leaves room for what batches add."""
-        twin: PushTwin = reader.algorithms.pushed_ranks
-        return _most_rounding(twin, reader) <= MOST_ROUNDING * self.tol * twin.WHOLE
-
     def _pushed(self, reader: Reader, before: Ranks, residuals: Any) -> PushedRanks | None:
-        """Push; None: that would take too long, or rows cannot be read so."""
+        """Push; None: that would take too long."""
         twin: PushTwin = reader.algorithms.pushed_ranks
         limits = PushLimits(
             # Less the last bits of what is proven.
@@ -187,11 +182,8 @@ class WarmPageRank(MaintainedRanks, Prepared):
             return twin.push_repaired(
                 reader, ids, before.ranks, residuals, alpha=self.alpha, limits=limits
             )
-        adjacencies = adjacencies_of(reader)
-        if not twin.can_push(adjacencies):
-            return None
         return twin.push(
-            reader.workspace, adjacencies, ids, before.ranks,
+            reader.workspace, adjacencies_of(reader), ids, before.ranks,
             alpha=self.alpha, limits=limits,
         )  # fmt: skip
 
@@ -332,6 +324,14 @@ class WarmPageRank(MaintainedRanks, Prepared):
         if not np.array_equal(*pair):
             self.forget()
         return {"residual": pair}
+
+
+def _can_push(reader: Reader, tol: float, residuals: Any) -> bool:
+    """Whether rounding leaves room for what batches add, and rows can be read so."""
+    twin: PushTwin = reader.algorithms.pushed_ranks
+    if _most_rounding(twin, reader) > MOST_ROUNDING * tol * twin.WHOLE:
+        return False
+    return residuals is not None or twin.can_push(adjacencies_of(reader))
 
 
 def _most_rounding(twin: PushTwin, reader: Reader) -> float:
