@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulated_device import EmulatedDevice
 from graphs import SHAPES, from_networkx_graph, random_graphs
 from graphtide import (
     DynamicGraph,
@@ -24,10 +23,8 @@ from graphtide import (
     VertexNotFoundError,
 )
 from graphtide.gpu_core.face import graph_programs
-from graphtide.gpu_core.jit import parallel
 from graphtide.gpu_core.programs import frontier as frontiers
 from graphtide.gpu_core.programs import operators
-from graphtide.gpu_core.programs.frontier import make_frontier
 from graphtide.gpu_core.programs.traversals import (
     components_traversal,
     cores_traversal,
@@ -35,9 +32,6 @@ from graphtide.gpu_core.programs.traversals import (
     hops_traversal,
     label_of,
 )
-from graphtide.gpu_core.programs.vertex_state import Origin, VertexState
-from graphtide.testing import engine_of
-from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -137,102 +131,6 @@ def test_messages_are_those_of_plain_python(
     assert changed.direction == direction
     kept = graph.frontier().filter(lambda a, b: b and a % 2 == 0, state)
     assert kept.vertices.tolist() == [v for v in vertices if b[v] and expected[v] % 2 == 0]
-
-
-def odd(source_x, weight, target_n):
-    """Nothing, both zeros, and numbers."""
-    if target_n % 3 == 0:
-        return math.sqrt(-1.0 - weight)
-    return -0.0 if target_n % 3 == 1 else source_x * weight / 3
-
-
-def large(source_n, target_x, bits):
-    return (source_n * 6_364_136_223_846_793_005 + bits) if target_x < 2 else 0
-
-
-def shaken(x, n, degree):
-    return x / (n % 2), n + degree, x < 0.5
-
-
-def outcome(reader: Any, values: np.ndarray, direction: str) -> list[Any]:
-    """What some calls leave of a graph, bit by bit."""
-    origin = Origin(lambda: reader, lambda ids: ids)
-    state = VertexState(origin, {"x": values, "n": np.arange(values.size), "is_low": False})
-    frontier = make_frontier(origin, direction, None)
-    left: list[Any] = []
-
-    def note(found: Any) -> None:
-        left.append(found.vertices.tolist())
-        left.extend(state[name].tobytes() for name in ("x", "n", "is_low"))
-
-    for combine in ("min", "max", "min"):
-        note(frontier.for_edges(odd, state, combine=combine, into="x"))
-        told = {"bits": 12_345}
-        frontier = frontier.for_edges(large, state, combine="sum", into="n", numbers=told)
-        note(frontier)
-        note(frontier.for_vertices(shaken, state, into=("x", "n", "is_low")))
-        frontier = frontier.filter(lambda is_low, n: not is_low or n < 0, state)
-        note(frontier)
-    return left
-
-
-@pytest.mark.parametrize("direction", ["out", "both"])
-def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
-    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch, direction: str
-) -> None:
-    """A hub of 2,500 neighbors, whose row is cut into pieces; in any order of threads."""
-    kind = {"directed": True, "reverse": True, "records": "weighted"}
-    for graph in (make_graph(star_edges(2_500), **kind), changed_graph(**kind)):
-        values = np.sin(graph.vertices())
-        by_threads = []
-        for threads in (1, 4):
-            monkeypatch.setattr(parallel, "thread_count", lambda count=threads: count)
-            by_threads.append(outcome(engine_of(graph), values, direction))
-        assert by_threads[0] == by_threads[1]
-        on_device = ImageEngine(emulated_device, graph)
-        for seed in range(2):
-            emulated_device.shuffle = seed
-            assert outcome(on_device, values, direction) == by_threads[0]
-
-
-def test_a_call_is_three_launches_however_long_rows_are(emulated_device: EmulatedDevice) -> None:
-    graph = make_graph(star_edges(2_500), directed=False)
-    engine = ImageEngine(emulated_device, graph)
-    origin = Origin(lambda: engine, lambda ids: ids)
-    state = VertexState(origin, {"degree_of": graph.degrees(), "hops": 0})
-    frontier = make_frontier(origin, "out", None).filter(lambda hops: hops == 0, state)
-    begin = len(emulated_device.launches)
-    reached = frontier.for_edges(
-        lambda source_degree_of: source_degree_of, state, combine="max", into="hops"
-    )
-    assert len(reached) == graph.num_vertices
-    assert sorted(state["hops"])[-2:] == [2_500, 2_500]
-    found = [kernel for _, kernel in emulated_device.launches[begin:]]
-    assert found == ["queue_frontier", "send_messages", "take_messages"]
-
-
-def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All threads at once combine what they send into one vertex."""
-    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
-    leaves = np.arange(1, 400_001)
-    graph = DynamicGraph(engine="host", directed=True)
-    graph.insert_edges(leaves, np.zeros_like(leaves))
-    state = graph.vertex_state(n=0, least=graph.vertices() + 0.5)
-    frontier = graph.frontier()
-    for calls in range(1, 41):
-        changed = frontier.for_edges(lambda: 1, state, combine="sum", into="n")
-        assert (changed.vertices.tolist(), state["n"][0]) == ([0], calls * leaves.size)
-    frontier.for_edges(lambda source_least: -source_least, state, combine="min", into="least")
-    assert state["least"][0] == -400_000.5
-
-
-def test_vertices_that_any_thread_has_reached_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
-    graph, leaves = DynamicGraph(engine="host", ids="dense"), np.arange(1, 6_001)
-    graph.insert_edges(np.zeros_like(leaves), leaves)
-    graph.insert_edges(leaves, leaves + leaves.size)
-    hops = hops_traversal(graph, 0)["hops"]
-    assert np.array_equal(hops, np.repeat([0, 1, 2], [1, leaves.size, leaves.size]))
 
 
 def test_one_state_takes_messages_of_every_kind_and_an_edge_sends_one(engine: str) -> None:
@@ -369,148 +267,6 @@ def test_numbers_of_a_call_are_not_compiled_and_those_outside_are_looked_at(engi
 
 #: A module whose numbers change.
 STEPS = ModuleType("steps")
-
-
-def test_messages_of_a_call_that_breaks_off_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = DynamicGraph.from_edges([1, 2], [2, 3], engine="host")
-    state = graph.vertex_state(n=[5, 6, 7])
-    twin: Any = engine_of(graph).algorithms.operators
-
-    def sends_and_breaks_off(_workspace: None, _call: Any, _vertices: Any, inbox: Any) -> None:
-        inbox.combined[:], inbox.has[:] = -9, 1
-        raise KeyboardInterrupt
-
-    def step(source_n):
-        return source_n
-
-    graph.frontier().for_edges(step, state, combine="min", into="n")
-    with monkeypatch.context() as patch:
-        patch.setattr(twin, "for_edges", sends_and_breaks_off)
-        with pytest.raises(KeyboardInterrupt):
-            graph.frontier().for_edges(step, state, combine="min", into="n")
-    assert state["n"].tolist() == [5, 5, 6]
-    reached = graph.frontier().for_edges(step, state, combine="min", into="n")
-    assert state["n"].tolist() == [5, 5, 5]
-    assert reached.vertices.tolist() == [3]
-
-
-def jumps(source_n):
-    for _ in range(3):
-        pass
-    return source_n
-
-
-def writes(source_n, target_n):
-    target_n = source_n
-    return target_n
-
-
-def indexes(source_n, target_n):
-    STATE["n"][target_n] = source_n
-    return source_n
-
-
-STATE: dict[str, Any] = {}
-
-# Call, what it says, and the text of the line at fault.
-REFUSED: list[tuple[Any, str, str]] = [
-    (("for_edges", jumps), "a loop is no part of programs", "for _ in range(3):"),
-    (("for_edges", writes), "target_n is state, which is read here; return what", "target_n = s"),
-    (("for_edges", indexes), "a value is assigned to one name at a time", 'STATE["n"][target_n]'),
-    (("for_edges", lambda source_m: source_m), "parameter 'source_m' is unknown: for_edges() may "
-     "name weight, degree, num_vertices, source_n, source_x", "source_m"),
-    (("for_edges", lambda n: n), "parameter 'n' is unknown", "lambda n: n"),
-    (("for_edges", lambda source_x: source_x), "it returns a float where message is declared as an "
-     "int", "source_x"),
-    (("for_vertices", lambda n, weight: n), "parameter 'weight' is unknown", "weight"),
-    (("for_vertices", lambda n: (n, n)), "it returns 2 values, not 1 value", "(n, n)"),
-    (("for_vertices", lambda n: n / 2), "returns a float where n is declared as an int", "n / 2"),
-    (("filter", lambda n: n), "what it returns is a bool, not an int; compare it", "lambda n: n"),
-    (("filter", lambda n: nothing > n), "nothing is unknown here", "nothing"),  # noqa: F821
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "message", "line"), REFUSED)
-def test_a_wrong_function_is_refused_with_the_line_at_fault(
-    call: tuple[str, Any], message: str, line: str
-) -> None:
-    role, function = call
-    graph = DynamicGraph(engine="host")
-    graph.insert_edges([1], [2])
-    state = graph.vertex_state(n=0, x=0.0)
-    arguments = {"for_edges": {"combine": "min", "into": "n"}, "for_vertices": {"into": "n"}}
-    with pytest.raises(SettingsError) as refused:
-        getattr(graph.frontier(), role)(function, state, **arguments.get(role, {}))
-    told, shown = str(refused.value).splitlines()
-    assert message in told
-    assert line in shown
-    number = int(re.match(rf"{role}\(\), line (\d+) of test_frontiers.py: ", told)[1])
-    assert Path(__file__).read_text().splitlines()[number - 1].strip() == shown.strip()
-
-
-def test_graphs_of_as_many_batches_are_not_the_same() -> None:
-    graph, other = DynamicGraph(engine="host"), DynamicGraph(engine="host")
-    for each in (graph, other):
-        each.insert_edges([1], [2])
-    with pytest.raises(SettingsError, match="the state is of another graph, epoch or batch"):
-        graph.frontier().filter(lambda x: x > 0, other.vertex_state(x=1))
-    with pytest.raises(SettingsError, match="the frontier is of another graph, epoch or batch"):
-        graph.frontier(other.frontier())
-
-
-def test_wrong_arguments_are_refused() -> None:
-    graph = DynamicGraph(engine="host", directed=True, reverse=False)
-    graph.insert_edges([1], [2])
-    state = graph.vertex_state(n=0, x=0.0, flag=False)
-    frontier = graph.frontier()
-
-    def along(**arguments: Any) -> Any:
-        told = {"combine": "min", "into": "n", **arguments}
-        return lambda: frontier.for_edges(lambda source_n: source_n, state, **told)
-
-    def over(into: Any) -> Any:
-        return lambda: frontier.for_vertices(lambda n: n, state, into=into)
-
-    refused = {
-        "combine='mean' is unknown; use one of min, max, sum": along(combine="mean"),
-        "use an int64 array, or a Program, which adds floats in a fixed order": along(
-            combine="sum", into="x"
-        ),
-        "into='flag' is an array of bool": along(into="flag"),
-        "into: state has no array 'm'; it has n, x, flag": along(into="m"),
-        "numbers has k='a', which is no number": along(numbers={"k": "a"}),
-        "numbers has 3, which is no name": along(numbers={3: 1}),
-        "numbers has source_n, which functions take already": along(numbers={"source_n": 1}),
-        "numbers has degree, which functions take already": along(numbers={"degree": 1}),
-        f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
-        "numbers has k=np.timedelta64(1,'s'), which is no number": along(
-            numbers={"k": np.timedelta64(1, "s")}
-        ),
-        "is to name at least one array": over(()),
-        "into=None is to name an array, or several": over(None),
-        "into=(1,) is to name an array, or several": over((1,)),
-        "into=['n'] is to name one array": along(into=["n"]),
-        "state={} is no state of vertices; make one by": lambda: frontier.filter(bool, {}),
-        "numbers=[1] is not a mapping": along(numbers=[1]),
-        "each once": over(("n", "n")),
-        "an array cannot be called 'degree'": lambda: graph.vertex_state(degree=1),
-        "'vertex', which the table of a state has already": lambda: graph.vertex_state(vertex=1),
-        "which is no name of Python's": lambda: graph.vertex_state(**{"a b": 1}),
-        "a state has at least one array": graph.vertex_state,
-        "x has shape (3,) but there are 2 vertices": lambda: graph.vertex_state(x=[1, 2, 3]),
-        "x has dtype <U1 and 0 dimensions": lambda: graph.vertex_state(x="a"),
-        "which is beyond int64": lambda: graph.vertex_state(x=2**63),
-        "direction='up' is unknown": lambda: graph.frontier(direction="up"),
-        "frontier(direction='in') needs the reverse adjacency": lambda: graph.frontier(
-            direction="in"
-        ),
-        "is no plain Python function": lambda: frontier.filter(abs, state),
-        "filter=[] is no plain Python function": lambda: frontier.filter([], state),
-    }
-    for message, call in refused.items():
-        with pytest.raises(SettingsError, match=re.escape(message)):
-            call()
-    assert graph.vertex_state(self=1)["self"].tolist() == [1, 1]
 
 
 def retyped(n):
