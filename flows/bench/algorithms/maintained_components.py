@@ -60,16 +60,19 @@ class Components(Refresh):
             kept: Any = engine_of(graph).maintained[NAME]
             for what, always_repairs in (("maintained", False), ("repaired", True)):
                 kept.always_repairs = always_repairs
+                if always_repairs:
+                    kept.begin(engine_of(graph))
+                else:
+                    # As in a stream, where the batch before decides whether there are levels.
+                    for batch in (change, back):
+                        found(batch)
+                begun = kept.begun
                 self.timed(row, repeat, what, partial(found, change))
+                if not always_repairs:
+                    is_recount = kept.is_stale or kept.begun > begun
+                    choice = "recount" if is_recount else "repair"
                 graph.audit()
-                found(back)
-                # Every lap begins with levels, whatever the batch before it did.
-                kept.begin(engine_of(graph))
-            kept.always_repairs = False
-            begun = kept.begun
-            found(change)
-            choice = "recount" if kept.is_stale or kept.begun > begun else "repair"
-            graph.apply(back)
+                graph.apply(back)
             graph.unmaintain(NAME)
         return row, choice
 
