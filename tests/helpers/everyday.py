@@ -26,7 +26,7 @@ import pytest
 #: Mean seconds of a case, for each test and kind of device, on two idle cores.
 TABLE = Path(__file__).parents[1] / "durations.txt"
 #: What all cases of a test on one kind of device may take, and what a single one may.
-MOST_SECONDS, MOST_SECONDS_OF_A_CASE = 0.8, 1.2
+MOST_SECONDS, MOST_SECONDS_OF_A_CASE = 0.7, 1.0
 #: Shorter ones are not in the table.
 LEAST_SECONDS = 0.2
 
