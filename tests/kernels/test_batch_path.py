@@ -48,7 +48,9 @@ def entered(call: Callable[[], object]) -> list[tuple[str, str]]:
             sys.setprofile(None)
         return seen
     # Since then compiled functions tell tools that monitor alone, and only if they are told to:
-    # by this or by NUMBA_ENABLE_SYS_MONITORING.
+    # by this or by NUMBA_ENABLE_SYS_MONITORING. What was imported first is frozen (`conftest.py`),
+    # and no longer among the collector's objects.
+    gc.unfreeze()
     for function in gc.get_objects():
         if isinstance(function, CPUDispatcher):
             function._enable_sysmon = True
