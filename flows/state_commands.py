@@ -72,7 +72,8 @@ def query(state: str, question: tuple[str, ...], at: int | None, as_json: bool) 
 @click.option(
     "--edges",
     metavar="FILE",
-    help="Edges, sorted; .parquet, .csv, .tsv, .txt, .mtx or .graphml (with vertices).",
+    help="Edges, sorted; .parquet, .csv, .tsv, .txt, .mtx or .graphml (with vertices); text also "
+    "packed, as .csv.gz.",
 )
 @click.option("--vertices", metavar="FILE", help="Vertices, sorted; .parquet, .csv, .tsv or .txt.")
 @click.option(

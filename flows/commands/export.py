@@ -15,7 +15,13 @@ from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.printable import counted
 from ...io.file_systems import size_at
 from ...io.interchange.edge_lists import export_edges, export_vertices
-from ...io.interchange.export import EDGE_ENDINGS, VERTEX_ENDINGS, ending_of, export_columns
+from ...io.interchange.export import (
+    EDGE_ENDINGS,
+    VERTEX_ENDINGS,
+    ending_of,
+    export_columns,
+    form_of,
+)
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
 from ..open_state import result_after
@@ -56,10 +62,10 @@ def check_files(
     edges: str | None, vertices: str | None, results: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Refuse one file for two: what is written last would be all; and forms that are none."""
-    ending = Path(vertices or "").suffix.lower()
-    if vertices is not None and ending in {*EDGE_ENDINGS} - {*VERTEX_ENDINGS}:
+    form = form_of(vertices or "")
+    if form in {*EDGE_ENDINGS} - {*VERTEX_ENDINGS}:
         msg = (
-            f"{vertices} cannot be written of vertices alone: {ending} holds edges; give --edges "
+            f"{vertices} cannot be written of vertices alone: {form} holds edges; give --edges "
             f"{vertices}, or end the name in {', '.join(VERTEX_ENDINGS)}"
         )
         raise SettingsError(msg)

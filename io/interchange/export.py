@@ -15,12 +15,14 @@ The ending of the file's name says the form:
 An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as an entry of the
 lower triangle, as the format wants symmetric matrices. Times are timestamps where the graph's are,
 in text as ISO 8601, those with a zone in UTC; else integers. Ids that are names are in quotes in
-text.
+text. All but Parquet, which is compressed by itself, may be packed: ``.csv.gz``, likewise ``.zst``
+and ``.bz2``.
 
 A file may be at any address that fsspec can write to, such as ``s3://bucket/edges.parquet``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +38,7 @@ from ..file_systems import check_new_file_at, new_file_at
 from ..given_paths import path_text
 from ..parquet.encodings import fast_encodings
 from ..parquet.file_writer import write_file
+from ..text.text_names import codec_of
 from .edge_table import edge_table, table_of
 from .given_graph import check_graph
 from .graphml import write_graphml
@@ -58,7 +61,8 @@ def export_edges(graph: GraphReader, path: str | Path) -> int:
         The graph, or an epoch.
     path
         The ending of its name decides the format: ``.parquet``, ``.csv``, ``.tsv``, ``.txt``,
-        ``.mtx`` (Matrix Market) or ``.graphml``.
+        ``.mtx`` (Matrix Market) or ``.graphml``; all but Parquet packed as well, as ``.csv.gz``,
+        ``.csv.zst`` or ``.csv.bz2``.
 
     Returns
     -------
@@ -81,12 +85,14 @@ def export_edges(graph: GraphReader, path: str | Path) -> int:
     with new_file_at(path, SettingsError) as temporary:
         if ending == ".mtx":
             columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
-            _write_matrix(temporary, columns, path, directed=graph.directed)
+            with _text_file(temporary, path) as file:
+                _write_matrix(file, columns, path, directed=graph.directed)
         elif ending == ".graphml":
             table = _with_iso_times(edge_table(edges))
-            write_graphml(temporary, table_of(vertices), table, directed=graph.directed)
+            with _text_file(temporary, path) as file:
+                write_graphml(file, table_of(vertices), table, directed=graph.directed)
         else:
-            _write_table(temporary, edge_table(edges), ending)
+            _write_table(temporary, path, edge_table(edges))
     return len(edges)
 
 
@@ -109,26 +115,47 @@ def _vertex_columns(graph: GraphReader) -> Mapping[str, npt.NDArray[Any]]:
 
 def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:
     """Write columns, such as those of a result, as files of vertices are; gives their rows."""
-    ending = ending_of(path, VERTEX_ENDINGS)
+    ending_of(path, VERTEX_ENDINGS)
     with new_file_at(path, SettingsError) as temporary:
-        _write_table(temporary, table_of(columns), ending)
+        _write_table(temporary, path, table_of(columns))
     return next(iter(columns.values())).size
 
 
 def ending_of(path: str, known: tuple[str, ...]) -> str:
-    """The ending of a file's name, in lower case; refused if it is none of the known ones."""
-    ending = Path(path).suffix.lower()
-    if ending not in known:
+    """`form_of` a file, which is refused if it is none of the known ones."""
+    form = form_of(path)
+    if form == ".parquet" and codec_of(path) is not None:
+        msg = f"Parquet is compressed by itself; end the name of {path} in .parquet"
+        raise SettingsError(msg)
+    if form not in known:
         msg = f"the form of {path} is unknown; end its name in {', '.join(known)}"
         raise SettingsError(msg)
-    return ending
+    return form
 
 
-def _write_table(path: Path, table: pa.Table, ending: str) -> None:
+def form_of(path: str) -> str:
+    """The ending of a file's name, in lower case, less that of a packer."""
+    return Path(path if codec_of(path) is None else path.rpartition(".")[0]).suffix.lower()
+
+
+@contextmanager
+def _text_file(path: Path, name: str) -> Iterator[Any]:
+    """A file for bytes, which are packed if its final ``name`` says so."""
+    codec = codec_of(name)
+    with path.open("wb") as file:
+        if codec is None:
+            yield file
+        else:
+            with pa.CompressedOutputStream(file, codec) as packed:
+                yield packed
+
+
+def _write_table(path: Path, name: str, table: pa.Table) -> None:
+    ending = form_of(name)
     if ending == ".parquet":
         write_file(path, table, **fast_encodings(table.schema))
         return
-    with path.open("wb") as file:
+    with _text_file(path, name) as file:
         if ending == ".txt":
             file.write(f"# {' '.join(table.column_names)}\n".encode())
         else:
@@ -157,7 +184,7 @@ def _with_iso_times(table: pa.Table) -> pa.Table:
 
 
 def _write_matrix(
-    path: Path, columns: dict[str, npt.NDArray[Any]], name: str, *, directed: bool
+    file: Any, columns: dict[str, npt.NDArray[Any]], name: str, *, directed: bool
 ) -> None:
     src, dst = columns["src"], columns["dst"]
     if src.dtype == object:
@@ -175,10 +202,9 @@ def _write_matrix(
     entries = {"row": src, "column": dst} if directed else {"row": dst, "column": src}
     if has_weight:
         entries["weight"] = columns["weight"]
-    with path.open("wb") as file:
-        file.write(f"%%MatrixMarket matrix coordinate {kind} {symmetry}\n".encode())
-        file.write(f"{size} {size} {src.size}\n".encode())
-        _write_rows(file, pa.table(entries), " ")
+    file.write(f"%%MatrixMarket matrix coordinate {kind} {symmetry}\n".encode())
+    file.write(f"{size} {size} {src.size}\n".encode())
+    _write_rows(file, pa.table(entries), " ")
 
 
 def _write_rows(file: Any, table: pa.Table, delimiter: str) -> None:

@@ -3,7 +3,8 @@
 Source: Brandes, Eiglsperger, Herman, Himsolt, Marshall, "GraphML Progress Report", 2001.
 """
 
-from pathlib import Path
+from collections.abc import Iterator
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,13 +34,13 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write_graphml(path: Path, vertices: pa.Table, edges: pa.Table, *, directed: bool) -> None:
+def write_graphml(file: BinaryIO, vertices: pa.Table, edges: pa.Table, *, directed: bool) -> None:
     """Write a graph.
 
     Parameters
     ----------
-    path
-        The file.
+    file
+        Open for bytes.
     vertices
         Column ``vertex``, the ids of all vertices, and properties: numbers.
     edges
@@ -52,24 +53,28 @@ def write_graphml(path: Path, vertices: pa.Table, edges: pa.Table, *, directed: 
     SettingsError
         A name has characters that XML has no form of.
     """
+    for text in _texts(vertices, edges, directed=directed):
+        file.write(text.encode())
+
+
+def _texts(vertices: pa.Table, edges: pa.Table, *, directed: bool) -> Iterator[str]:
     parts = (
         ("node", ("id",), vertices),
         ("edge", ("source", "target"), edges),
     )
-    with path.open("w", encoding="utf-8") as file:
-        file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
-        file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
-        for element, ends, table in parts:
-            file.writelines(_keys(element, table.schema, len(ends)))
-        file.write(f'<graph edgedefault="{"directed" if directed else "undirected"}">\n')
-        for element, ends, table in parts:
-            marks = _marks(element, ends, table.column_names[len(ends) :])
-            for position in range(len(ends)):
-                column = _escaped(table.column(position))
-                table = table.set_column(position, table.column_names[position], column)
-            for piece in table.to_batches(max_chunksize=_PIECE_ROWS):
-                file.writelines(_lines(piece, marks))
-        file.write("</graph>\n</graphml>\n")
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    for element, ends, table in parts:
+        yield "".join(_keys(element, table.schema, len(ends)))
+    yield f'<graph edgedefault="{"directed" if directed else "undirected"}">\n'
+    for element, ends, table in parts:
+        marks = _marks(element, ends, table.column_names[len(ends) :])
+        for position in range(len(ends)):
+            column = _escaped(table.column(position))
+            table = table.set_column(position, table.column_names[position], column)
+        for piece in table.to_batches(max_chunksize=_PIECE_ROWS):
+            yield "".join(_lines(piece, marks))
+    yield "</graph>\n</graphml>\n"
 
 
 def _keys(element: str, schema: pa.Schema, ends: int) -> list[str]:

@@ -1,5 +1,9 @@
 """Edges of a graph as text, Matrix Market and Parquet, and the way back."""
 
+import bz2
+import gzip
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +15,11 @@ import graphtide
 from edge_files import read_edge_list, read_matrix_market
 from graphtide import SettingsError
 from graphtide.io.interchange.edge_lists import export_edges, export_vertices
+
+
+def unpack_zstd(data):
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+        return stream.read()
 
 
 def graph_of(src, dst, *, directed=True, weight=None):
@@ -81,6 +90,25 @@ def test_text_forms(tmp_path):
     assert (tmp_path / "v.csv").read_text() == f"vertex\n-5\n7\n{2**62}\n"
     export_vertices(graph, str(tmp_path / "v.parquet"))
     assert pq.read_table(tmp_path / "v.parquet").to_pydict() == {"vertex": [-5, 7, 2**62]}
+
+
+@pytest.mark.parametrize(
+    ("end", "unpacked"),
+    [(".gz", gzip.decompress), (".bz2", bz2.decompress), (".ZST", unpack_zstd)],
+)
+def test_packed_text_is_the_plain_one(tmp_path, end, unpacked):
+    """All but Parquet, which is compressed by itself."""
+    graph = graph_of([5, 7], [7, 9], weight=np.array([0.5, -3], np.float32))
+    for form in ("csv", "tsv", "txt", "mtx", "graphml"):
+        plain, packed = (str(tmp_path / f"e.{form}{each}") for each in ("", end))
+        assert export_edges(graph, plain) == export_edges(graph, packed) == 2
+        assert unpacked(Path(packed).read_bytes()) == Path(plain).read_bytes()
+    export_vertices(graph, str(tmp_path / f"v.csv{end}"))
+    assert unpacked((tmp_path / f"v.csv{end}").read_bytes()) == b"vertex\n5\n7\n9\n"
+    with pytest.raises(SettingsError, match=r"Parquet is compressed by itself; end the name"):
+        export_edges(graph, str(tmp_path / f"e.parquet{end}"))
+    with pytest.raises(SettingsError, match=r"form of .*v\.mtx\..* is unknown"):
+        export_vertices(graph, str(tmp_path / f"v.mtx{end}"))
 
 
 def test_an_empty_graph_is_exported(tmp_path):
