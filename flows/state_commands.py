@@ -6,14 +6,14 @@ values of a result; imported when the command runs.
 
 import click
 
-from .options import QueryCommand, ReportingCommand, at_option, debug_option, json_option
+from .options import QueryCommand, StateCommand, at_option, debug_option, json_option
 
 _by_option = click.option(
     "--by", metavar="COLUMN", help="Column of RESULT to go by.  [what it is about]"
 )
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @json_option
 @click.option("--watch", is_flag=True, help="Again each 2 s, until Ctrl-C.")
@@ -29,7 +29,7 @@ def status(state: str, as_json: bool, watch: bool) -> None:
     show_status(state, as_json=as_json, watch=watch)
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.option(
     "--output",
@@ -67,7 +67,7 @@ def query(state: str, question: tuple[str, ...], at: int | None, as_json: bool) 
     show_answer(state, question, at=at, as_json=as_json)
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.option(
     "--edges",
@@ -109,7 +109,7 @@ def export(
     export_graph(state, edges=edges, vertices=vertices, results=results, at=at)
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.argument("result")
 @click.option(
@@ -129,7 +129,7 @@ def top(state: str, result: str, count: int, by: str | None, at: int | None, as_
     show_top(state, result, count, by=by, at=at, as_json=as_json)
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.option(
     "--output", default="graphtide.svg", show_default=True, metavar="FILE", help=".png or .svg."
@@ -147,7 +147,7 @@ def plot(state: str, output: str, only: str | None) -> None:
     plot_summary(state, output, [name for name in names if name])
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.option("--engine", metavar="NAME", help="Of the rebuilt graph.  [host]")
 @click.option(
@@ -167,7 +167,7 @@ def verify(state: str, engine: str | None, layout: str | None, as_json: bool) ->
     show_proof(state, engine=engine, layout=layout, as_json=as_json)
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.argument("result", required=False)
 @click.option(
@@ -219,7 +219,7 @@ def diff(
     show_rise_and_fall(state, result, first, last, count or 10, by=by, output=output)
 
 
-@click.command(cls=ReportingCommand)
+@click.command(cls=StateCommand)
 @click.argument("state")
 @click.option(
     "--forget",

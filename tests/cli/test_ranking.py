@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reports = read_reports(state)
     write_summary(state, reports, found, {"pagerank_iterations": "int64"})
     return folder
+
+
+def test_commands_that_read_a_state_go_without_pandas(folder: Path, tmp_path: Path) -> None:
+    """Arrow would import it where it is installed, which takes longer than all else."""
+    state = str(folder / "state")
+    words = (["top", state, "pagerank"], ["export", state, "--edges", str(tmp_path / "edges.csv")])
+    lines = (
+        "import importlib.util, sys",
+        "from graphtide.flows.cli import cli",
+        *(f"cli({each}, standalone_mode=False)" for each in words),
+        "assert importlib.util.find_spec('pandas') is not None",
+        "assert 'pandas' not in sys.modules",
+    )
+    command = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def rows_after(text: str, title: str) -> list[list[str]]:

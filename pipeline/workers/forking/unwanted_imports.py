@@ -5,8 +5,8 @@ in every process. Numba does so with SciPy, when it meets its first kernel, for 
 algebra that no kernel of ours calls: as long again. Both remember what they found.
 
 Meanwhile no thread of this process can import such a library. So it is done only in processes of
-our own, that have no other threads yet: the command ``graphtide run``, and the one that workers are
-forked from.
+our own, that have no other threads yet: commands that run a log or read a state, and the one that
+workers are forked from.
 """
 
 import sys
