@@ -6,8 +6,8 @@ compares the two.
 
 from .flows.library import run as run
 from .flows.open_state import open_state
-from .flows.open_state import read_results as read_results
-from .flows.open_state import read_summary as read_summary
+from .flows.state_results import read_results as read_results
+from .flows.state_results import read_summary as read_summary
 from .gpu_core.batch.update_batch import UpdateBatch as UpdateBatch
 from .gpu_core.copies.snapshot import CsrSnapshot as CsrSnapshot
 from .gpu_core.epoch import Epoch as Epoch

@@ -4,19 +4,19 @@ import click
 
 from ...gpu_core.copies.difference import difference
 from ...gpu_core.graph import DynamicGraph
-from ...io.interchange.difference_table import check_ending, write_difference
+from ...io.interchange.difference_table import write_difference
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
 from ..printing.activity import Activity
 from ..printing.text import line
 from .export import tell_notes
-from .output_files import check_outputs_of_state
+from .output_files import check_difference_file, check_outputs_of_state
 
 
 def show_difference(state: str, first: int, last: int, *, output: str | None) -> None:
     """Print how many edges and vertices differ; write them where asked."""
     if output is not None:
-        check_ending(output)
+        check_difference_file(output)
         check_outputs_of_state(state, output)
     past = PastGraphs(StateDirectory(state))
     graphs = {}

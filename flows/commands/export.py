@@ -24,9 +24,9 @@ from ...io.interchange.export import (
 )
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
-from ..open_state import result_after
 from ..printing.activity import Activity
 from ..printing.text import amount
+from ..state_results import result_after
 from .output_files import check_outputs_of_state
 
 

@@ -46,6 +46,13 @@ def check_outputs_of_log(log: Address, *files: str | None) -> None:
         check_new_file_at(file, SettingsError)
 
 
+def check_difference_file(path: str) -> None:
+    """Refuse a name for a difference that does not end in ``.parquet``."""
+    if Path(path).suffix.lower() != ".parquet":
+        msg = f"a difference is written as Parquet, not as {path}; end its name in .parquet"
+        raise SettingsError(msg)
+
+
 def _given(files: Iterable[str | None]) -> list[str]:
     return [file for file in files if file is not None]
 

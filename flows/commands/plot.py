@@ -8,9 +8,9 @@ import numpy as np
 from ...gpu_core.errors import SettingsError, StateError
 from ...gpu_core.table import Table
 from ...io.file_systems import new_file_at
-from ..open_state import read_summary
 from ..plots import pyplot, whole_numbers
 from ..printing.text import line
+from ..state_results import read_summary
 from .output_files import check_outputs_of_state
 
 #: Panels of a row, and inches of each.

@@ -13,16 +13,15 @@ from ...gpu_core.errors import SettingsError
 from ...gpu_core.printable import counted
 from ...gpu_core.table import largest
 from ...io.file_systems import new_file_at
-from ...io.interchange.difference_table import check_ending
 from ...io.interchange.edge_table import table_of
 from ...io.parquet.file_writer import write_file
 from ...io.state.directory import StateDirectory
 from ...io.state.result_changes import is_among
 from ...io.state.results import Result, ResultFacts
-from ..open_state import result_after
 from ..printing.activity import Activity
 from ..printing.text import json_text, line, table_lines
-from .output_files import check_outputs_of_state
+from ..state_results import result_after
+from .output_files import check_difference_file, check_outputs_of_state
 
 #: Rows of a table.
 RankedRow = dict[str, Any]
@@ -74,7 +73,7 @@ def show_rise_and_fall(
     All but vertices without a value in a batch in which they are: these are counted.
     """
     if output is not None:
-        check_ending(output)
+        check_difference_file(output)
         check_outputs_of_state(state, output)
     directory = StateDirectory(state)
     with Activity("reading the results …"):

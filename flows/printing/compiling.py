@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from ...gpu_core.jit.cache_folder import cache_folder
+
 #: Seconds for which a kernel that was compiled is news.
 _NEWS_SECONDS: Final = 10.0
 
@@ -49,8 +51,6 @@ class CompiledKernels:
 
 
 def _compiled_files() -> int:
-    from ...gpu_core.jit.compile import cache_folder  # brings Numba
-
     count, folders = 0, [str(cache_folder())]
     while folders:
         # A folder may not be there yet, or go away.

@@ -1,13 +1,4 @@
-"""One decorator for all that Numba compiles, and where compiled code is kept.
-
-Numba caches a function by its own file only: after an edit in the file of a callee it would run
-the old code. So the cache folder is named by a hash of all sources that kernels are made from, and
-a new version starts with an empty folder. Kernels of analytics, which no others call, have a folder
-within it by a hash of their own: an author of an analytic need not wait for the rest to be
-compiled after each edit. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
-
-Files of the folder are unpickled and executed, so it is used only where no other user can have put
-it there (``trusted_folder.py``). Else the process makes a folder of its own, which goes with it.
+"""One decorator for all that Numba compiles; it is kept in the folder of ``cache_folder.py``.
 
 Compiled code releases the GIL and is not parallel itself: `parallel.py` runs one kernel over
 several ranges in threads. That compiles several times faster than Numba's parallel loops, has no
@@ -15,14 +6,11 @@ global threading layer that other code of the process could upset, and keeps res
 the number of threads.
 """
 
-import hashlib
 import importlib.util
 import os
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -31,23 +19,9 @@ import numba
 
 from ..errors import NOT_COMPILED, EngineError
 from .borrowed_arrays import only_borrow
+from .cache_folder import ANALYTICS, CORE, cache_folder, folder_of_analytics, given_folder
 from .shared_cache import share_compiled
-from .trusted_folder import trusted_folder
 from .unpickled import keep_unpickled
-
-#: Where compiled functions, and the numbers and functions that they name, are written.
-_FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
-_FILES = (
-    "properties/table.py", "records.py",
-    "cuda/structs.py", "cuda/device/launches.py",
-    "cuda/device/sorting/key_buckets.py", "cuda/device/sorting/sorting.py",
-    "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
-    "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/facts.py",
-    "cuda/update/launched_batch.py",
-    "cuda/update/modes.py", "cuda/update/deltas/delta_launches.py",
-    "cuda/update/pages/page_launches.py",
-    "cuda/update/rows/row_launches.py", "generators/watts_alpha_kernels.py",
-)  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,60 +31,12 @@ if numba.config.DISABLE_JIT:
 keep_unpickled()
 
 
-_CORE = Path(__file__).parent.parent
-_ANALYTICS = _CORE / "host" / "analytics"
-
-
-def _hash_of(sources: Iterable[Path]) -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(sources):
-        digest.update(path.relative_to(_CORE).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _source_hash() -> str:
-    folders = [path for name in _FOLDERS for path in (_CORE / name).rglob("*.py")]
-    return _hash_of(
-        [
-            *(_CORE / name for name in _FILES),
-            *(path for path in folders if not path.is_relative_to(_ANALYTICS)),
-        ]
-    )
-
-
-@cache
-def _folder_of_analytics(folder: Path) -> Path:
-    return folder / f"analytics-{_hash_of(_ANALYTICS.rglob('*.py'))}"
-
-
-@cache
-def cache_folder() -> Path:
-    """Folder of the compiled kernels of this version of the sources."""
-    if numba.config.CACHE_DIR:
-        return Path(numba.config.CACHE_DIR)
-    return trusted_folder(_FOLDER_NAME) or _passing_folder()
-
-
-def _passing_folder() -> Path:
-    """A folder of this process alone, removed when it ends."""
-    folder = tempfile.TemporaryDirectory(prefix="graphtide-")
-    _own.append(folder)
-    return Path(folder.name)
-
-
-#: Keeps `_passing_folder` alive.
-_own: list["tempfile.TemporaryDirectory[str]"] = []
-
-_FOLDER_NAME = _source_hash()
-
-
 def module_of_text(name: str, text: str) -> ModuleType:
     """Module of a text, which is kept beside the kernels of analytics; so is what it compiles.
 
     The name is to be another one for each text.
     """
-    folder = _folder_of_analytics(cache_folder())
+    folder = folder_of_analytics(cache_folder())
     path = folder / f"{name}.py"
     if not path.exists():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -149,10 +75,10 @@ def borrowing(function: Function) -> Function:
 
 
 def _decorated(function: Function, **options: bool) -> Function:
-    before = numba.config.CACHE_DIR
+    before = given_folder()
     folder = cache_folder()
-    if Path(function.__code__.co_filename).is_relative_to(_ANALYTICS) and not before:
-        folder = _folder_of_analytics(folder)
+    if Path(function.__code__.co_filename).is_relative_to(ANALYTICS) and not before:
+        folder = folder_of_analytics(folder)
     numba.config.CACHE_DIR = str(folder)
     try:
         # Nobody calls from C: without functions for that, it takes a tenth less time to compile.
@@ -161,7 +87,7 @@ def _decorated(function: Function, **options: bool) -> Function:
         )
         compiled_function: Function = decorate(function)
         # On the way to a GPU the loops are of a dozen words.
-        on_device = Path(function.__code__.co_filename).is_relative_to(_CORE / "cuda")
+        on_device = Path(function.__code__.co_filename).is_relative_to(CORE / "cuda")
         share_compiled(compiled_function, vectorizes=not on_device)
         return compiled_function
     finally:

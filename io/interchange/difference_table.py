@@ -15,7 +15,6 @@ column                 holds
 Edges that were added come first, then those removed and changed, then vertices likewise.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
@@ -40,19 +39,11 @@ def write_difference(found: GraphDifference, path: str, time_unit: str | None) -
     Raises
     ------
     SettingsError
-        The file cannot be written, or its name does not end in ``.parquet``.
+        The file cannot be written.
     """
-    check_ending(path)
     table = difference_table(found, time_unit)
     with new_file_at(path, SettingsError) as temporary:
         write_file(temporary, table, **fast_encodings(table.schema))
-
-
-def check_ending(path: str) -> None:
-    """Refuse a name that does not end in ``.parquet``."""
-    if Path(path).suffix.lower() != ".parquet":
-        msg = f"a difference is written as Parquet, not as {path}; end its name in .parquet"
-        raise SettingsError(msg)
 
 
 def difference_table(found: GraphDifference, time_unit: str | None) -> pa.Table:

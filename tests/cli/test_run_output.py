@@ -164,7 +164,7 @@ class Terminal(io.StringIO):
 def test_a_command_tells_what_it_does_and_that_kernels_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphtide.gpu_core.jit.compile.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("graphtide.flows.printing.compiling.cache_folder", lambda: tmp_path)
     (tmp_path / "before.nbc").touch()
     terminal, file, clock = Terminal(), io.StringIO(), Clock()
     with Activity("reading the graph …", terminal), Activity("reading", file, clock) as log:
@@ -186,7 +186,7 @@ def test_a_command_tells_what_it_does_and_that_kernels_are_compiled(
 def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphtide.gpu_core.jit.compile.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("graphtide.flows.printing.compiling.cache_folder", lambda: tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "before.nbc").touch()
     terminal, clock = Terminal(), Clock()

@@ -73,12 +73,6 @@ def test_properties_that_would_be_two_columns_of_one_name_are_refused() -> None:
         difference_table(found, None)
 
 
-def test_a_difference_is_written_as_parquet_alone(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"d\.csv; end its name in \.parquet"):
-        write_difference(difference_of(1, 2, 3, 4), str(tmp_path / "d.csv"), None)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_names_are_text_where_there_are_none() -> None:
     """As all else that is made of edges: a table of no type could not stand beside others."""
     assert table_of({"src": np.array([], object)}).schema.types == [pa.string()]

@@ -16,6 +16,7 @@ from numba.core import config
 
 from graphtide.gpu_core.batch.net_effect import edge_buckets
 from graphtide.gpu_core.host.analytics.traversal import bfs
+from graphtide.gpu_core.jit import cache_folder as folders
 from graphtide.gpu_core.jit import compile as kernels
 from graphtide.gpu_core.jit.shared_cache import share_compiled
 
@@ -28,15 +29,15 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-folder"))
     shared = tmp_path / "tmp"
     shared.mkdir()
-    monkeypatch.setattr(kernels.tempfile, "tempdir", str(shared))
-    kernels.cache_folder.cache_clear()
+    monkeypatch.setattr(folders.tempfile, "tempdir", str(shared))
+    folders.cache_folder.cache_clear()
     yield shared
-    kernels.cache_folder.cache_clear()
+    folders.cache_folder.cache_clear()
 
 
 def chosen() -> Path:
-    kernels.cache_folder.cache_clear()
-    folder = kernels.cache_folder()
+    folders.cache_folder.cache_clear()
+    folder = folders.cache_folder()
     for each in (folder, folder.parent):
         if each.stat().st_uid == os.getuid() and each.name.startswith("graphtide"):
             assert stat.S_IMODE(each.stat().st_mode) == 0o700
@@ -100,7 +101,7 @@ def test_the_folder_of_last_resort_goes_with_its_process(shared: Path) -> None:
     folder = chosen()
     assert folder.parent == shared
     assert folder.name.startswith("graphtide-")
-    kernels._own.pop().cleanup()
+    folders._passing.pop().cleanup()
     assert not folder.exists()
 
 
@@ -117,8 +118,8 @@ def test_kernels_of_analytics_are_kept_apart() -> None:
     def folder(kernel: Any) -> Path:
         return Path(kernel._cache.cache_path)
 
-    assert folder(edge_buckets.count_rows).parent == kernels.cache_folder()
-    assert folder(bfs.push_levels).parent.parent == kernels.cache_folder()
+    assert folder(edge_buckets.count_rows).parent == folders.cache_folder()
+    assert folder(bfs.push_levels).parent.parent == folders.cache_folder()
 
 
 def test_compiling_keeps_no_array_of_the_caller(
