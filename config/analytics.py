@@ -39,8 +39,11 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
     properties["maintain"] = {
-        **properties["maintain"], "items": {"enum": can_follow()}, "pattern": f"^{AUTO}$"
-    }  # fmt: skip
+        **properties["maintain"],
+        "items": {"enum": can_follow()},
+        "pattern": f"^{AUTO}$",
+        "allowed": f"{AUTO}, or a list of any of {', '.join(can_follow())}; [] is of none",
+    }
     for analytic in _with_parameters():
         if analytic.name in properties:
             msg = f"the analytic {analytic.name} is called as a setting is; call it otherwise"
@@ -205,10 +208,9 @@ def _why_not_maintained(
 ) -> str | None:
     """Why a graph of these settings cannot maintain an analytic; None: it can."""
     analytic = analytic_named(name)
-    try:
-        analytic.maintainable(given)
-    except SettingsError as error:
-        return str(error)
+    reason = analytic.why_not_maintained(given)
+    if reason is not None:
+        return f"{reason}; leave one of them out, or give that to another result, as mine={name}"
     needs_reverse = any(made().needs_reverse for made in analytic.maintained)
     if settings["directed"] and needs_reverse and not settings["reverse"]:
         return f"{name} needs incoming edges; use reverse: true, or leave it out"

@@ -202,14 +202,21 @@ def _explain(error: Any) -> str:
         return f"setting {where}{unknown} is unknown{hint}; there are {', '.join(allowed)}"
     found = "null" if error.instance is None else repr(error.instance)
     hint = _OF_FLAGS.get(key, "") if error.validator in ("type", "maximum") else ""
-    is_text = error.validator == "type" and isinstance(error.instance, str)
+    is_text = isinstance(error.instance, str) and (error.validator == "type" or _may_be_list(error))
     if is_text and error.instance.startswith(("[", "{")):
         hint += _OF_VARIABLES
     return f"setting {key}: {found} is not allowed; {_allowed(error)}{hint}"
 
 
+def _may_be_list(error: Any) -> bool:
+    return "array" in error.schema.get("type", ())
+
+
 def _allowed(error: Any) -> str:
     limit = error.validator_value
+    if error.validator in ("pattern", "type") and "allowed" in error.schema:
+        # An annotation of ours.
+        return f"use {error.schema['allowed']}"
     if error.validator == "enum":
         return f"use {_either(['null' if each is None else each for each in limit])}"
     if error.validator == "pattern":

@@ -96,7 +96,7 @@ class Parameter:
         except OverflowError:
             msg = f"{self.name} is beyond {sys.float_info.max:.1e}, the largest number that counts"
             raise SettingsError(msg) from None
-        shown = f"{self.name}={' '.join(reprlib.repr(value).split())}"
+        shown = _shown(self.name, value)
         none = ", nor None" if "null" in kinds else ""
         if "boolean" in kinds:
             msg = f"{shown} is neither True nor False{none}"
@@ -117,6 +117,11 @@ class Parameter:
     def is_by_vertex(self) -> bool:
         """Whether it is a mapping of vertices to values, or the name of a file that has them."""
         return self.allowed is BY_VERTEX
+
+
+def _shown(name: str, value: object) -> str:
+    """``name=value`` on one line, of a value of any size."""
+    return f"{name}={' '.join(reprlib.repr(value).split())}"
 
 
 def _is_number(value: object) -> bool:
@@ -328,16 +333,23 @@ class Analytic:
             Such a one.
         """
         self.check_names(given)
-        given, defaults = self.plain(given), self.defaults
-        for name, value in given.items():
-            if name not in self.maintained_by and value != defaults[name]:
-                can = ", ".join(self.maintained_by) or "no parameter"
-                msg = (
-                    f"{self.name} cannot be maintained with {name}={value!r}, only by {can}; leave "
-                    f"it out, or compute({self.name!r}) after a batch"
-                )
-                raise SettingsError(msg)
+        given = self.plain(given)
+        reason = self.why_not_maintained(given)
+        if reason is not None:
+            msg = f"{reason}; leave it out, or compute({self.name!r}) after a batch"
+            raise SettingsError(msg)
         return given
+
+    def why_not_maintained(self, given: Parameters) -> str | None:
+        """Name the first of the parameters, as of `plain`, by which nothing can be maintained."""
+        for name, value in given.items():
+            default = self.defaults[name]
+            # Arrays and series are compared item by item.
+            is_other = value is not None if default is None else value != default
+            if name not in self.maintained_by and is_other:
+                can = ", ".join(self.maintained_by) or "no parameter"
+                return f"{self.name} cannot be maintained with {_shown(name, value)}, only by {can}"
+        return None
 
     def completed(self, kept: Parameters) -> dict[str, Any]:
         """Parameters that a result keeps, and those that it lacks as they were then."""

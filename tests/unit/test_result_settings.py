@@ -64,8 +64,24 @@ def test_clustering_of_every_batch_is_maintained_on_a_gpu() -> None:
     ):  # fmt: skip
         assert maintained(**other) == ((), ()), other
     assert maintained(reverse=False, directed=False) == ((), ("clustering",))
-    with pytest.raises(SettingsError, match=r"setting maintain: 'all' .*; use auto, or a list of"):
-        maintained(maintain="all")
+
+
+def test_what_is_maintained_is_auto_or_a_list_of_names() -> None:
+    allowed = (
+        "use auto, or a list of any of clustering, pagerank, weakly_connected_components; [] is of "
+        "none"
+    )
+    # As of a variable, a file and the command line; the last by Dask, which needs quotes in it.
+    variable = "; texts in it are in quotes where it is a variable, as in ['name']"
+    for value, more in (
+        ("all", ""), ("clustering", ""), ("", ""), (None, ""), (1, ""), ("[clustering]", variable)
+    ):  # fmt: skip
+        shown = "null" if value is None else repr(value)
+        with pytest.raises(SettingsError) as refused:
+            load_settings({}, assignments={"maintain": value})
+        assert str(refused.value) == f"setting maintain: {shown} is not allowed; {allowed}{more}"
+    with pytest.raises(SettingsError, match=r"'auto' is not allowed; use clustering, pagerank or"):
+        load_settings({"maintain": ["auto"]})
 
 
 @pytest.mark.parametrize(
