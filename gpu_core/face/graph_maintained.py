@@ -48,8 +48,8 @@ class MaintainingGraph(GraphForms):
         analytic
             ``"clustering"``, ``"pagerank"`` or ``"weakly_connected_components"``.
         parameters
-            Of the analytic: ``directed`` of clustering, ``alpha`` and ``tol`` of PageRank. If it is
-            maintained with others, it starts over.
+            Of the analytic: ``directed`` of clustering, ``alpha``, ``tol`` and ``max_iter`` of
+            PageRank. If it is maintained with others, it starts over.
 
         Raises
         ------
@@ -57,7 +57,8 @@ class MaintainingGraph(GraphForms):
             There is no such analytic, or it cannot be maintained for this kind of graph, on this
             engine or with these parameters.
         ConvergenceError
-            PageRank would take too many steps.
+            PageRank would take more than ``max_iter`` steps. On the host they go on until an eighth
+            of ``tol``, so that batches may add to what is left.
 
         Notes
         -----

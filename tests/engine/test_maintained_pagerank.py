@@ -15,6 +15,7 @@ from exact_ranks import exact_ranks
 from followed import apply_drawn, apply_rows, draw_kind, random_rows
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
+from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.jit import parallel
 from graphtide.testing import engine_of
 from maintained_ranks import check, grid, kept_of, rmat_graph
@@ -177,12 +178,26 @@ def test_a_call_may_ask_for_more_steps_than_ranks_are_maintained_with(engine: st
     graph.insert_edges(ring, (ring + 1) % 60)
     graph.maintain("pagerank", alpha=0.99)
     graph.insert_edges([5, 100], [17, 5])
-    with pytest.raises(ConvergenceError, match=r"maintain\('pagerank', max_iter=…\) allows more"):
+    with pytest.raises(ConvergenceError, match=r"after 500 iterations .*, above 1e-06; raise max_"):
         graph.pagerank(alpha=0.99)
     found = graph.pagerank(alpha=0.99, max_iter=100_000)
     assert found.iterations > 500
     apart = float(np.abs(found.pagerank - exact_ranks(graph, alpha=0.99)).sum())
     assert apart <= found.error_bound
+
+
+def test_steps_that_suffice_from_nothing_suffice_where_ranks_are_maintained() -> None:
+    """Though steps of maintained ranks go further, that something may be left by later batches."""
+    src, dst = rmat_edges(np.arange(4000, dtype=np.uint64), 8, seed=3)
+    expected = DynamicGraph.from_edges(src, dst).pagerank()
+    graph = DynamicGraph()
+    graph.maintain("pagerank", max_iter=expected.iterations)
+    graph.insert_edges(src, dst)
+    found = graph.pagerank(max_iter=expected.iterations)
+    assert found.residual <= 1e-6
+    assert found.iterations <= expected.iterations
+    with graph.pin() as epoch:
+        assert epoch.pagerank(max_iter=expected.iterations).residual <= 1e-6
 
 
 @host_only
@@ -377,20 +392,21 @@ def test_sums_are_those_of_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @host_only
 def test_a_tolerance_is_no_finer_than_whole_numbers() -> None:
     graph = DynamicGraph.from_edges([1, 2], [2, 3])
-    with pytest.raises(
-        SettingsError, match=r"tol=1e-19 is finer than .* maintain\('pagerank', tol="
-    ):
-        graph.maintain("pagerank", tol=1e-19)
-    assert graph.maintained == ()
-    with pytest.raises(SettingsError, match="tol=1e-19 is finer than"):
-        DynamicGraph(engine="host").maintain("pagerank", tol=1e-19)
+    for each in (graph, DynamicGraph(engine="host")):
+        with pytest.raises(SettingsError) as refused:
+            each.maintain("pagerank", tol=1e-19)
+        # Of any graph, so its size is not named.
+        assert str(refused.value) == (
+            "tol=1e-19 is finer than maintained ranks can be; use tol=1.1e-13 or more"
+        )
+        assert each.maintained == ()
     # Where next to nothing is jumped, one vertex is too much; the one advised is not refused.
     alone = DynamicGraph(engine="host")
     alone.insert_vertices([5])
     kind = {"alpha": 1 - 1e-12}
-    with pytest.raises(SettingsError, match="tol=1e-12 is finer than") as refused:
+    with pytest.raises(SettingsError, match="ranks of 1 vertex and 0 entries can be") as refused:
         alone.maintain("pagerank", tol=1e-12, **kind)
-    [advised] = re.findall(r", tol=(.*)\)", str(refused.value))
+    [advised] = re.findall(r"use tol=(\S+)", str(refused.value))
     alone.maintain("pagerank", tol=float(advised), **kind)
     assert alone.pagerank(tol=float(advised), **kind).residual <= float(advised)
 
@@ -430,10 +446,16 @@ def test_only_what_can_be_maintained_is(engine: str) -> None:
             {"weight": "weight"},
             "maintained with weight='weight', only by alpha, tol, max_iter",
         ),
+        (
+            {"personalization": np.arange(4.0)},
+            r"with personalization=array\(\[0., 1., 2., 3.\]\), only by",
+        ),
+        ({"dangling": dict.fromkeys(range(10**5), 1.0)}, r"dangling={0: 1.0, .*\.\.\.}, only by"),
         ({"steps": 3}, "pagerank has no parameter 'steps'"),
     ):
-        with pytest.raises(SettingsError, match=message):
+        with pytest.raises(SettingsError, match=message) as refused:
             graph.maintain("pagerank", **arguments)
+        assert len(str(refused.value)) < 300
         assert graph.maintained == ()
     graph.maintain("pagerank", tol=1e-3)
     first = kept_of(graph)

@@ -61,6 +61,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...printable import counted
 from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
@@ -184,10 +185,12 @@ class MaintainedPageRank(MaintainedRanks):
         adjacencies, workspace, twin = adjacencies_of(reader), reader.workspace, _twin(reader)
         rows, alpha = adjacencies.out, self.alpha
         if (finest := self._finest(rows)) > self.tol:
+            size = f"{counted(rows.num_vertices, 'vertex')} and {rows.num_entries:,} entries"
+            of_graph = f" of {size}" if finest > _FINEST else ""
             # What is printed must not be rounded to less.
             msg = (
-                f"tol={self.tol:.3g} is finer than maintained ranks of {rows.num_entries:,} "
-                f"entries can be; use maintain('pagerank', tol={1.1 * finest:.2g}) or more"
+                f"tol={self.tol:.3g} is finer than maintained ranks{of_graph} can be; use "
+                f"tol={1.1 * finest:.2g} or more"
             )
             raise SettingsError(msg)
         if rows.num_vertices == 0:
