@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
+def maintain(
+    engine: Engine, name: str, parameters: Mapping[str, Any], *, may_wait: bool = False
+) -> None:
     """Compute an analytic, and have it follow all batches from now on. ``lock`` is held.
 
-    One that is maintained with other parameters starts over.
+    One that is maintained with other parameters starts over. ``may_wait``: one that cannot be
+    computed of the graph as it is, or for lack of memory, is computed on request.
 
     Raises
     ------
@@ -68,8 +71,22 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
     if kept is None or kept.parameters != made.parameters:
         # It is wanted after the next batch: meanwhile everything is computed once.
         engine.compile_ahead((made.twin,))
-        made.begin(engine)
+        try:
+            made.begin(engine)
+        except (ConvergenceError, MemoryError) as error:
+            if not may_wait:
+                raise
+            _log.warning("%s is not maintained before it is asked for (%r)", name, error)
+            made.forget()
         engine.maintained[name] = made
+
+
+def maintain_only(engine: Engine, wanted: Mapping[str, Mapping[str, Any]]) -> None:
+    """Maintain these analytics, with their parameters, and no others; ``lock`` is held."""
+    for name in [name for name in engine.maintained if name not in wanted]:
+        del engine.maintained[name]
+    for name, parameters in wanted.items():
+        maintain(engine, name, parameters, may_wait=True)
 
 
 def _made(engine: Engine, analytic: Analytic, parameters: Mapping[str, Any]) -> Maintained:

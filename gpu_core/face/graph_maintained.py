@@ -5,10 +5,11 @@ How they follow batches: `maintenance.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..engine import Engine
-from ..maintenance import audit, maintain, maintained_by
+from ..maintenance import audit, maintain, maintain_only, maintained_by
 from .graph_forms import GraphForms
 
 
@@ -79,6 +80,25 @@ class MaintainingGraph(GraphForms):
         """
         with self._engine.lock:
             maintain(self._engine, analytic, parameters)
+
+    def maintain_only(self, analytics: Mapping[str, Mapping[str, Any]]) -> None:
+        """Maintain these analytics and no others, as a run does of the graph of a checkpoint.
+
+        What cannot be computed now, because it would take too many steps or there is no memory, is
+        computed when it is asked for.
+
+        Parameters
+        ----------
+        analytics
+            Their names, with parameters as of `maintain`.
+
+        Raises
+        ------
+        SettingsError
+            As of `maintain`.
+        """
+        with self._engine.lock:
+            maintain_only(self._engine, analytics)
 
     def unmaintain(self, analytic: str) -> None:
         """Stop maintaining an analytic: it is computed on request, as before.

@@ -33,7 +33,7 @@ Not here: how a batch gets here (``handover.py``, ``inbox.py``), when anything i
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Condition
@@ -118,7 +118,7 @@ class GraphActor:
                 if arguments.state_hash is not None:
                     check_state_hash(self._graph.state_hash(), arguments.state_hash, boundary - 1)
             maintain = arguments.maintained(self._graph.engine)
-            _maintain(self._graph, maintain)
+            self._graph.maintain_only(maintain)
             self._graph.compile_ahead(arguments.analytics, raw=arguments.raw)
             # Where batches have names or properties, the graph enters these, and sends the rest.
             feed = None if self._graph.kind.has_host_tables else self._graph.feed()
@@ -128,7 +128,7 @@ class GraphActor:
                     {**graph_arguments, "create_vertices": True},
                     raw=arguments.raw,
                     expires=window.length is not None,
-                    maintain={name: maintain[name] for name in self._graph.maintained},
+                    maintain=maintain,
                 )
         self._boundary = boundary
         #: Held while a batch is applied or the graph is pinned; notified when the boundary changes.
@@ -417,12 +417,3 @@ class GraphActor:
                 "pinned_bytes": self._memory.arena.pinned_bytes,
             }
         )
-
-
-def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -> None:
-    """Have a graph maintain these analytics, and no others that its checkpoint maintained."""
-    for name in graph.maintained:
-        if name not in analytics:
-            graph.unmaintain(name)
-    for name, parameters in analytics.items():
-        graph.maintain(name, **parameters)

@@ -9,7 +9,8 @@ import pytest
 import graphtide
 from actor_copies import analyzed, pin
 from exact_ranks import exact_ranks
-from graphtide import DynamicGraph, SettingsError
+from graphtide import ArenaFullError, DynamicGraph, SettingsError
+from graphtide.gpu_core import maintenance
 from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
 from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
@@ -208,3 +209,36 @@ def test_what_is_maintained_on_a_gpu_is_not_on_the_host(engine: str) -> None:
     assert pin(actor, 1, results=True, checkpoint=True, epoch=True) == "epoch"
     assert analyzed(actor, 1, clustering={})["clustering"]["triangles"].tolist() == [1, 1, 1]
     assert ("triangles" in actor.copy_pinned(1).arrays) == (engine == "cuda")
+
+
+@pytest.mark.parametrize("engine", ["host", "cuda"])
+@pytest.mark.usefixtures("emulated_device")
+def test_a_run_goes_on_where_what_is_maintained_cannot_be_computed_yet(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one does that has maintained it from its first batch on: results fail, or none does."""
+    settings = {"engine": engine, "ids": "dense", "directed": False}
+    src, dst = np.triu_indices(30, 1)
+    checkpoint = DynamicGraph.from_edges(src[::3], dst[::3], **settings).checkpoint_arrays()
+    wanted = {"pagerank": {"max_iter": 1}, "clustering": {}}
+    told: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(maintenance._log, "warning", lambda text, *given: told.append(text % given))
+        patch.setattr(MaintainedTriangles, "begin", no_memory)
+        actor = GraphActor(ActorArguments(settings, 1, maintain=wanted), checkpoint)
+    assert told[0].startswith("pagerank is not maintained before it is asked for (ConvergenceError")
+    assert (
+        told[1] == "clustering is not maintained before it is asked for (ArenaFullError('no room'))"
+    )
+    actor.apply(1, LoadedBatch(UpdateBatch.from_rows(None, src, dst, directed=False)))
+    assert pin(actor, 2, results=True, checkpoint=True, epoch=True) == "epoch"
+    found = analyzed(actor, 2, clustering={}, pagerank={"max_iter": 500})
+    assert found["clustering"]["triangles"].tolist() == [29 * 28 // 2] * 30
+    assert found["pagerank"]["pagerank"] == pytest.approx(1 / 30)
+    # Ranks that are even need no step, and are maintained from here on.
+    assert {"triangles", "rank_numbers"} <= actor.copy_pinned(2).arrays.keys()
+
+
+def no_memory(*_: object) -> None:
+    msg = "no room"
+    raise ArenaFullError(msg)
