@@ -36,7 +36,7 @@ class MaintainingGraph(GraphForms):
         argument that changes ranks. Their residual is within ``tol``, and ``error_bound`` is
         proven as for all ranks. On the host residuals are repaired with each batch, which pays
         after small batches; 17 bytes a vertex. On a GPU the earlier ranks are improved on request,
-        by steps or, after few changes, by pushes; 8 bytes a vertex, or 16.
+        by steps or, after few changes, by pushes; 8 to 40 bytes a vertex.
 
         ``weakly_connected_components``: the same components as without. A directed graph needs the
         reverse adjacency (``reverse=True``). 12 bytes a vertex.
@@ -115,8 +115,8 @@ class MaintainingGraph(GraphForms):
     def audit(self) -> None:
         """Recompute all maintained results, and compare them with the kept ones, bit for bit.
 
-        For PageRank on the host residuals are compared, which bound the error of ranks; on a GPU,
-        which keeps none, nothing is compared.
+        Of PageRank residuals are compared, which bound the error of ranks; on a GPU only if they
+        have followed batches, as after pushes.
 
         Raises
         ------
