@@ -276,6 +276,28 @@ def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(
     check(graph)
 
 
+def test_an_epoch_makes_no_levels_for_what_the_graph_was_asked_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They would go with it: results of epochs, one each, cost a search now and then, not two."""
+    for twin in (host_twin, cuda_twin):
+        monkeypatch.setattr(twin, "RECOUNTS_A_SEARCH", 2)
+    graph, src, dst = rmat_graph(7)
+    twin = engine_of(graph).algorithms.maintained_components
+    search, searched = twin.search, []
+    monkeypatch.setattr(twin, "search", lambda *given: searched.append(number) or search(*given))
+    half = slice(0, src.size // 2)
+    for number in range(6):
+        change = graph.delete_edges if number % 2 == 0 else graph.insert_edges
+        change(src[half], dst[half])
+        expected = smallest_ids(graph)
+        with graph.pin() as epoch:
+            for _ in range(12 if number == 5 else 1):
+                assert epoch.weakly_connected_components().component.tolist() == expected
+    # By the graph; and by an epoch that is itself asked often.
+    assert searched == [4, 5]
+
+
 @pytest.mark.runs
 @pytest.mark.parametrize("joins", [False, True])
 def test_a_repair_that_reads_too_much_is_broken_off(joins: bool) -> None:

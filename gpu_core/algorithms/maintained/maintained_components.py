@@ -167,6 +167,8 @@ class MaintainedComponents:
         #: the engine's twin says.
         self._asked = 0
         self._waits: int | None = None
+        #: Of what an epoch has: questions before it. What is searched for an epoch goes with it.
+        self._asked_before = 0
 
     @property
     def is_stale(self) -> bool:
@@ -182,7 +184,7 @@ class MaintainedComponents:
         """Search all components."""
         self._removed = None
         self.begun += 1
-        self._asked, self._is_followed = 0, False
+        self._asked, self._asked_before, self._is_followed = 0, 0, False
         self._forest = _twin(reader).search(reader.workspace, adjacencies_of(reader))
         self._is_shared = False
 
@@ -196,7 +198,7 @@ class MaintainedComponents:
         if self._forest is None:
             waits = _twin(reader).RECOUNTS_A_SEARCH if self._waits is None else self._waits
             self._asked += 1
-            if self._asked > waits and self._may_pay(reader):
+            if self._asked - self._asked_before > waits and self._may_pay(reader):
                 self.begin(reader)
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
@@ -256,7 +258,9 @@ class MaintainedComponents:
     def frozen(self) -> MaintainedComponents:
         """Copy it for an epoch of the graph as it is."""
         self._is_shared = True
-        return copy(self)
+        frozen = copy(self)
+        frozen._asked_before = self._asked
+        return frozen
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         """`ROOTS` and `LEVELS`; nothing of stale ones, unless recomputed since."""
