@@ -380,3 +380,20 @@ def test_only_what_can_be_maintained_is() -> None:
     assert graph.memory().maintained_bytes == 0
     graph.insert_edges([1, 2, 3], [2, 3, 1])
     assert graph.triangles().tolist() == [1, 1, 1, 0, 0]
+
+
+def test_only_these_are_maintained() -> None:
+    graph = DynamicGraph.from_edges([1, 2, 3], [2, 3, 1])
+    graph.maintain("clustering")
+    graph.maintain("pagerank")
+    kept = engine_of(graph).maintained["clustering"]
+    graph.maintain_only({"weakly_connected_components": {}, "clustering": {"directed": "networkx"}})
+    assert set(graph.maintained) == {"clustering", "weakly_connected_components"}
+    assert engine_of(graph).maintained["clustering"] is kept
+    graph.maintain_only({"clustering": {"directed": "ldbc"}})
+    assert engine_of(graph).maintained["clustering"].parameters == {"directed": "ldbc"}
+    for wrong in ({"bfs": {}}, {"pagerank": {"tol": 0}}, {"pagerank": {"tols": 1}}):
+        with pytest.raises(SettingsError):
+            graph.maintain_only(wrong)
+    graph.maintain_only({})
+    assert graph.maintained == ()
