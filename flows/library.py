@@ -24,13 +24,52 @@ from .printing.summary import failure_text, run_lines
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport(RunSummary):
-    """Summary of a run; ``str()`` returns the lines that ``graphtide run`` prints."""
+    """Summary of a run; ``str()`` returns the lines that ``graphtide run`` prints.
 
-    #: Address of the log, as it was given; several separated by spaces.
+    Attributes
+    ----------
+    batches_applied, rows
+        Batches that this run applied, and their rows.
+    totals
+        What became of these rows: name of an outcome, as of `BatchReport`, -> number.
+    first, watermark
+        Numbers of the first batch that this run was to apply, and of the last one that is applied
+        now; -1: none is.
+    num_vertices, num_edges
+        Size of the graph.
+    state_hash
+        Of the graph, as `DynamicGraph.state_hash`; None: there is no checkpoint.
+    results
+        Paths of the files with the newest results.
+    checkpoint
+        Folder of the newest checkpoint; None: there is none.
+    seconds
+        From the first batch to the last file written, without the start of a cluster, and without
+        the time for which a run that follows its log waited for files.
+    ingest_seconds
+        Of these, those until the last batch was applied.
+    nothing_to_do
+        Whether all batches and results were there before the run.
+    waits, wait_seconds
+        How often batches waited for results and copies of earlier ones, and how long in all.
+    failures
+        Name of each result that could not be computed -> how often, and the last error.
+    readers
+        Names of the workers that read the batches.
+    files
+        Names of the planned files, in the order in which they are applied.
+    notes
+        Sentences for the user, such as which columns are not kept.
+    log
+        Address of the log, as it was given; several separated by spaces.
+    state, folder
+        Folder of the state as an absolute path: a text, and a `Path`.
+    graph
+        Settings that define the graph.
+    """
+
     log: str
-    #: Folder of the state, as an absolute path.
     state: str
-    #: Settings that define the graph.
     graph: GraphSettings
 
     def __str__(self) -> str:

@@ -28,13 +28,19 @@ class LogPosition(NamedTuple):
     """End of a batch in the log.
 
     If rows are ordered by a column (``order_by``), as if the ordered rows stood in the files.
+
+    Attributes
+    ----------
+    file
+        Name of the file that has its last row.
+    row
+        Rows of that file up to the end of the batch.
+    rows
+        Rows of the whole log up to the end of the batch.
     """
 
-    #: Name of the file that has its last row.
     file: str
-    #: Rows of that file up to the end of the batch.
     row: int
-    #: Rows of the whole log up to the end of the batch.
     rows: int
 
 
@@ -49,14 +55,19 @@ class OpenState:
         Rebuilds graphs of earlier batches.
     batch_id
         Number of the batch; None: the newest that is applied.
+
+    Attributes
+    ----------
+    path
+        The folder, as an absolute path.
+    batch_id
+        Number of the batch, from 0.
     """
 
     def __init__(self, directory: StateDirectory, past: PastGraphs, batch_id: int | None) -> None:
         self._directory = directory
         self._past = past
-        #: The folder, as an absolute path.
         self.path = directory.path
-        #: Number of the batch, from 0.
         self.batch_id = past.newest if batch_id is None else batch_id
 
     def __repr__(self) -> str:

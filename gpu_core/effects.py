@@ -34,12 +34,18 @@ UInt32s = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Vertices:
-    """Vertices in increasing order of users' ids, names in that of their keys."""
+    """Vertices in increasing order of users' ids, names in that of their keys.
 
-    #: int64[n]: users' ids.
+    Attributes
+    ----------
+    ids
+        [n]: users' ids.
+    index
+        uint32[n]: vertex indices; those of removed vertices before the batch, which may be given to
+        others by the next one.
+    """
+
     ids: Int64s
-    #: uint32[n]: vertex indices; those of removed vertices before the batch, which may be given to
-    #: others by the next one.
     index: UInt32s
 
 
@@ -48,16 +54,22 @@ class Edges:
     """Edges in increasing order of (src, dst), each once; undirected: ``src <= dst``.
 
     Names are in the order of their keys, as in `GraphReader.edges`.
+
+    Attributes
+    ----------
+    src, dst
+        [m] each: users' ids.
+    src_index, dst_index
+        uint32[m]: vertex indices; those of removed vertices before the batch.
+    old_weight, new_weight
+        float32 or float64[m]: weights before and after the batch; None where edges have none, or
+        were not there then.
     """
 
-    #: int64[m]: users' ids.
     src: Int64s
     dst: Int64s
-    #: uint32[m]: vertex indices; those of removed vertices before the batch.
     src_index: UInt32s
     dst_index: UInt32s
-    #: float32 or float64[m]: weights before and after the batch; None where edges have none, or
-    #: were not there then.
     old_weight: npt.NDArray[np.floating[Any]] | None = None
     new_weight: npt.NDArray[np.floating[Any]] | None = None
 
@@ -67,17 +79,26 @@ class Edges:
 
 @dataclass(frozen=True)
 class Effects:
-    """Changes of a graph by one batch."""
+    """Changes of a graph by one batch.
 
-    #: Edges that exist now and did not before; they have a ``new_weight``.
+    Attributes
+    ----------
+    added
+        Edges that exist now and did not before; they have a ``new_weight``.
+    removed
+        Edges that existed and no longer do; they have an ``old_weight``.
+    reweighted
+        Edges with another weight than before; they have both. Empty without weights.
+    created
+        Vertices that exist now and did not before.
+    lost
+        Vertices that existed and no longer do.
+    """
+
     added: Edges
-    #: Edges that existed and no longer do; they have an ``old_weight``.
     removed: Edges
-    #: Edges with another weight than before; they have both. Empty without weights.
     reweighted: Edges
-    #: Vertices that exist now and did not before.
     created: Vertices
-    #: Vertices that existed and no longer do.
     lost: Vertices
 
     def in_users_ids(self, ids: UserIds) -> Effects:

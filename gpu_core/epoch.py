@@ -29,6 +29,13 @@ class Epoch(GraphForms):
     It has every query, algorithm and export of the graph. Its memory is freed at the end of
     ``with``, or by `close`; later calls raise `EpochClosedError`.
 
+    Attributes
+    ----------
+    batches
+        Number of batches that the graph had applied, since it was created or restored.
+    nbytes
+        Memory of the copy in bytes.
+
     Examples
     --------
     >>> import graphtide
@@ -58,9 +65,7 @@ class Epoch(GraphForms):
         self._names_mark = None if ids.names is None else ids.names.mark()
         self._time_unit = time_unit
         self._pinned: Pinned | None = pinned
-        #: Number of batches that the graph had applied, since it was created or restored.
         self.batches = batches
-        #: Memory of the copy in bytes.
         self.nbytes = pinned.nbytes
 
     def __reduce__(self) -> tuple[Any, ...]:

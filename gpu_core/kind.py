@@ -111,7 +111,20 @@ def check_on_repeat(on_repeat: str, record: Record) -> None:
 
 @dataclass(frozen=True)
 class GraphKind(RowMeaning):
-    """Kind of a graph and storage of its adjacencies; values are those of `DynamicGraph`."""
+    """Kind of a graph and storage of its adjacencies.
+
+    Attributes
+    ----------
+    record
+        Records and type of weights: ``record.name`` is ``simple``, ``weighted``, ``semantic``,
+        ``weighted64`` or ``semantic64``.
+    directed, self_loops, create_vertices, ids, on_repeat
+        As the arguments of `DynamicGraph`.
+    properties, vertex_properties
+        Pairs of name and type of the user's own properties.
+    reverse, layout, storage, page_bytes, mean_degree
+        As the arguments of `DynamicGraph`; ``mean_degree`` becomes a number with the first batch.
+    """
 
     #: Whether in-neighbors of a directed graph are stored as well.
     reverse: bool = True

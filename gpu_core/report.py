@@ -15,20 +15,29 @@ def _of_names(kind: Callable[..., Any], values: dict[str, Any]) -> Any:
 
 
 class BatchSource(NamedTuple):
-    """Rows of an update log that a batch was made of."""
+    """Rows of an update log that a batch was made of.
 
-    #: Name of the file within the log. If rows are ordered by a column (``order_by``),
-    #: ``first_row`` and ``rows`` count the ordered rows, which may be of neighboring files.
+    Attributes
+    ----------
+    file
+        Name of the file within the log. If rows are ordered by a column (``order_by``),
+        ``first_row`` and ``rows`` count the ordered rows, which may be of neighboring files.
+    first_row
+        Position of the first row in the file, from 0.
+    rows
+        Number of rows.
+    first_ts, last_ts
+        Earliest and latest ``ts`` of the rows without those in quarantine, in ``time_unit``; None:
+        no times were read or kept.
+    time_unit
+        Unit of times, such as ``timestamp[us]``; None: there are none.
+    """
+
     file: str
-    #: Position of the first row in the file, from 0.
     first_row: int
-    #: Number of rows.
     rows: int
-    #: Earliest and latest ``ts`` of the rows without those in quarantine, in ``time_unit``; None:
-    #: no times were read or kept.
     first_ts: int | None = None
     last_ts: int | None = None
-    #: Unit of times, such as ``timestamp[us]``; None: there are none.
     time_unit: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -49,56 +58,80 @@ class BatchReport(NamedTuple):
     Every row of the batch counts in exactly one of ``quarantined``, ``dropped``, ``overridden``,
     ``missing``, ``inserted``, ``updated`` and ``deleted``, the first that fits, so these add up to
     ``rows``.
+
+    Attributes
+    ----------
+    batch_id
+        Number of the batch in log order, from 0; -1 for a batch without a log.
+    rows
+        Rows of the batch.
+    dropped
+        Rows with self loops, if the graph ignores them.
+    overridden
+        Rows without effect because of a later row of the same batch.
+    missing
+        Deletes of an edge or a vertex that did not exist.
+    inserted
+        Inserts of an edge or a vertex that did not exist.
+    updated
+        Inserts of an edge or a vertex that existed, even if nothing changed.
+    deleted
+        Deletes of an edge or a vertex that existed.
+    edges_added
+        Edges that the batch added to the graph (an undirected edge counts once).
+    edges_removed
+        Edges that it removed, including those of deleted vertices and those that expired.
+    vertices_created, vertices_removed
+        Vertices that the batch created and removed.
+    num_vertices, num_edges
+        Vertices and edges of the graph after the batch.
+    pages_used, pages_free, largest_free_run
+        Pages in use, pages that are free without growth, pages of the largest free run.
+    page_bytes
+        Bytes of a page; 0 in a report that an older graphtide wrote.
+    rows_moved, rows_appended, rows_merged
+        Adjacencies of a direction whose degree changed: those that moved to a larger run or got
+        their first one; of the others those with entries appended, and those merged in place.
+    seconds
+        Seconds by stage: ``read``, ``convert``, ``transfer``, ``apply``, as far as they took place.
+    effects
+        What the batch changed, if ``apply(…, effects=True)``; else None.
+    weights_rounded
+        Rows that insert an edge whose weight was rounded to the graph's type of weights.
+    quarantined
+        Rows that a run left out because they break the log's contract.
+    source
+        Rows of the log that it was made of; None for a batch without a log.
+    expired
+        Edges that were removed without a row, because they were too old after the batch.
     """
 
-    #: Number of the batch in log order, from 0; -1 for a batch without a log.
     batch_id: int
-    #: Rows of the batch.
     rows: int
-    #: Rows with self loops, if the graph ignores them.
     dropped: int
-    #: Rows without effect because of a later row of the same batch.
     overridden: int
-    #: Deletes of an edge or a vertex that did not exist.
     missing: int
-    #: Inserts of an edge or a vertex that did not exist.
     inserted: int
-    #: Inserts of an edge or a vertex that existed, even if nothing changed.
     updated: int
-    #: Deletes of an edge or a vertex that existed.
     deleted: int
-    #: Edges that the batch added to the graph (an undirected edge counts once).
     edges_added: int
-    #: Edges that it removed, including those of deleted vertices and those that expired.
     edges_removed: int
-    #: Vertices that the batch created and removed.
     vertices_created: int
     vertices_removed: int
-    #: Vertices and edges of the graph after the batch.
     num_vertices: int
     num_edges: int
-    #: Pages in use, pages that are free without growth, pages of the largest free run.
     pages_used: int
     pages_free: int
     largest_free_run: int
-    #: Bytes of a page; 0 in a report that an older graphtide wrote.
     page_bytes: int
-    #: Adjacencies of a direction whose degree changed: those that moved to a larger run or got
-    #: their first one; of the others those with entries appended, and those merged in place.
     rows_moved: int
     rows_appended: int
     rows_merged: int
-    #: Seconds by stage: ``read``, ``convert``, ``transfer``, ``apply``, as far as they took place.
     seconds: dict[str, float]
-    #: What the batch changed, if ``apply(…, effects=True)``.
     effects: Effects | None = None
-    #: Rows that insert an edge whose weight was rounded to the graph's type of weights.
     weights_rounded: int = 0
-    #: Rows that a run left out because they break the log's contract.
     quarantined: int = 0
-    #: Rows of the log that it was made of; None for a batch without a log.
     source: BatchSource | None = None
-    #: Edges that were too old after the batch, and were removed without a row.
     expired: int = 0
 
     def __reduce__(self) -> tuple[Any, ...]:

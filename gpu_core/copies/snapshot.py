@@ -23,20 +23,32 @@ class CsrSnapshot:
 
     An undirected graph has each edge in both rows. ``scipy.sparse.csr_array((data, indices,
     indptr))`` takes the arrays as they are.
+
+    Attributes
+    ----------
+    vertices
+        [n]: users' ids, increasing; names in the order of their keys.
+    indptr
+        int64[n + 1]: where each row begins.
+    indices
+        int32[m]: positions in ``vertices``, increasing within a row.
+    properties
+        Property columns, [m] each: ``weight``, ``type``, ``first``, ``last`` where kept, and the
+        user's own.
+    directed
+        Whether edges have a direction.
+    time_unit
+        What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
+    vertex_properties
+        The user's own properties of vertices, [n] each.
     """
 
-    #: int64[n]: users' ids, increasing.
     vertices: npt.NDArray[np.int64]
-    #: int64[n + 1]: where each row begins.
     indptr: npt.NDArray[np.int64]
-    #: int32[m]: positions in ``vertices``, increasing within a row.
     indices: npt.NDArray[np.int32]
-    #: Property columns, one item an entry: ``weight``, ``type``, ``first``, ``last`` where kept.
     properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
     directed: bool = True
-    #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
     time_unit: str | None = None
-    #: Properties of the user's own, one item a vertex; those of edges stand with the others.
     vertex_properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -67,15 +79,22 @@ class CsrSnapshot:
 
 @dataclass(frozen=True, repr=False)
 class CanonicalEdges(Table):
-    """Every edge once, sorted by (src, dst) in users' ids; undirected: ``src <= dst``."""
+    """Every edge once, sorted by (src, dst) in users' ids; undirected: ``src <= dst``.
 
-    #: int64[m]
+    Attributes
+    ----------
+    src, dst
+        [m] each: users' ids; names in the order of their keys.
+    properties
+        Property columns, [m] each: ``weight``, ``type``, ``first``, ``last`` where kept, and the
+        user's own.
+    time_unit
+        What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
+    """
+
     src: npt.NDArray[np.int64]
-    #: int64[m]
     dst: npt.NDArray[np.int64]
-    #: Property columns, one item an edge: ``weight``, ``type``, ``first``, ``last`` where kept.
     properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
-    #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
     time_unit: str | None = None
 
     def __repr__(self) -> str:

@@ -32,6 +32,11 @@ class AdjacencyView:
     tensors do not. A view keeps that memory alive; release it before the graph grows.
 
     Each attribute but ``step`` raises `StaleViewError` once a call has changed the graph.
+
+    Attributes
+    ----------
+    step
+        Words from one entry of a row to the next.
     """
 
     def __init__(
@@ -56,7 +61,6 @@ class AdjacencyView:
         table = arena.vertex_table()
         self._degrees = table[:, shape.degree_word].astype(np.int64)
         self._begins = _begins(arena.xp, table, shape)
-        #: Words from one entry of a row to the next.
         self.step: int = 1 if arena[Field.SOA] else shape.entry_words
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -143,6 +143,13 @@ class NeighborSample(Table):
         As the attributes.
     ids
         What shows the vertices; None: keys are the ids.
+
+    Attributes
+    ----------
+    vertices_per_hop
+        How many vertices were given, and found by each hop.
+    edges_per_hop
+        How many edges were sampled by each hop, in the order of ``edge_index``.
     """
 
     def __init__(
@@ -157,9 +164,7 @@ class NeighborSample(Table):
         self._keys = keys
         self._batch = batch
         self._edge_index = edge_index
-        #: How many vertices were given, and found by each hop.
         self.vertices_per_hop = list(vertices_per_hop)
-        #: How many edges were sampled by each hop, in the order of ``edge_index``.
         self.edges_per_hop = list(edges_per_hop)
         self._ids = ids
 

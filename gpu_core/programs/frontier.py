@@ -37,6 +37,11 @@ class Frontier:
 
     ``len(frontier)`` is the number of vertices, `vertices` their ids; an empty frontier is false.
 
+    Attributes
+    ----------
+    direction
+        Edges that it goes along: ``out``, ``in`` or ``both``.
+
     Examples
     --------
     >>> import graphtide
@@ -55,7 +60,6 @@ class Frontier:
 
     def __init__(self, origin: Origin, direction: str, vertices: Any) -> None:
         self._origin = origin
-        #: Edges that it goes along: ``out``, ``in`` or ``both``.
         self.direction = direction
         self._vertices = vertices
 

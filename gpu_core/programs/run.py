@@ -133,14 +133,20 @@ class Ran(NamedTuple):
 
 
 class ProgramResult(VertexTable):
-    """Value of every vertex."""
+    """Value of every vertex.
+
+    Attributes
+    ----------
+    supersteps, pulled
+        Supersteps that were made, and how many of them were pulled.
+    num_active
+        Vertices that are active still: 0, unless ``max_supersteps`` ended it.
+    """
 
     def __init__(self, columns: Values, supersteps: int, pulled: int, num_active: int) -> None:
         self._columns = columns
-        #: Supersteps that were made, and how many of them were pulled.
         self.supersteps = supersteps
         self.pulled = pulled
-        #: Vertices that are active still: 0, unless ``max_supersteps`` ended it.
         self.num_active = num_active
 
     @property

@@ -99,6 +99,13 @@ class VertexState:
     """Named arrays of a value of each vertex; made by `DynamicGraph.vertex_state`.
 
     ``state[name]`` copies an array, in the order of `vertices`; `table` all of them.
+
+    Attributes
+    ----------
+    kinds
+        Name -> kind of each array.
+    origin, arrays
+        For operators: the graph, and the arrays in the engine's memory and order.
     """
 
     def __init__(self, origin: Origin, values: Mapping[str, Any]) -> None:
@@ -107,7 +114,6 @@ class VertexState:
         if not checked:
             msg = "a state has at least one array; name them: vertex_state(distance=0.0)"
             raise SettingsError(msg)
-        #: Kinds of the arrays by their names.
         self.kinds = {name: _KINDS[given.dtype.kind] for name, given in checked.items()}
         self._inboxes: dict[Any, Inbox] = {}
         with origin.reading() as reader:

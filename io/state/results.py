@@ -120,12 +120,24 @@ class Result(Table):
         Columns by name.
     facts
         What else the file has.
+
+    Attributes
+    ----------
+    name
+        As the parameter.
+    kind
+        Analytic that the result is of.
+    parameters
+        Parameters that it was computed with, by name; None: an older graphtide kept none.
+    source
+        Rows of the log that the batch before it was; None: an older graphtide kept none.
+    figures
+        How it was found and how exact it is, such as ``iterations`` and ``error_bound``, by name.
     """
 
     def __init__(self, name: str, columns: dict[str, npt.NDArray[Any]], facts: ResultFacts) -> None:
         self.name = name
         self._columns = columns
-        #: As in `ResultFacts`.
         self.kind, self.parameters, self.source = facts.kind, facts.parameters, facts.source
         self.figures = facts.figures
         self._ranked_by = self.kind if self.kind in columns else next(reversed(self.measures), "")

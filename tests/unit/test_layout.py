@@ -1,10 +1,12 @@
 """The repository as a package: what is listed, what is public, and what an import costs."""
 
 import ast
+import inspect
 import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +17,8 @@ import graphtide
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("config", "flows", "gpu_core", "io", "pipeline")
+#: Classes whose docstrings say how they are made; `batch_lists.py` describes a batch.
+MADE_BY_USERS = (graphtide.DynamicGraph, graphtide.Program, graphtide.UpdateBatch)
 HEAVY = ("bokeh", "cupy", "dask", "distributed", "llvmlite", "numba", "pandas", "pyarrow", "scipy")
 
 
@@ -105,6 +109,47 @@ def test_the_page_on_the_api_has_all_public_names() -> None:
         public = getattr(graphtide, name)
         if not name.startswith("_") and public.__module__ not in drawn:
             assert f"{public.__module__}.{public.__qualname__}" in drawn, name
+
+
+def _attributes_of(kind: type) -> set[str]:
+    """Public attributes that a class declares as fields, or sets in its ``__init__``."""
+    found = {*getattr(kind, "__dataclass_fields__", ()), *getattr(kind, "_fields", ())}
+    for each in kind.__mro__:
+        made = vars(each).get("__init__")
+        if not found and inspect.isfunction(made) and each.__module__.startswith("graphtide"):
+            tree = ast.parse(textwrap.dedent(inspect.getsource(made)))
+            found = {
+                node.attr
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+            }
+            break
+    return {name for name in found if not name.startswith("_")}
+
+
+def _attributes_described(kind: type) -> set[str]:
+    """Names in the section *Attributes* of the docstring of a class."""
+    section = re.search(
+        r"^Attributes\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", inspect.getdoc(kind) or "", re.M | re.S
+    )
+    names = re.findall(r"^(\w.*)$", section.group(1), re.MULTILINE) if section else []
+    return {name.strip() for line in names for name in line.split(",")}
+
+
+def test_what_calls_return_has_its_attributes_in_its_docstring() -> None:
+    """``help`` and the page on the API show docstrings, not comments beside fields."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    missing = {}
+    for path in re.findall(r"^::: ([\w.]+)\.([A-Z]\w+)$", page, re.MULTILINE):
+        kind = getattr(import_module(path[0]), path[1])
+        if kind in MADE_BY_USERS:
+            continue
+        left = _attributes_of(kind) - _attributes_described(kind)
+        missing[path[1]] = sorted(left)
+    assert {name: left for name, left in missing.items() if left} == {}
 
 
 IMPORTED = """

@@ -54,6 +54,11 @@ class BetweennessResult(ValuesResult):
         As of `ValuesResult`.
     sources
         As the attribute.
+
+    Attributes
+    ----------
+    sources
+        Number of vertices that paths were counted from: all, or those of the sample.
     """
 
     _analytic = _NAME
@@ -61,7 +66,6 @@ class BetweennessResult(ValuesResult):
 
     def __init__(self, columns: Values, sources: int) -> None:
         super().__init__(columns)
-        #: Vertices that paths were counted from: all, or those of the sample.
         self.sources = sources
 
     @property

@@ -47,6 +47,11 @@ class KatzResult(ValuesResult):
         As of `ValuesResult`.
     iterations
         As the attribute.
+
+    Attributes
+    ----------
+    iterations
+        Steps made.
     """
 
     _analytic = "katz_centrality"
@@ -54,7 +59,6 @@ class KatzResult(ValuesResult):
 
     def __init__(self, columns: Values, iterations: int) -> None:
         super().__init__(columns)
-        #: Steps made.
         self.iterations = iterations
 
     @property

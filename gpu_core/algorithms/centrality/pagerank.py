@@ -120,6 +120,15 @@ class PageRankResult(ValuesResult):
         As the attributes; the bound, or what finds it.
     kept
         Where the engine keeps the ranks, if it does; a warm start reads them there.
+
+    Attributes
+    ----------
+    iterations
+        Steps made.
+    residual
+        L1 norm of what the last step, a plain one, changed.
+    kept
+        As the parameter.
     """
 
     _analytic = "pagerank"
@@ -134,9 +143,7 @@ class PageRankResult(ValuesResult):
         kept: KeptRanks | None = None,
     ) -> None:
         super().__init__(columns)
-        #: Steps made.
         self.iterations = iterations
-        #: L1 norm of what the last step, a plain one, changed.
         self.residual = residual
         self._error_bound = error_bound
         self.kept = kept

@@ -78,24 +78,31 @@ class PersonalizedPageRankResult(TableRows):
     Parameters
     ----------
     sources
-        [s], users' ids.
+        As the attribute.
     source, vertex
         Columns of users' ids.
     found
         The rest.
+
+    Attributes
+    ----------
+    sources
+        [s]: users' ids of the sources, in the order in which they were given.
+    iterations
+        int64[s]: steps of each.
+    residual
+        float64[s]: L1 norm of what the last step of each changed.
+    error_bound
+        float64[s]: proven bound of the L1 distance of each source's ranks, those left out
+        included, from the exact ones; see `pagerank_bound.py`.
     """
 
     def __init__(self, sources: Column, source: Column, vertex: Column, found: Found) -> None:
         columns = {"source": source, "vertex": vertex, "pagerank": found.ranks}
         super().__init__(columns, "pagerank")
-        #: [s]: the sources, in the order in which they were given.
         self.sources = sources
-        #: int64[s]: steps of each.
         self.iterations = found.iterations
-        #: float64[s]: L1 norm of what the last step of each changed.
         self.residual = found.residual
-        #: float64[s]: proven bound of the L1 distance of each source's ranks, those left out
-        #: included, from the exact ones; see `pagerank_bound.py`.
         self.error_bound = found.error_bound
 
     @property

@@ -53,6 +53,11 @@ class CommunitiesResult(GroupsResult):
     columns
         Of the positions of the communities' first vertices.
     iterations
+        As the attribute.
+
+    Attributes
+    ----------
+    iterations
         Sweeps that changed a label.
     """
 
@@ -61,7 +66,6 @@ class CommunitiesResult(GroupsResult):
 
     def __init__(self, columns: Values, iterations: int) -> None:
         super().__init__(columns)
-        #: Sweeps that changed a label.
         self.iterations = iterations
 
     @property

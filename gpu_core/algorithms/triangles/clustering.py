@@ -137,6 +137,11 @@ class ClusteringResult(VertexTable):
         undirected.
     of_some
         Whether they are of some vertices alone, so that the graph's triangles do not follow.
+
+    Attributes
+    ----------
+    directed
+        As the parameter.
     """
 
     _ranked_by = "clustering"
