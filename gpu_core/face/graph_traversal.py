@@ -32,6 +32,12 @@ class GraphTraversal(GraphCalls):
             edge to it that are one hop nearer, the first in the order of `vertices`. Sources and
             vertices that are not reached have -1, or ``""`` if ids are text.
 
+        Returns
+        -------
+        BfsResult
+            ``vertices`` [n], ``distance`` (int32[n], hops; -1 where no path leads) and ``parent``
+            [n], users' ids, or None.
+
         Raises
         ------
         VertexNotFoundError

@@ -53,6 +53,15 @@ class GraphTriangles(GraphCalls):
         Returns
         -------
         ClusteringResult, or float for one id
+            ``vertices`` [n], ``degree`` and ``triangles`` (int64[n]), ``clustering`` (float64[n],
+            from 0 to 1); of all vertices also ``num_triangles`` and ``transitivity``.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A vertex is not in the graph.
+        SettingsError
+            ``directed`` is unknown.
         """
         if vertices is None:
             with self._computing():

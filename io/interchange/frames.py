@@ -127,7 +127,18 @@ def _with_times(table: pa.Table, name: str) -> pa.Table:
 
 
 def pairs_of_frame(frame: Any) -> tuple[Any, Any]:
-    """Return the columns ``src`` and ``dst`` of a frame: numbers as arrays, names as lists.
+    """Return the columns ``src`` and ``dst`` of a frame.
+
+    Parameters
+    ----------
+    frame
+        Anything with an Arrow stream; columns may also be called as in an edge list (``source``,
+        ``target``, …).
+
+    Returns
+    -------
+    src, dst
+        [k] each: numbers as arrays, names, and numbers beyond int64, as lists.
 
     Raises
     ------

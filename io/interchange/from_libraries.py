@@ -45,11 +45,19 @@ def from_edge_list(
     ----------
     edges
         An array of shape (m, 2), or an iterable of ``(src, dst)`` or ``(src, dst, weight)``. Ids
-        are integers, or of the kind ``ids``; of repeated edges the last counts.
+        are integers, or of the kind ``ids``. Repeated edges are combined by ``on_repeat``; by
+        default the last counts.
     weight
         m weights, for records that have weights; excludes third items.
     **settings
         Arguments of `DynamicGraph`. Types and times of semantic records are 0.
+
+    Raises
+    ------
+    SettingsError
+        ``edges`` are no pairs of such ids, weights are given but not kept, or as `DynamicGraph`.
+    BatchError
+        A row breaks the rules of the graph, such as a weight that is no finite number.
     """
     _refuse_properties("from_edge_list", settings)
     src, dst, third = _pairs(edges, settings.get("ids", "any"))
@@ -86,6 +94,13 @@ def from_networkx(
         Arguments of `DynamicGraph`; ``directed`` is that of G by default. With ``directed=False``
         edges of a directed G in both directions become parallel edges. With ``directed=True`` an
         edge of an undirected G becomes one in each direction, a self loop one edge.
+
+    Raises
+    ------
+    SettingsError
+        G is no graph of networkx, a node is no such id, or as `DynamicGraph`.
+    BatchError
+        An attribute breaks the rules of the graph, such as a weight that is no finite number.
     """
     if not hasattr(G, "is_directed"):
         msg = (
@@ -156,6 +171,13 @@ def from_scipy(
         Arguments of `DynamicGraph`. Types and times of semantic records are 0. With
         ``directed=False`` an entry and its mirror entry are one edge; if they differ, the entry
         below the diagonal counts, whatever ``on_repeat`` is.
+
+    Raises
+    ------
+    SettingsError
+        A is no square sparse matrix, ``vertices`` are not n different ids, or as `DynamicGraph`.
+    BatchError
+        An entry breaks the rules of the graph, such as a weight that is no finite number.
     """
     _refuse_properties("from_scipy", settings)
     if not hasattr(A, "tocsr"):

@@ -32,6 +32,13 @@ _FACTS = {"kind": "saved graph"}
 def save_graph(graph: GraphReader, path: str | Path) -> Path:
     """Write a graph to a folder, which is new or has a saved graph, and is replaced as a whole.
 
+    Parameters
+    ----------
+    graph
+        The graph, or an epoch.
+    path
+        The folder, on a disk of this machine.
+
     Returns
     -------
     Path

@@ -35,6 +35,11 @@ def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
     """Copy a graph to networkx: a Graph or DiGraph with properties as attributes.
 
     Nodes are users' ids. Timestamps become `numpy.datetime64`, in UTC if they have a zone.
+
+    Raises
+    ------
+    SettingsError
+        networkx is not installed, or ``graph`` is none.
     """
     check_graph(graph)
     networkx = _library("networkx")
@@ -130,6 +135,11 @@ def to_arrow(source: GraphReader | Table) -> pa.Table:
 
     A table of edges has ``src``, ``dst`` and the properties, sorted by (src, dst); that of a result
     its columns, without a copy.
+
+    Raises
+    ------
+    SettingsError
+        ``source`` is neither.
     """
     if isinstance(source, GraphReader):
         source = source.edges()
