@@ -42,7 +42,7 @@ from .study.commands import study
 @click.version_option(__version__, prog_name="graphtide")
 @debug_option
 def cli() -> None:
-    """Keep a large, changing graph in memory, fed from Parquet update logs.
+    """Keep a large, changing graph in memory, fed from update logs.
 
     Start with `graphtide demo`.
     """
@@ -104,8 +104,9 @@ def run(
 
 
     LOG is a folder, a file or a pattern in quotes, or several of them, read in this order: Parquet,
-    CSV or JSON lines, here or at any URL. A row inserts or deletes one edge or vertex. STATE holds
-    the plan, reports, results and checkpoints; the next run continues from there.
+    CSV or JSON lines, or a table of Delta or Iceberg, here or at any URL. A row inserts or deletes
+    one edge or vertex. STATE holds the plan, reports, results and checkpoints; the next run
+    continues from there.
     """
     if not names_a_cluster(options["scheduler"], options["config_file"]):
         _begin_imports_of_workers()

@@ -272,7 +272,12 @@ run_options = options_of(
         metavar="POLICY",
         help="halt, or quarantine: leave them out, keep them in the state.  [halt]",
     ),
-    click.option("--workers", type=int, metavar="N", help="CPU workers of the local cluster."),
+    click.option(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="CPU workers of the local cluster.  [from the cores]",
+    ),
     click.option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster instead."),
     click.option("--graph-worker", metavar="NAME", help="Its worker that holds the graph."),
     config_options,

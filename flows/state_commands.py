@@ -113,7 +113,7 @@ def export(
 @click.argument("state")
 @click.argument("result")
 @click.option(
-    "-n", "count", type=click.IntRange(1), default=10, show_default=True, help="Vertices."
+    "-n", "count", type=click.IntRange(1), metavar="N", default=10, help="Vertices.  [10]"
 )
 @_by_option
 @at_option
@@ -182,7 +182,11 @@ def verify(state: str, engine: str | None, layout: str | None, as_json: bool) ->
     help="… and after this batch.",
 )
 @click.option(
-    "-n", "count", type=click.IntRange(1), help="With RESULT: vertices of each kind.  [10]"
+    "-n",
+    "count",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With RESULT: vertices of each kind.  [10]",
 )
 @_by_option
 @click.option("--output", metavar="FILE", help="What differs, row by row; .parquet.")

@@ -225,9 +225,9 @@ class Needs:
     def unmet(self, *, directed: bool, has_weights: bool) -> str | None:
         """Why a graph of this kind will not do, and what would; None where it will."""
         if self.weights and not has_weights:
-            return "needs weights; use records: weighted or semantic"
+            return "needs weights; use records weighted or semantic"
         if self.undirected and directed:
-            return "is for undirected graphs; use directed: false"
+            return "is for undirected graphs; use directed=False (for a run --undirected)"
         return None
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ...gpu_core.errors import UpdateLogError
 from ..file_systems import is_local
 from ..text.text_index import TextIndex
-from .columns.schema import LogSchema, not_kept_line
+from .columns.schema import LogSchema, flag_of, not_kept_line
 from .file_errors import UnusableFileError
 from .log_files import hidden_partitions
 from .paths.log_paths import LogPath
@@ -164,7 +164,7 @@ def check_properties(log: UpdateLog, listing: LogListing) -> None:
         name = log.name_in_files(lacking[0])
         msg = (
             f"no file of the log has a column {name}, which is to be a property; if it is "
-            f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"
+            f"called otherwise there, say so in the setting columns: {flag_of(lacking[0], 'NAME')}"
         )
         raise UpdateLogError(msg)
 

@@ -59,6 +59,7 @@ def test_help_names_the_choices_and_defaults_that_the_settings_have() -> None:
             assert re.search(rf"\b{choice}\b", about), f"help of {key} does not name {choice}"
         assert about.endswith(f"[{settings[key]}]")
     assert f"[{settings['checkpoint_every']}]" in text
+    assert "CPU workers of the local cluster. [from the cores]" in text
     about = text.split("--analytics ")[1].split(" --")[0]
     assert f"Any of {', '.join(ANALYTICS)}, " in about
     assert about.endswith(f"[{','.join(settings['analytics'])}]")

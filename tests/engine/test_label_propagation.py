@@ -106,7 +106,7 @@ def test_names_and_what_is_refused(engine: str) -> None:
     for wrong in (0, 1.5, True):
         with pytest.raises(SettingsError, match=f"max_iter={wrong!r} is not a whole number"):
             graph.label_propagation(max_iter=wrong)
-    with pytest.raises(SettingsError, match="label_propagation is for undirected graphs"):
+    with pytest.raises(SettingsError, match=r"is for undirected graphs.*directed=False"):
         DynamicGraph(directed=True).label_propagation()
 
 

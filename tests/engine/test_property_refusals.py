@@ -61,6 +61,14 @@ def test_no_property_is_called_as_a_parameter_of_what_takes_them_by_name() -> No
                         load_settings(given)
 
 
+def test_a_misspelled_argument_is_told_the_one_that_it_resembles() -> None:
+    graph = DynamicGraph(records="weighted")
+    for wrong, right in (("weights", "weight"), ("time", "ts"), ("Weight", "weight")):
+        told = rf"{wrong} is not a property.*the argument is {right}"
+        with pytest.raises(BatchError, match=told):
+            graph.insert_edges([1], [2], **{wrong: 1})
+
+
 WRONG = {
     "left out": ({"amount": 1}, "channel is left out, but int16 has no missing value"),
     "unknown": ({"amuont": 1}, "amuont is not a property of edges here; there are amount, channel"),

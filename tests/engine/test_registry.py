@@ -265,10 +265,10 @@ def with_new(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("overrides", "message"),
     [
         ({}, r"analytics: new needs new.above \(least weight\).*--set new.above="),
-        ({"new": {"above": 1}}, "analytics: new needs weights; use records: weighted"),
+        ({"new": {"above": 1}}, "analytics: new needs weights; use records weighted"),
         (
             {"new": {"above": 1}, "records": "weighted"},
-            "is for undirected graphs; use",
+            "is for undirected graphs; use .*--undirected",
         ),
         ({"new": {"above": "x"}}, "setting new.above: 'x' is not allowed; use a number or null"),
         ({"new": {"below": 1}}, "setting new.below is unknown"),

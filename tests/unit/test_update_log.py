@@ -261,6 +261,13 @@ def test_weights_that_are_in_no_file_are_told(folder):
         assert line.startswith(told) == is_told, kind
 
 
+def test_a_property_that_no_file_has_is_refused_with_the_flag_that_maps_it(folder):
+    pq.write_table(pa.table({"src": [1], "dst": [2], "amount": [0.5]}), folder / "a.parquet")
+    log = UpdateLog(str(folder), own={"amt": "float64"})
+    with pytest.raises(UpdateLogError, match=r"has a column amt.*: --set columns\.amt=NAME"):
+        check_properties(log, listing_of(log))
+
+
 def test_a_file_without_rows_is_nothing_whatever_its_types(folder):
     """Columns of an empty frame are of pandas' objects or floats, or are not there."""
     names = ["op", "src", "dst", "ts", "score"]

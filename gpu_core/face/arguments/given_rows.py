@@ -5,7 +5,7 @@ Not here: what rows come to (`batch/update_batch.py`).
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Final, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -153,12 +153,25 @@ def _refuse_columns(names: Collection[str], meaning: RowMeaning) -> None:
         raise BatchError(msg)
 
 
+#: Other names, in small letters, under which users may give an argument of `insert_edges`.
+_ARGUMENTS: Final = {
+    "weight": "weight", "weights": "weight",
+    "type": "type", "types": "type",
+    "ts": "ts", "time": "ts", "times": "ts", "timestamp": "ts", "timestamps": "ts",
+}  # fmt: skip
+
+
 def _refuse_properties(names: Iterable[str], what: str, meaning: RowMeaning) -> None:
     """Refuse properties that ``what``, edges or vertices, do not have."""
     own = dict(meaning.properties if what == "edges" else meaning.vertex_properties)
     for name in names:
         if name not in own:
-            msg = f"{name} is not a property of {what} here; there are {', '.join(own) or 'none'}"
+            meant = _ARGUMENTS.get(name.lower()) if what == "edges" else None
+            hint = f" (the argument is {meant})" if meant else ""
+            msg = (
+                f"{name} is not a property of {what} here{hint}; there are "
+                f"{', '.join(own) or 'none'}"
+            )
             raise BatchError(msg)
 
 

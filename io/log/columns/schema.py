@@ -226,11 +226,11 @@ def _mapping_of(there: Collection[str], names: Mapping[str, str], required: Sequ
         if names[canonical] in there:
             continue
         likely = [name for name in there if name.strip().lower() in NAMES[canonical]]
-        flags.append(_flag_of(canonical, likely[0] if len(likely) == 1 else "NAME"))
+        flags.append(flag_of(canonical, likely[0] if len(likely) == 1 else "NAME"))
     return " ".join(flags)
 
 
-def _flag_of(canonical: str, name: str) -> str:
+def flag_of(canonical: str, name: str) -> str:
     """Flag that maps a column, as a shell takes it."""
     # A value is read as YAML, which drops blanks around it that are in no quotes.
     value = name if name == name.strip() else f'"{name}"'
@@ -248,7 +248,7 @@ def _refuse_misspelled(lacking: Sequence[str], not_read: Sequence[str], file: st
             if name.strip().lower() == canonical:
                 msg = (
                     f"{file}: column {name!r} is not read, and there is no column {canonical}; if "
-                    f"it is that, say so: {_flag_of(canonical, name)}; if not, rename it"
+                    f"it is that, say so: {flag_of(canonical, name)}; if not, rename it"
                 )
                 raise UnusableFileError(msg)
 
