@@ -12,7 +12,7 @@ import click
 from ...config.settings import RunSettings
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
-from ...gpu_core.printable import counted, printable
+from ...gpu_core.printable import counted, listed, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
 from ...io.log.order.row_order import row_order
 from ...io.log.paths.log_order import twice_note, unordered_note
@@ -114,7 +114,11 @@ def _lines(
     yield from _column_lines(files)
     yield from _partition_lines(files)
     yield from _wrong_number_lines(files)
-    yield _rows_line(files)
+    operations: Counter[str] = Counter()
+    for file in files:
+        operations.update(file.operations)
+    yield _rows_line(files, operations)
+    yield from _unknown_operations_lines(operations)
     yield line("needs", _needs_text(needs))
     yield _checksums_line(files)
     yield ""
@@ -151,11 +155,22 @@ def _wrong_number_lines(files: Sequence[FileFacts]) -> Iterator[str]:
         yield line("note", f"{wrong[0]}{more}{scope}")
 
 
-def _rows_line(files: Sequence[FileFacts]) -> str:
+def _unknown_operations_lines(operations: Mapping[str, int]) -> Iterator[str]:
+    """A note on rows that a run refuses for their operation."""
+    unknown = [name for name in operations if name not in _OPERATIONS]
+    if unknown:
+        rows = sum(operations[name] for name in unknown)
+        where = "which" if rows == 1 else "the first of which"
+        yield line(
+            "note",
+            f"op is neither insert nor delete in {counted(rows, 'row')} ({listed(unknown, 3)}), at "
+            f"{where} a run ends; words of the log's own are named by --set 'op_insert=[…]' and "
+            f"--set 'op_delete=[…]'",
+        )
+
+
+def _rows_line(files: Sequence[FileFacts], operations: Mapping[str, int]) -> str:
     """The rows of all files by their operations."""
-    operations: Counter[str] = Counter()
-    for file in files:
-        operations.update(file.operations)
     counts = ", ".join(f"{rows:,}{TIED}{_tied(name)}" for name, rows in operations.items())
     total = f"{sum(file.rows for file in files):,}"
     return line("rows", f"{total}: {counts}" if counts else total)

@@ -132,6 +132,21 @@ def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path)
     fails(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
 
 
+def test_words_of_op_that_a_run_refuses_are_noted_with_the_settings_that_name_them(
+    tmp_path: Path,
+) -> None:
+    ops = {"op": ["c", "u", "insert", "c", None], "src": [1] * 5, "dst": [2] * 5}
+    write_log(tmp_path / "log", {"a.parquet": ops})
+    note = "note op is neither insert nor delete in"
+    for flags, told in (
+        ([], f"{note} 4 rows (c, u, null), at the first of which a run ends; words"),
+        (["--set", "op_insert=[c,u]"], f"{note} 1 row (null), at which a run ends"),
+    ):
+        done = graphtide_here("inspect", "log", *flags, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert told in " ".join(done.stdout.split())
+
+
 def test_a_log_whose_rows_have_no_such_order_is_shown_and_then_refused(tmp_path: Path) -> None:
     """As a run of it would be."""
     first, second = ({"src": [1, 2], "dst": [2, 3], "ts": times} for times in ([5, 7], [6, 8]))
