@@ -64,7 +64,7 @@ def _list_files(location: Location, address: str) -> list[str]:
     else:
         has_pattern = is_pattern(filesystem, root)
         if not has_pattern and not filesystem.exists(root):
-            msg = f"there is no log {address}; give a folder of Parquet files, or a file"
+            msg = f"there is no log {address}; give a folder of Parquet, CSV or JSON, or a file"
             raise UpdateLogError(msg)
         if location.version is not None:
             msg = (
