@@ -287,7 +287,9 @@ schedule_options = options_of(
     click.option(
         "--follow", is_flag=True, help="Wait for more files, and apply each as it appears."
     ),
-    click.option("--every", metavar="TIME", help="Run again and again, such as every 10m."),
+    click.option(
+        "--every", metavar="TIME", help="Run again and again, such as every 10m; 10 is 10 s."
+    ),
     click.option(
         "--cron", metavar="EXPRESSION", help='Run at times, such as "0 3 * * *", of this machine.'
     ),
