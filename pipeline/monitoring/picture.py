@@ -32,6 +32,9 @@ class Picture:
     #: the client's process; ``analytics``, ``disk``: seconds for which batches waited for them;
     #: ``cores``: seconds for which a core was at work, in the mean, where all workers are here.
     seconds: Mapping[str, float]
+    #: Batches that stages are of: a status of the graph is a little older than what is known of
+    #: batches. Those of lost graphs are counted again.
+    timed: int
     #: Workers that read the log; 0: there is no graph yet.
     cpu_workers: int
     #: Batches that may be under way beyond those applied; that are being read; that are read, and
@@ -78,6 +81,8 @@ class RunMonitor:
         #: Of graphs that were lost, then of this one.
         self._lost: Counter[str] = Counter()
         self._status: GraphStatus | None = None
+        #: Batches that lost graphs have applied, and the boundary that this one began at.
+        self._lost_batches, self._begun = 0, 0
         self._cpu_workers = 0
         #: Seconds that batches waited, by what for; what for since the last look; when that was.
         self._held = {"analytics": 0.0, "disk": 0.0}
@@ -104,6 +109,7 @@ class RunMonitor:
     def started(self, status: GraphStatus, cpu_workers: int) -> None:
         """A generation has started."""
         self._status, self._cpu_workers = status, cpu_workers
+        self._begun = status.boundary
 
     def update(self, status: GraphStatus) -> None:
         """Take the newest status of the graph."""
@@ -118,6 +124,7 @@ class RunMonitor:
         self._troubles.append((time.time(), f"the graph was lost: {reason}"))
         if self._status is not None:
             self._lost.update(self._status.seconds)
+            self._lost_batches += self._status.boundary - self._begun
         self._status = None
 
     def _cores(self) -> dict[str, float]:
@@ -134,15 +141,17 @@ class RunMonitor:
         """State of the run now."""
         machine, status = self._machine, self._status
         seconds = self._lost.copy()
-        memory = None
+        memory, timed = None, self._lost_batches
         if status is not None:
             seconds.update(status.seconds)
+            timed += status.boundary - self._begun
             memory = status.memory
         client_seconds = time.process_time() - self._first_client_seconds
         loading = len(machine.loading)
         return Picture(
             recoveries=max(machine.generation, 0),
             seconds={**seconds, **self._held, "client": client_seconds, **self._cores()},
+            timed=timed,
             cpu_workers=self._cpu_workers,
             window=machine.rules.window,
             loading=loading,

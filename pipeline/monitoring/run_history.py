@@ -45,8 +45,9 @@ class Sample(NamedTuple):
     #: Batches and rows applied; rows of this run alone.
     batches: int
     rows: int
-    #: Stage or part -> seconds, see `Picture`.
+    #: Stage or part -> seconds, and batches that stages are of, see `Picture`.
     spent: Mapping[str, float]
+    timed: int
     cpu_workers: int
     vertices: int
     edges: int
@@ -85,8 +86,9 @@ class RunHistory:
         self.samples.append(
             Sample(
                 values["time"], picture["recoveries"], values["batches_done"], values["rows_done"],
-                picture["seconds"], picture["cpu_workers"], values["num_vertices"],
-                values["num_edges"], picture["loading"], picture["waiting"],
+                picture["seconds"], picture["timed"], picture["cpu_workers"],
+                values["num_vertices"], values["num_edges"], picture["loading"],
+                picture["waiting"],
             )
         )  # fmt: skip
         if len(self.samples) > _MOST:
@@ -173,7 +175,8 @@ def series(samples: Sequence[Sample]) -> dict[str, list[float]]:
 
     ``seconds`` since the first sample; ``rate``: rows a second since the point before;
     ``vertices``, ``edges``; ``loading``, ``waiting``: batches; for each stage the mean seconds of a
-    batch. NaN where a graph was lost in between, or no batch was applied.
+    batch, of the newest that are timed. NaN where a graph was lost in between, or no batch was
+    applied; but `_PAUSE_SECONDS` without a batch are a rate of 0.
     """
     names = ("seconds", "rate", *_STATES, *STAGES)
     columns: dict[str, list[float]] = {name: [] for name in names}
@@ -186,10 +189,17 @@ def series(samples: Sequence[Sample]) -> dict[str, list[float]]:
             for name in ("rate", *STAGES):
                 columns[name].append(math.nan)
             continue
-        columns["rate"].append((each.rows - before.rows) / seconds)
-        spent, batches = _between(before, each), each.batches - before.batches
+        has_batches = each.batches > before.batches
+        is_rate = has_batches or seconds >= _PAUSE_SECONDS
+        columns["rate"].append((each.rows - before.rows) / seconds if is_rate else math.nan)
+        spent, timed = _between(before, each), each.timed - before.timed
         for stage in STAGES:
-            columns[stage].append(spent.get(stage, 0.0) / batches if batches else math.nan)
+            column = columns[stage]
+            if timed:
+                column.append(spent.get(stage, 0.0) / timed)
+            else:
+                # Batches that were applied are not timed yet.
+                column.append(column[-1] if has_batches else math.nan)
     return columns
 
 

@@ -55,7 +55,7 @@ def progress(batches_done: int, **others: Any) -> Progress:
 
 def pictured(recoveries: int, troubles: tuple[tuple[float, str], ...]) -> Picture:
     return Picture(
-        recoveries, seconds={}, cpu_workers=1, window=4, loading=0, waiting=0, regions={},
+        recoveries, seconds={}, timed=0, cpu_workers=1, window=4, loading=0, waiting=0, regions={},
         pinned_bytes=0, arena_edges=0, limit_bytes=0, troubles=troubles,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from graphtide.pipeline.graph_worker.graph_status import GraphStatus
 from graphtide.pipeline.monitoring.picture import RunMonitor
 from graphtide.pipeline.state_machine.events import (
     Analyzed,
@@ -169,6 +170,27 @@ def test_batches_go_on_until_so_many_graphs_are_pinned_and_then_wait_for_the_old
     here.run()
     assert here.results == list(range(1, 21))
     assert here.most_pinned == 3
+
+
+def test_seconds_of_stages_come_with_the_batches_that_they_are_of() -> None:
+    monitor = RunMonitor(world(20).lifecycle)
+
+    def at(boundary: int, apply: float) -> GraphStatus:
+        return GraphStatus(boundary, num_vertices=0, num_edges=0, seconds={"apply": apply})
+
+    def timed() -> tuple[int, float]:
+        picture = monitor.picture({})
+        return picture.timed, picture.seconds["apply"]
+
+    monitor.started(at(5, 0.0), 1)
+    assert timed() == (0, 0.0)
+    monitor.update(at(12, 3.5))
+    assert timed() == (7, 3.5)
+    monitor.lost("it was killed")
+    assert timed() == (7, 3.5)
+    monitor.started(at(10, 0.0), 1)
+    monitor.update(at(14, 2.0))
+    assert timed() == (11, 5.5), "batches that are applied again are not counted again"
 
 
 def test_batches_of_the_end_wait_for_nothing() -> None:

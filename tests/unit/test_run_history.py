@@ -19,13 +19,15 @@ def sent(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[st
     stage = others.pop("stage", "apply")
     findings = others.pop("findings", {})
     troubles = others.pop("troubles", [])
+    timed = others.pop("timed", batches if others else 0)
     return {
         "run": "a", "state": "state", "log": ["log"], "started": 0.0, "time": at, "stage": stage,
         "batches_done": batches, "batches_total": 50, "rows_done": 100 * batches,
         "rows_total": 5000, "rows_per_second": 1.0, "num_vertices": batches, "num_edges": batches,
         "seconds_left": None, "limits": [], "error": None,
         "picture": {
-            "recoveries": recoveries, "seconds": {**NOTHING, **others}, "cpu_workers": 2,
+            "recoveries": recoveries, "seconds": {**NOTHING, **others}, "timed": timed,
+            "cpu_workers": 2,
             "window": 10, "loading": 2, "waiting": 1, "regions": {}, "pinned_bytes": 0,
             "arena_edges": 0, "limit_bytes": 0, "adjacency_bytes": (), "findings": findings,
             "troubles": troubles, "epochs": 1, "most_epochs": 2, "waits": 0, "wait_seconds": 0.0,
@@ -100,6 +102,25 @@ def test_nothing_is_drawn_between_two_batches() -> None:
     columns = series(history_of(*messages).samples)
     assert columns["seconds"] == [0, 4, 8, 12]
     assert columns["rate"][1:] == [50, 50, 50]
+
+
+def test_a_batch_that_goes_on_at_the_newest_message_is_no_rate_of_0() -> None:
+    columns = series(history_of(*(sent(at, at // 4 * 2) for at in range(11))).samples)
+    assert columns["seconds"] == [0, 4, 8, 10]
+    assert columns["rate"][1:3] == [50, 50]
+    assert math.isnan(columns["rate"][3])
+    assert columns["edges"][3] == 4
+
+
+def test_seconds_of_a_batch_are_those_of_the_batches_that_they_count() -> None:
+    """They come with a status of the graph, which may be older than what is known of batches."""
+    history = history_of(
+        sent(0, 0), sent(1, 4), sent(2, 8, timed=6, apply=3.0), sent(3, 10, timed=6, apply=3.0),
+        sent(4, 12, timed=12, apply=6.0),
+    )  # fmt: skip
+    apply = series(history.samples)["apply"]
+    assert math.isnan(apply[1])
+    assert apply[2:] == [0.5, 0.5, 0.5]
 
 
 def test_a_graph_that_was_lost_leaves_a_gap() -> None:
