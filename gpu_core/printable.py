@@ -53,6 +53,28 @@ def noun_of(number: int, noun: str) -> str:
     return noun if number == 1 else _PLURALS.get(noun, noun + "s")
 
 
+#: Units of bytes, each a thousand of the one before.
+_BYTES = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def amount(number_bytes: float) -> str:
+    """Bytes with a unit and three digits: ``1.23 MB``."""
+    return _in_units(number_bytes, _BYTES)
+
+
+def rate(number: float) -> str:
+    """Write a large number with three digits and a unit: ``1.25 M``."""
+    return _in_units(number, ("", "k", "M", "G", "T", "P")).rstrip()
+
+
+def _in_units(number: float, units: Sequence[str]) -> str:
+    """Three digits and the unit for which they are from 1 on and, rounded, below a thousand."""
+    at = 0
+    while number >= 999.5 and at + 1 < len(units):
+        number, at = number / 1000, at + 1
+    return f"{number:.3g} {units[at]}"
+
+
 def others_shown(number: int) -> str:
     """`` (3 more are not either)``, behind what one thing is not: others that are not; '' of 0."""
     return f" ({number:,} more {'is' if number == 1 else 'are'} not either)" if number else ""

@@ -12,7 +12,7 @@ import click
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.graph import DynamicGraph
-from ...gpu_core.printable import counted
+from ...gpu_core.printable import amount, counted
 from ...io.file_systems import size_at
 from ...io.interchange.edge_lists import export_edges, export_vertices
 from ...io.interchange.export import (
@@ -25,7 +25,6 @@ from ...io.interchange.export import (
 from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
 from ..printing.activity import Activity
-from ..printing.text import amount
 from ..state_results import result_after
 from .output_files import check_outputs_of_state
 

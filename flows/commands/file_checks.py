@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...gpu_core.algorithms.analytic import Summary
-from ...gpu_core.printable import counted
+from ...gpu_core.printable import amount, counted
 from ...io.checked_tables import fault_of
 from ...io.state.batch_summary import missing_summaries, read_summary
 from ...io.state.checkpoint import Checkpoint, check_checkpoint
@@ -23,7 +23,6 @@ from ...io.state.reports import written_results
 from ...io.state.result_changes import changes_file, changes_files, read_changes
 from ...io.state.results import ResultFacts, read_result, result_facts, result_file, result_files
 from ..printing.summary import file_summary
-from ..printing.text import amount
 
 #: Of results, and of checkpoints before the newest, that are read to see whether they are whole;
 #: the newest first.

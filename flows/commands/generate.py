@@ -28,11 +28,11 @@ from ...gpu_core.generators.update_streams import (
 )
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.generators.watts_strogatz import watts_strogatz_edges
-from ...gpu_core.printable import counted
+from ...gpu_core.printable import amount, counted
 from ...io.durable import TEMPORARY, check_new_file, sync
 from ...io.log.columns.column_types import op_bytes
 from ...io.log.log_writer import write_log_file
-from ..printing.text import amount, command
+from ..printing.text import command
 from ..processes import run_in_processes
 from .output_files import local_folder
 

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.printable import counted
+from ...gpu_core.printable import amount, counted
 from ...io.durable import check_new_file
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.interchange.matrix_market import banner_of, is_matrix_market
 from ...io.log.paths.overlap import holds
 from ...io.state.directory import StateDirectory
-from ..printing.text import TIED, amount, command, line
+from ..printing.text import TIED, command, line
 from .output_files import local_folder
 
 #: What is between two fields, in words.

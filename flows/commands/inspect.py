@@ -12,7 +12,7 @@ import click
 from ...config.settings import RunSettings
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
-from ...gpu_core.printable import counted, listed, printable
+from ...gpu_core.printable import amount, counted, listed, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
 from ...io.log.order.row_order import row_order
 from ...io.log.paths.log_order import twice_note, unordered_note
@@ -20,7 +20,7 @@ from ...io.log.paths.partitions import hidden_note
 from ...pipeline.log_of_settings import first_listing, log_of_settings
 from ...pipeline.monitoring.needs import Need, sizes_to_come
 from ..flag_settings import settings_from_options
-from ..printing.text import TIED, amount, line
+from ..printing.text import TIED, line
 
 #: Operations that have a column of the table; all others are in the lines above it.
 _OPERATIONS = ("insert", "delete")

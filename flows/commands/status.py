@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from ...gpu_core.errors import StateError
-from ...gpu_core.printable import counted
+from ...gpu_core.printable import amount, counted, rate
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
 from ...io.log.paths.addresses import address_text
@@ -45,7 +45,7 @@ from ..printing.summary import (
     source_of,
     wait_lines,
 )
-from ..printing.text import TIED, amount, command, duration, line, rate
+from ..printing.text import TIED, command, duration, line
 from .file_checks import CHECKED_BYTES, FileChecks, ResultChecks
 
 #: Seconds between two looks of ``--watch``; a run publishes its progress as often (`RunningFile`).

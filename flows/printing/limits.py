@@ -8,7 +8,8 @@ leaves a state from which the same command goes on.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from .text import TIED, amount
+from ...gpu_core.printable import amount
+from .text import TIED
 
 if TYPE_CHECKING:
     from ...pipeline.monitoring.limits import Limit

@@ -11,8 +11,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from ...gpu_core.printable import counted
-from .text import duration, rate
+from ...gpu_core.printable import counted, rate
+from .text import duration
 
 if TYPE_CHECKING:
     from ...pipeline.monitoring.progress import Progress

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ...config.settings import GraphSettings
 from ...gpu_core.algorithms.analytic import Summary, parameters_text
 from ...gpu_core.algorithms.registry import ANALYTICS
-from ...gpu_core.printable import counted, file_shown
+from ...gpu_core.printable import counted, file_shown, rate
 from ...gpu_core.report import BatchSource
 from ...io.checked_tables import DamagedTableError
 from ...io.state.results import Failures, Result, read_result, result_facts
-from .text import TIED, command, duration, line, rate
+from .text import TIED, command, duration, line
 
 if TYPE_CHECKING:
     from ...pipeline.run_summary import RunSummary

@@ -57,22 +57,6 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def amount(number_bytes: float) -> str:
-    """Bytes with a unit and three digits: ``1.23 MB``."""
-    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if number_bytes >= limit:
-            return f"{number_bytes / limit:.3g} {unit}"
-    return f"{number_bytes:.0f} B"
-
-
-def rate(number: float) -> str:
-    """Write a large number with three digits and a unit: ``1.25 M``."""
-    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= limit:
-            return f"{number / limit:.3g}{unit}"
-    return f"{number:.3g}"
-
-
 def table_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Rows below the names of their columns, each column as wide as it has to be."""
     if not rows:

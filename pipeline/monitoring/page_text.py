@@ -5,7 +5,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
-from ...gpu_core.printable import counted
+from ...gpu_core.printable import amount, counted
 from .limits import reported_limits
 from .run_history import RunHistory
 
@@ -159,7 +159,7 @@ def regions(history: RunHistory) -> list[tuple[str, int, str]]:
         parts["pinned epochs (beside)"] = picture["pinned_bytes"]
     arena = sum(picture["regions"].values())
     return [
-        (name, size, f"{_bytes(size)}, {size / arena:.1%} of the arena")
+        (name, size, f"{amount(size)}, {size / arena:.1%} of the arena")
         for name, size in reversed(parts.items())
     ]
 
@@ -182,11 +182,11 @@ def memory(history: RunHistory) -> str:
     if not picture or not picture["regions"]:
         return "<h3>memory</h3><p>not known yet</p>"
     used = sum(size for name, size in picture["regions"].items() if name not in _IDLE)
-    edges, arena = picture["arena_edges"], _bytes(sum(picture["regions"].values()))
+    edges, arena = picture["arena_edges"], amount(sum(picture["regions"].values()))
     rows = [
-        ("in use", _bytes(used)),
+        ("in use", amount(used)),
         ("bytes an edge", f"{used / edges:,.1f}" if edges else ""),
-        ("size of the arena", f"{arena}, and can grow to {_bytes(picture['limit_bytes'])}"),
+        ("size of the arena", f"{arena}, and can grow to {amount(picture['limit_bytes'])}"),
     ]
     for limit in reported_limits(values):
         full = "not full before the end of the log"
@@ -194,7 +194,7 @@ def memory(history: RunHistory) -> str:
             full = f"full at batch {limit.full_at_batch:,}"
         share = limit.used_bytes / max(limit.most_bytes, 1)
         rows.append(
-            (f"{limit.resource} limit", f"{share:.0%} of {_bytes(limit.most_bytes)}; {full}")
+            (f"{limit.resource} limit", f"{share:.0%} of {amount(limit.most_bytes)}; {full}")
         )
     return f"<h3>memory</h3>{_table(rows)}"
 
@@ -228,14 +228,6 @@ def _epochs(picture: Mapping[str, Any]) -> str:
 
 def _table(rows: list[tuple[str, str]]) -> str:
     return "<table>" + "".join(f"<tr><td>{a}</td><td>{b}</td></tr>" for a, b in rows) + "</table>"
-
-
-def _bytes(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"
 
 
 def _clock(seconds: float) -> str:

@@ -14,7 +14,7 @@ from commands import FIRST, RUN, exported, fails, graphtide_here, replayed, run_
 from graphtide.flows.commands import file_checks, status
 from graphtide.flows.commands.file_checks import FileChecks
 from graphtide.flows.commands.status import Status
-from graphtide.flows.printing.text import amount
+from graphtide.gpu_core.printable import amount
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.result_changes import read_result_at

@@ -17,10 +17,10 @@ from graphtide import DynamicGraph
 from graphtide.flows.commands.report import plots
 from graphtide.flows.commands.report.page import MOST_ROWS, more_text
 from graphtide.flows.commands.report.plots import Plot, svg_of
-from graphtide.flows.printing.text import amount, rate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.image.memory import MemoryReport
 from graphtide.gpu_core.kind import FIRST_BATCH
+from graphtide.gpu_core.printable import amount, rate
 from graphtide.io.checked_tables import FACTS_KEY, write_table
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.reports import read_reports

@@ -27,9 +27,9 @@ from graphtide.flows.printing.run_reports import (
     reporter_for,
 )
 from graphtide.flows.printing.summary import FATES, files_text
-from graphtide.flows.printing.text import amount, duration, line
+from graphtide.flows.printing.text import duration, line
 from graphtide.flows.shell_order import order_notes
-from graphtide.gpu_core.printable import counted
+from graphtide.gpu_core.printable import amount, counted, rate
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.running import RunningFile
@@ -122,6 +122,20 @@ def test_numbers_agree_with_their_nouns() -> None:
 )  # fmt: skip
 def test_a_time_is_written_as_people_do(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "size", "speed"),
+    [
+        (0, "0 B", "0"), (999, "999 B", "999"), (1234, "1.23 kB", "1.23 k"),
+        (999_499, "999 kB", "999 k"), (999_500, "1 MB", "1 M"), (999_999_999, "1 GB", "1 G"),
+        (23.6e9, "23.6 GB", "23.6 G"), (1.5e12, "1.5 TB", "1.5 T"),
+    ],
+)  # fmt: skip
+def test_large_numbers_have_three_digits_and_the_unit_that_they_are_of(
+    number: float, size: str, speed: str
+) -> None:
+    assert (amount(number), rate(number)) == (size, speed)
 
 
 def test_status_names_the_command_that_goes_on_where_there_is_more(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from commands import fails, graphtide_here, run_here
 from documented import ROOT, shell_lines
 from graphtide import read_results
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.flows.printing.text import amount
 from graphtide.gpu_core.errors import StateError, UpdateLogError
+from graphtide.gpu_core.printable import amount
 from graphtide.io import file_systems
 from graphtide.io.file_systems import RemoteFile, StorageError, file_system_of
 from graphtide.io.log.file_errors import UnreadableRowsError

@@ -7,9 +7,10 @@ import numpy as np
 
 from ....gpu_core.image.need import used_bytes
 from ....gpu_core.kind import GraphKind
+from ....gpu_core.printable import amount, rate
 from ....gpu_core.report import STAGES, BatchReport
 from ...printing.summary import FATES
-from ...printing.text import amount, duration, rate
+from ...printing.text import duration
 from .page import HtmlTable, Section
 from .plots import Plot, Values, svg_of
 

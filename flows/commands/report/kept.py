@@ -4,10 +4,9 @@ from collections import Counter
 from typing import Any
 
 from ....gpu_core.errors import StateError
-from ....gpu_core.printable import counted
+from ....gpu_core.printable import amount, counted
 from ....io.log.bad_rows import origin_names
 from ....io.state.quarantine import Quarantine
-from ...printing.text import amount
 from ..status import Status, unchecked_text
 from .page import MOST_ROWS, HtmlTable, Section, more_text, written_text
 

@@ -19,13 +19,13 @@ from jinja2 import Environment
 
 from .... import __version__
 from ....config.settings import GraphSettings
-from ....gpu_core.printable import counted, noun_of
+from ....gpu_core.printable import amount, counted, noun_of, rate
 from ....io.file_systems import new_file_at
 from ....io.log.paths.addresses import address_text
 from ....io.state.directory import StateDirectory
 from ...plots import matplotlib_for
 from ...printing.summary import FATES, graph_text
-from ...printing.text import amount, line, rate
+from ...printing.text import line
 from ..output_files import check_outputs_of_state
 from ..status import Status, handover_text
 from .batches import OverBatches
