@@ -1,5 +1,8 @@
 """Benchmarks of analytics and programs as a user starts them, small."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,9 @@ from graphtide.flows.bench.algorithms import (
 )
 from graphtide.flows.bench.algorithms.analytics import _check_distances
 from graphtide.flows.bench.algorithms.refresh import SHARES, Refresh
+from graphtide.flows.bench.algorithms.structure import bench_structure
+from graphtide.flows.bench.algorithms.traversals import bench_traversals
+from graphtide.flows.bench.bench_options import BenchOptions
 from graphtide.flows.bench.measuring.arm import Arm
 from graphtide.flows.bench.measuring.peers import sparse_products
 from graphtide.flows.bench.measuring.workloads import WORKLOADS, unpack
@@ -46,6 +52,33 @@ def test_traversals_are_checked_and_stand_beside_other_packages() -> None:
     measured = {row[1].strip(): [bool(cell.strip()) for cell in row[2:]] for row in rows}
     assert measured["graphtide"] == [True] * 5
     assert measured["SciPy"] == [True] * 3 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("bench", "method", "column", "what"),
+    [
+        (bench_traversals, "core_number", "core_number", "cores"),
+        (bench_structure, "betweenness_centrality", "betweenness_centrality", "betweenness"),
+        (bench_structure, "bfs", "parent", "vertices with parents"),
+    ],
+)
+def test_results_that_are_too_small_are_noticed(
+    monkeypatch: pytest.MonkeyPatch, bench: Any, method: str, column: str, what: str
+) -> None:
+    real = getattr(DynamicGraph, method)
+
+    def smaller(graph: DynamicGraph, *arguments: Any, **options: Any) -> Any:
+        found = real(graph, *arguments, **options)
+        if getattr(found, column) is None:  # a search without parents
+            return found
+        values = np.array(getattr(found, column))
+        values[values > 0] = -1 if column == "parent" else 0
+        names = {name: getattr(found, name) for name in ("distance",) if hasattr(found, name)}
+        return SimpleNamespace(**{**names, column: values})
+
+    monkeypatch.setattr(DynamicGraph, method, smaller)
+    with pytest.raises(GraphtideError, match=what):
+        bench(BenchOptions(["G1"], repeats=1, smaller=12, engine="host"))
 
 
 def test_sizes_are_checked_and_measured_in_every_column() -> None:

@@ -9,6 +9,7 @@ is of 15 neighbors of `WALKS` vertices, and 10 of each of those. What SciPy, or 
 tells otherwise of our results is an error. How it is measured: `comparison.py`.
 """
 
+import random
 from functools import partial
 from typing import Any
 
@@ -166,13 +167,32 @@ def _checked(subject: Structure) -> dict[str, tuple[Any, Any]]:
         ),
         "hops": (search.distance, np.where(np.isfinite(hops), hops, -1)),
         "parents": (before + 1, search.distance[has_parent]),
+        "vertices with parents": (has_parent, search.distance > 0),
         "edges to parents": (is_edge, np.ones(is_edge.size, bool)),
         "strong components": (ours["strong"]().component, first[labels[there]]),
+        "sums of betweenness": (_is_betweenness(subject, ours["between"]()), True),
         "labels": _label_counts(subject, ours["labels"]().community),
         "Jaccard coefficients": (
             ours["Jaccard"]().jaccard_coefficient, common / (degree - common),
         ),
     }  # fmt: skip
+
+
+def _is_betweenness(subject: Structure, found: Any) -> bool:
+    """Whether all values add up to the vertices between the ends of a path from each source.
+
+    Of all shortest paths between two ends one counts, all of them in equal parts; and each has one
+    vertex less between its ends than it has edges.
+    """
+    plain, values = subject.plain, found.betweenness_centrality
+    count = plain.num_vertices
+    # Drawn as networkx does; a source of the sample has seen the paths of one source less.
+    sources = random.Random(0).sample(range(count), SOURCES)
+    seen = np.full(count, SOURCES)
+    seen[sources] -= 1
+    hops = (plain.bfs(int(source)).distance for source in plain.vertices()[sources])
+    between = sum(int(np.maximum(each - 1, 0).sum()) for each in hops)
+    return bool(np.isclose((values * seen).sum() * (count - 2), between, rtol=1e-9))
 
 
 def _label_counts(subject: Structure, community: Any) -> tuple[Any, Any]:

@@ -3,8 +3,8 @@
 Shortest paths begin at the vertex of largest degree; ``hops`` are those of a graph without weights,
 ``by weight`` those over weights from 0.001 to 1. Katz centrality has the ``alpha`` that always
 converges, one over the largest degree and one. SciPy computes hops by Dijkstra's algorithm, as it
-has no breadth-first search that returns distances. What SciPy or the equation of Katz tells
-otherwise of our results is an error. How it is measured: `comparison.py`.
+has no breadth-first search that returns distances. What SciPy, peeling or the equation of Katz
+tells otherwise of our results is an error. How it is measured: `comparison.py`.
 """
 
 from functools import partial
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..measuring.comparison import Calls, Comparison
 from ..measuring.cugraph import CuGraph
+from ..measuring.peers import csr
 from ..measuring.subject import Subject
 
 
@@ -82,7 +83,7 @@ def _of_cugraph(subject: Subject) -> Calls:
 
 
 def _checked(subject: Subject) -> dict[str, tuple[Any, Any]]:
-    """Our results beside those of SciPy, and in the equation of Katz."""
+    """Our results beside those of SciPy and of peeling, and in the equation of Katz."""
     ours, scipys = _of_ours(subject), _of_scipy(subject)
     present = subject.plain.vertices()
     _, labels = scipys["components"]()
@@ -93,12 +94,8 @@ def _checked(subject: Subject) -> dict[str, tuple[Any, Any]]:
     x[present] = near
     gathered = subject.alpha * (subject.matrix(weighted=False) @ x)[present]
     own = near - gathered
-    cores = np.zeros(subject.size, np.int64)
-    cores[present] = ours["cores"]().core_number
-    is_inside = cores[subject.dst] >= cores[subject.src]
-    inside = np.bincount(subject.src[is_inside], minlength=subject.size)
     return {
-        "cores": (inside >= cores, np.ones(subject.size, bool)),
+        "cores": (ours["cores"]().core_number, peeled(subject)[present]),
         "components": (ours["components"]().component, first[labels[present]]),
         "hops": (ours["hops"]().distance, scipys["hops"]()[present]),
         "by weight": (ours["by weight"]().distance, scipys["by weight"]()[present]),
@@ -106,6 +103,30 @@ def _checked(subject: Subject) -> dict[str, tuple[Any, Any]]:
         # vertex in all. Where it adds least stands for beta; a mean would be off by as much.
         "Katz": ((1 - own / own.max()).sum() < 1.01e-6 * present.size, True),
     }
+
+
+def peeled(subject: Subject) -> Any:
+    """int64[size]: core numbers, by peeling: vertices of too few neighbors go, until none has."""
+    offsets, targets = (
+        side.astype(np.int64) for side in csr(np, subject.keys, subject.size.bit_length() - 1)
+    )
+    sizes = np.diff(offsets)
+    degrees = sizes.copy()
+    cores, left, least = np.zeros(subject.size, np.int64), np.flatnonzero(degrees), 0
+    is_left = degrees > 0
+    while left.size:
+        least = max(least, int(degrees[left].min()))
+        going = left[degrees[left] <= least]
+        while going.size:
+            cores[going], is_left[going] = least, False
+            counts = sizes[going]
+            first = np.repeat(offsets[going] - (np.cumsum(counts) - counts), counts)
+            near = targets[first + np.arange(first.size)]
+            near, lost = np.unique(near[is_left[near]], return_counts=True)
+            degrees[near] -= lost
+            going = near[degrees[near] <= least]
+        left = left[is_left[left]]
+    return cores
 
 
 bench_traversals = Comparison(
