@@ -12,6 +12,7 @@ import numpy as np
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.printable import counted
 from ..bench.measuring.report import PrintedTable
 from .plots import check_plot, draw
 
@@ -32,8 +33,8 @@ def study_small_world(vertices: int, degree: float, *, graphs: int, plot: str | 
     check_plot(plot)
     click.echo(
         f"graphtide study small-world --vertices {vertices} --degree {degree:g} --graphs {graphs}."
-        f"\nMeans of {graphs} graphs of seeds 0 to {graphs - 1}. Distances are in hops, of pairs "
-        f"that have a way."
+        f"\nMeans of {counted(graphs, 'graph')}, by seeds from 0 on. Distances are in hops, of "
+        f"pairs that have a way."
     )
     table = PrintedTable(["alpha"], ["clustering", "distance", "in the largest component"])
     means = []

@@ -189,9 +189,12 @@ def memory(history: RunHistory) -> str:
         ("size of the arena", f"{arena}, and can grow to {amount(picture['limit_bytes'])}"),
     ]
     for limit in reported_limits(values):
-        full = "not full before the end of the log"
         if limit.full_at_batch is not None:
             full = f"full at batch {limit.full_at_batch:,}"
+        elif limit.is_likely_short:
+            full = f"likely too small for the whole log, which takes {amount(limit.likely_bytes)}"
+        else:
+            full = "not full before the end of the log"
         share = limit.used_bytes / max(limit.most_bytes, 1)
         rows.append(
             (f"{limit.resource} limit", f"{share:.0%} of {amount(limit.most_bytes)}; {full}")

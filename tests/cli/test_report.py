@@ -247,6 +247,12 @@ def test_neighbors_of_many_batches_become_one_and_what_is_left_out_is_counted() 
     assert more_text(MOST_ROWS + 1, "file") == "… and 1 file more"
 
 
+def test_rates_of_neighbors_are_put_together_as_their_rows_over_their_seconds() -> None:
+    rows, seconds = np.full(800, 100.0), np.tile([1.0, 9.0], 400)
+    together = plots._thinned(rows / seconds, "mean", seconds)
+    np.testing.assert_allclose(together, np.full(400, 20))
+
+
 def test_a_plot_of_one_batch_shows_it_and_names_it_alone() -> None:
     values = {"inserted": np.array([3.0]), "deleted": np.array([2.0])}
     for stacked in (False, True):

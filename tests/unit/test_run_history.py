@@ -250,6 +250,27 @@ def test_the_arena_is_told_by_region_and_adjacencies_by_size() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("full_at", "likely", "text"),
+    [
+        (7_000, 10, "0% of 1 GB; full at batch 7,000"),
+        (None, 10, "0% of 1 GB; not full before the end of the log"),
+        (None, 2 * 10**9, "0% of 1 GB; likely too small for the whole log, which takes 2 GB"),
+    ],
+)
+def test_a_limit_is_not_said_to_suffice_where_it_likely_does_not(
+    full_at: int | None, likely: int, text: str
+) -> None:
+    message = sent(5, 1)
+    limit = {
+        "resource": "disk", "used_bytes": 0, "most_bytes": 10**9, "likely_bytes": likely,
+        "at_most_bytes": likely, "full_at_batch": full_at,
+    }  # fmt: skip
+    picture = {**message["picture"], "regions": {"adjacencies": 5}}
+    history = history_of({**message, "limits": [limit], "picture": picture})
+    assert f"disk limit</td><td>{text}<" in page_text.memory(history)
+
+
 def test_no_rate_of_now_is_told_where_nothing_is_applied() -> None:
     history = history_of(sent(0, 0), sent(1, 3))
     assert "300 rows/s now" in page_text.facts(history)

@@ -109,8 +109,9 @@ class OverBatches:
             ],
             plots=[
                 self._plot("Time of a batch", "milliseconds a batch", stages, kind="stacked"),
+                # Weighted, the rates of neighbors are their rows over their seconds.
                 self._plot("Speed of applying", "rows a second",
-                           {"": self.counts("rows") / apply}),
+                           {"": self.counts("rows") / apply}, weights=apply),
             ],
             tables=[HtmlTable(rows, head=head, numbers=(2, 3, 4, 5, 6, 7))],
         )  # fmt: skip

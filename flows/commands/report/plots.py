@@ -71,6 +71,8 @@ class Plot:
     kind: Literal["lines", "stacked", "free"] = "lines"
     #: What neighbors that are put together become.
     together: Literal["mean", "last"] = "mean"
+    #: What their mean is weighted by; None: each counts the same.
+    weights: Values | None = None
 
 
 def svg_of(plot: Plot) -> str:
@@ -84,7 +86,10 @@ def svg_of(plot: Plot) -> str:
         figure = Figure(figsize=(6.4, 2.7), layout="constrained")
         axes = figure.subplots()
         batches = _thinned(np.asarray(plot.batches, np.float64), "last")
-        lines = {name: _thinned(values, plot.together) for name, values in plot.lines.items()}
+        lines = {
+            name: _thinned(values, plot.together, plot.weights)
+            for name, values in plot.lines.items()
+        }
         if plot.kind == "stacked":
             wide, heights = batches, list(lines.values())
             if len(batches) == 1:  # an area of one point is none
@@ -124,7 +129,9 @@ def _inline(text: str, title: str) -> str:
     return text.replace(_OF_TEXT, "currentColor")
 
 
-def _thinned(values: Values, together: Literal["mean", "last"]) -> Values:
+def _thinned(
+    values: Values, together: Literal["mean", "last"], weights: Values | None = None
+) -> Values:
     """At most `_POINTS` values: the mean, or the last one, of as many neighbors as that takes."""
     group = -(-len(values) // _POINTS)
     if group <= 1:
@@ -132,5 +139,6 @@ def _thinned(values: Values, together: Literal["mean", "last"]) -> Values:
     starts = np.arange(0, len(values), group)
     if together == "last":
         return values[np.append(starts[1:], len(values)) - 1]
-    counts = np.diff(np.append(starts, len(values)))
-    return np.add.reduceat(values, starts) / counts
+    if weights is None:
+        weights = np.ones(len(values))
+    return np.add.reduceat(values * weights, starts) / np.add.reduceat(weights, starts)
