@@ -93,6 +93,7 @@ def study_memory(
         f"{' '.join([*words, *arm.options])}, {machine(arm)}.\n"
         f"{1 << scale:,} vertices, batches of {_ROWS_A_VERTEX << scale:,} rows. Pages of "
         f"adjacencies after rounds; in brackets what they were if rows kept their pages.\n"
+        f"Memory over CSR contains the index of free runs, whose size is that of the arena.\n"
         f"Papers: aimGraph, figures 4.1 to 4.3 (no numbers); {SLIDES['memory']}."
     )
     reported = sorted({round(rounds * part / (_REPORTED - 1)) for part in range(_REPORTED)})
