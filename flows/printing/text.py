@@ -10,6 +10,7 @@ And JSON for programs.
 
 import json
 import math
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +25,20 @@ TIED = "\N{NO-BREAK SPACE}"
 _LABEL_WIDTH = 11
 
 
+#: The space between a number and its unit.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[kMGTP]?B|[kMGTP]|m?s|min|h|%)(?![\w]))")
+
+
 def line(label: str, text: str, *, wrap: bool = True) -> str:
-    """One labeled line, wrapped below itself; paths stay whole, so that they can be copied."""
+    """One labeled line, wrapped below itself; paths stay whole, so that they can be copied.
+
+    So do a number and its unit, and what is `TIED`.
+    """
     label = f"{label} ".ljust(_LABEL_WIDTH)  # also a longer one is apart from its text
     if not wrap:
         return label + text
     filled = textwrap.fill(
-        text,
+        _BEFORE_UNIT.sub(TIED, text),
         WIDTH,
         initial_indent=label,
         subsequent_indent=" " * _LABEL_WIDTH,

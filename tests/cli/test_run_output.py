@@ -67,6 +67,16 @@ class Clock:
         return self.now
 
 
+@pytest.mark.parametrize(
+    "text", ["1 min 54 s until all", "1.23 MB", "12.3 M rows/s", "70 %", "3 h"]
+)
+def test_a_number_is_not_broken_from_its_unit(text: str) -> None:
+    for before in range(40, 68):
+        for wrapped in line("applied", f"{'a' * before} {text} is there").splitlines():
+            assert not re.search(r"\d$", wrapped), wrapped
+            assert "\N{NO-BREAK SPACE}" not in wrapped
+
+
 def test_a_label_is_apart_from_its_text_however_long_it_is() -> None:
     assert line("graph", "5 vertices") == "graph      5 vertices"
     for wrap in (False, True):
