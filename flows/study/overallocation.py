@@ -7,18 +7,22 @@ run is 1, 2, 4, … pages, so with larger pages short rows have more of it, and 
 another run when edges come.
 
 Graphs of all sizes of pages are measured alternately. *Free* entries are counted when the graph
-has its own edges; *moved* are the rows that an insert moves, of all that it changes.
+has its own edges; *moved* are the rows that inserts move, of all that they change. Rows keep their
+capacity when entries leave, so a graph is compacted before each insert: another one would find the
+capacity that the one before has given them.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.report import BatchReport
+from ...testing import compact
 from ..bench.measuring.arm import Arm, Bench, MeasuredRow
 from ..bench.measuring.report import PrintedTable
 from ..bench.updates import csr_bytes
@@ -91,32 +95,39 @@ def timed(
     rows
         Milliseconds.
     moved : dict
-        Rows that the first insert moved, of those that it changed.
+        Rows that the inserts moved, of those that they changed.
 
     Raises
     ------
     GraphtideError
-        A graph has other entries than it must have.
+        A graph has other entries than it must have, or cannot be compacted.
     """
     rows = {page: MeasuredRow() for page in graphs}
-    first: dict[int, BatchReport] = {}
+    moved, changed = dict.fromkeys(graphs, 0), dict.fromkeys(graphs, 0)
     for repeat in range(bench.repeats + 1):
         drawn = bench.fresh(size, repeat)
         for page, graph in graphs.items():
             put, delete = (bench.batch(graph, op, drawn) for op in (1, -1))
-            if repeat == 0:
-                first[page] = graph.apply(put)
-            else:
-                bench.timed(rows[page], repeat, "insert", partial(graph.apply, put))
+            if not compact(graph):
+                msg = f"{bench.name}: there is no memory to compact a graph; take a smaller one"
+                raise GraphtideError(msg)
+            reports: list[BatchReport] = []
+            insert = partial(_insert, graph, put, reports)
+            bench.timed(rows[page], repeat, "insert", insert)
             bench.timed(rows[page], repeat, "delete", partial(graph.apply, delete))
+            if repeat:
+                (report,) = reports
+                moved[page] += report.rows_moved
+                changed[page] += report.rows_moved + report.rows_appended + report.rows_merged
     if len({graph.state_hash() for graph in graphs.values()}) > 1:
         msg = f"{bench.name}: graphs of other pages have other edges; please report this"
         raise GraphtideError(msg)
-    bench.check(graphs[_PAGE_BYTES[0]], None, "overallocation")
-    return rows, {
-        page: each.rows_moved / (each.rows_moved + each.rows_appended + each.rows_merged)
-        for page, each in first.items()
-    }
+    bench.check(next(iter(graphs.values())), None, "overallocation")
+    return rows, {page: moved[page] / changed[page] for page in graphs}
+
+
+def _insert(graph: DynamicGraph, batch: Any, reports: list[BatchReport]) -> None:
+    reports.append(graph.apply(batch))
 
 
 def _ahead(graph: DynamicGraph) -> tuple[float, float]:

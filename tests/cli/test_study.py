@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.programs.library import hops_program
 from graphtide.gpu_core.programs.run import ProgramResult
+from graphtide.gpu_core.report import BatchReport
 from graphtide.testing import image_of
 from model_checks import expected_report
 from oracles import ModelGraph, batch_of
@@ -87,9 +89,28 @@ def test_free_capacity_is_that_of_rows_and_moves_are_of_rows_that_changed() -> N
     graphs = {page: bench.graph(page_bytes=page) for page in overallocation._PAGE_BYTES}
     _, moved = overallocation.timed(bench, graphs, 100)
     full = np.bincount(unpack(np, keys)[0], minlength=256) == 4
-    changed = np.unique(unpack(np, bench.fresh(100, 0))[0])
+    changed = np.unique(unpack(np, bench.fresh(100, 1))[0])
     assert moved[16] == pytest.approx(full[changed].mean(), abs=0.1)
     assert moved[512] == 0
+
+
+def test_every_timed_insert_moves_as_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows keep their capacity when entries leave: so another insert would find it."""
+    bench = Bench(Arm("host"), "G4", WORKLOADS["G4"].keys(np, smaller=11), 9, 3)
+    graph, apply, shares = bench.graph(page_bytes=32), DynamicGraph.apply, []
+
+    def noted(graph: DynamicGraph, batch: Any) -> BatchReport:
+        report = apply(graph, batch)
+        if report.inserted:
+            changed = report.rows_moved + report.rows_appended + report.rows_merged
+            shares.append(report.rows_moved / changed)
+        return report
+
+    monkeypatch.setattr(DynamicGraph, "apply", noted)
+    _, moved = overallocation.timed(bench, {32: graph}, bench.keys.size // 4)
+    assert len(shares) == 4
+    assert min(shares) > 0.9 * max(shares) > 0.2
+    assert moved[32] == pytest.approx(np.mean(shares[1:]), rel=0.02)
 
 
 @pytest.mark.parametrize(
