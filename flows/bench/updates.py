@@ -4,7 +4,9 @@ A graph of `workloads.py` is stored as a directed graph with dense ids, both dir
 as entries of their own, without reverse adjacency unless a row says so. A batch is drawn, sorted
 and laid out as CSR where the engine works, before the clock starts, unless a row says so. Inserts
 meet no entry of the graph; the deletes take the same entries away again, so every repeat meets the
-same graph. Ours and the rebuild take turns. The first round compiles, and is not kept.
+same edges, in rows that keep the capacity that the repeats before gave them: fewer of them move
+than in a graph that was just built. Ours and the rebuild take turns. The first round compiles, and
+is not kept.
 
 Two more tables are of one workload each: small batches by percentiles (`latency.py`), and what
 comes from host memory (`transfers.py`).
