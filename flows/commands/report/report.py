@@ -34,7 +34,7 @@ from .page import MOST_ROWS, HtmlTable, Section, moment_text, more_text, written
 from .results import results_section
 
 #: Setting ``records`` -> what an edge has besides its end points.
-_CARRIED = {"simple": "nothing", "weighted": "a weight", "semantic": "a weight, a type, a time"}
+_CARRIED = {"simple": "nothing", "weighted": "a weight", "semantic": "a weight, a type, times"}
 
 
 def write_report(state: str, output: str) -> None:
