@@ -256,7 +256,7 @@ def _print_conditions(
         f"{counted(shape.files, 'file')}, {counted(shape.passes, 'pass')};\n"
         f"{shape.edges}, 2^{shape.scale} vertices, {shape.repeated:.0%} repeats, "
         f"{shape.deletes:.0%} deletes; files {'cold' if is_cold else 'hot'}.\n"
-        f"Median of {counted(repeats, 'run')} (quartiles); "
+        f"Median of {counted(repeats, 'run')} (quartiles), by worker of the last one; "
         f"{'each compared with a replay' if is_checked else 'not compared with a replay'}.\n"
     )
 
