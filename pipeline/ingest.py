@@ -139,6 +139,7 @@ def _run(
             checkpoint_batches=settings.checkpoint_batches,
             graph_restarts=settings.graph_restarts,
             repeats_results=bool(settings.maintain),
+            columns_every=settings.columns_every,
         )
         machine = Lifecycle(
             rules,
@@ -146,6 +147,7 @@ def _run(
             checkpointed=first,
             results_missing=results_missing,
             follows=files.log.follows,
+            lacks_last=files.lacks_last,
         )
         about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
         feed = stack.enter_context(run_feed(cluster, about))

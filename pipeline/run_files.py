@@ -62,6 +62,8 @@ class RunFiles:
         self.log = RunLog(state, planned, read)
         #: Results of the newest checkpoint that were not there when the run began.
         self._missing: list[str] = []
+        #: Likewise, where the log ends there; of a run that follows these may be more.
+        self._missing_at_end: list[str] = []
         self.results = RunResults(state, analytics, settings)
         #: Of the batches that this run applied and checkpointed. There may be many, so their
         #: reports are in the state alone.
@@ -139,11 +141,18 @@ class RunFiles:
         """
         if not 0 < self.checkpointed == self.log.batches:
             return False
-        self._missing, notes = self.results.missing(
-            self.checkpointed - 1, is_end=not self.log.follows
-        )
+        last = self.checkpointed - 1
+        self._missing_at_end, notes = self.results.missing(last, is_end=True)
+        self._missing = self._missing_at_end
+        if self.log.follows:
+            self._missing, notes = self.results.missing(last, is_end=False)
         self.notes += notes
         return bool(self._missing)
+
+    @property
+    def lacks_last(self) -> bool:
+        """Whether a run that follows is to compute results if it is stopped where it began."""
+        return self.log.follows and bool(self._missing_at_end)
 
     def result_requests(
         self, names: Iterable[str], boundary: int, *, is_last: bool
@@ -152,10 +161,11 @@ class RunFiles:
 
         ``is_last``: no batch follows in this run, as far as it knows.
         """
+        is_end = is_last and boundary == self.log.batches
         if boundary <= self._first:
             # They were computed by an earlier run, as far as they are there.
-            names = [name for name in names if name in self._missing]
-        is_end = is_last and boundary == self.log.batches
+            missing = self._missing_at_end if is_end else self._missing
+            names = [name for name in names if name in missing]
         return self.results.requests(names, boundary, is_end=is_end)
 
     def write_results(self, batch_id: int, computed: BatchResults) -> None:

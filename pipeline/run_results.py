@@ -39,6 +39,7 @@ from .graph_worker.batch_results import (
     metrics,
     result_texts,
 )
+from .state_machine.run_rules import is_whole
 
 #: Files that are written at once.
 _FILES_AT_ONCE = 4
@@ -174,8 +175,7 @@ class RunResults:
 
     def _form(self, name: str, boundary: int) -> WrittenForm:
         """File of a result at a boundary where the log goes on."""
-        whole, every = self._settings.columns_every, self._settings.cadences[name]
-        if whole is None or every is None or boundary // whole > (boundary - every) // whole:
+        if is_whole(boundary, self._settings.cadences[name], self._settings.columns_every):
             return "whole"
         return None if self._settings.changes_beyond is None else "changes"
 

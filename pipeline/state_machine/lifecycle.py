@@ -143,6 +143,9 @@ class Lifecycle:
         is all that is left to do.
     follows
         Whether it waits for more batches until it is asked to stop.
+    lacks_last
+        Of a run that follows: whether results of the newest checkpoint are not there that are due
+        if the log ends there. They are computed if the run is stopped there.
     """
 
     def __init__(
@@ -153,6 +156,7 @@ class Lifecycle:
         checkpointed: int = 0,
         results_missing: bool = False,
         follows: bool = False,
+        lacks_last: bool = False,
     ) -> None:
         self.rules = rules
         self.batches = batches
@@ -178,6 +182,8 @@ class Lifecycle:
         #: Writes that are not on disk yet, the oldest first: whether each is of arrays.
         self._writes: deque[bool] = deque()
         self._follows = follows
+        #: Boundary that lacks results which are due if the log ends there; None: there is none.
+        self._lacks_last = checkpointed if lacks_last else None
         #: Boundary where the run was asked to stop; None: it was not.
         self._stop: int | None = None
         #: Boundary of a checkpoint that has fallen due by the clock.
@@ -335,6 +341,13 @@ class Lifecycle:
             case StopRequested():
                 self._follows = False
                 self._stop = max(self.apply_next, self._stop or 0)
+                boundary, names = self._requested
+                if boundary == self.batches:
+                    # The log ends there: all columns are written, also of what was computed.
+                    whole = (name for name in names if self.rules.is_whole(name, boundary))
+                    self._requested = boundary, tuple(whole)
+                elif self._lacks_last == self.batches:
+                    self.analyzed = self.batches - 1
             case LogFailed():
                 self._follows = False
                 self._error = self._error or event.error

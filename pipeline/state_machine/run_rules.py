@@ -26,3 +26,19 @@ class RunRules:
     #: newest checkpoint. What is maintained has the bits that it would have had only if it is
     #: asked for after the same batches.
     repeats_results: bool = False
+    #: Batches between two results of which all columns are written; None: they are of each result.
+    columns_every: int | None = None
+
+    def is_whole(self, name: str, boundary: int) -> bool:
+        """Whether all columns of a result are written at a boundary where the log goes on."""
+        return is_whole(boundary, self.analytics[name], self.columns_every)
+
+
+def is_whole(boundary: int, every: int | None, columns_every: int | None) -> bool:
+    """Whether a result is written whole that comes every so many batches, before the log's end.
+
+    It is the first one at or after each multiple of ``columns_every``.
+    """
+    if every is None or columns_every is None:
+        return True
+    return boundary // columns_every > (boundary - every) // columns_every

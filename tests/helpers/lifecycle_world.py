@@ -307,7 +307,7 @@ def world(batches: int, **arguments: object) -> World:
     bad = arguments.pop("bad", None)
     if (every := arguments.pop("analytics_every", None)) != 0:
         arguments.setdefault("analytics", {"ranks": every})
-    own = ("checkpointed", "results_missing", "follows")
+    own = ("checkpointed", "results_missing", "follows", "lacks_last")
     begun = {name: arguments.pop(name) for name in own if name in arguments}
     window = arguments.setdefault("window", 4)
     rules = RunRules(**{"max_loads": window, **arguments})  # type: ignore[arg-type]

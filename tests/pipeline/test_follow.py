@@ -325,13 +325,19 @@ def test_a_run_that_is_stopped_has_the_results_of_the_last_batch(
     log.mkdir()
     appear(log, 0)
     settings = run_settings(
-        analytics=["clustering:7", "pagerank:1"], columns_every=100, changes_beyond=0
-    )
+        analytics=["clustering:7", "pagerank:1", "core_number:2"], columns_every=100,
+    )  # fmt: skip
     follow_through(log, tmp_path / "followed", settings, lambda: iter(()))
     run(str(log), str(tmp_path / "plain"), settings)
     found = results_below(tmp_path / "followed")
-    assert f"batch={BATCHES_A_FILE - 1:012d}/clustering.parquet" in found
+    for name in ("clustering", "pagerank", "core_number"):
+        assert f"batch={BATCHES_A_FILE - 1:012d}/{name}.parquet" in found
     assert found == results_below(tmp_path / "plain")
+    # So has one that is stopped before there is anything to apply.
+    run(str(log), str(tmp_path / "later"), run_settings(analytics=[]))
+    follow_through(log, tmp_path / "later", settings, lambda: iter(()))
+    files = {name for name in found if name.endswith(".parquet")}
+    assert files == {n for n in results_below(tmp_path / "later") if n.endswith(".parquet")}
 
 
 def test_a_stop_wakes_all_who_wait_also_from_a_handler_of_signals() -> None:

@@ -63,6 +63,35 @@ def test_a_stop_has_the_rarer_results_computed_where_others_were_already() -> No
     assert (here.finish, here.checkpoints) == (Finish(None), [3])
 
 
+def test_a_stop_has_the_columns_of_the_last_batch_written_that_were_not() -> None:
+    cadences = {"often": 1, "rarely": 2, "at the end": None}
+    here = world(3, follows=True, analytics=cadences, columns_every=3)
+    here.tell(RunStarted())
+    here.run()
+    here.tell(BatchesPlanned(4))
+    here.run()
+    # At 3 all columns of the first were written, at 4 those of the second.
+    assert (here.due[3], here.due[4]) == (("often", "at the end"), tuple(cadences))
+    here.tell(StopRequested())
+    here.run()
+    assert here.due[4] == ("often",)
+    assert (here.finish, here.checkpoints) == (Finish(None), [3, 4])
+
+
+def test_a_stop_where_the_run_began_has_the_results_computed_that_are_not_there() -> None:
+    begun = {"checkpointed": 3, "follows": True, "lacks_last": True}
+    for planned, due in ((3, {3: ("rarely",)}), (5, {5: ("rarely",)})):
+        here = world(3, analytics={"rarely": 7}, **begun)
+        here.tell(RunStarted())
+        here.run()
+        here.tell(BatchesPlanned(planned))
+        here.run()
+        assert here.due == {}
+        here.tell(StopRequested())
+        here.run()
+        assert (here.due, here.finish) == (due, Finish(None))
+
+
 def test_a_run_that_is_stopped_finishes_what_it_has_begun_to_apply() -> None:
     here = world(50, follows=True)
     here.tell(RunStarted())
