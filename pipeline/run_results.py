@@ -91,8 +91,8 @@ class RunResults:
     def missing(self, batch_id: int, *, is_end: bool) -> tuple[list[str], list[str]]:
         """Names of the results of a batch that are requested, and not there as requested.
 
-        A damaged file is not there, nor one of other parameters. Also gives a sentence for each
-        damaged one. ``is_end`` as of `requests`.
+        A damaged file is not there, nor one of other parameters, nor what failed since it was
+        written. Also gives a sentence for each damaged one. ``is_end`` as of `requests`.
         """
         names, notes = [], []
         for name, analysis in self.analyses.items():
@@ -100,15 +100,15 @@ class RunResults:
             if not is_end and every is not None and (batch_id + 1) % every:
                 continue
             form = self._written_at(name, batch_id + 1, is_end=is_end)
-            if form is None:
-                is_there = not self._has_failed(name, batch_id)
-            else:
+            is_there = not self._has_failed(name, batch_id)
+            if form is not None:
                 place, read = _FILES[form]
                 path = place(self._state, batch_id, name)
                 fault = fault_of(path, read)
                 if fault and path.exists():
                     notes.append(f"{path} was damaged ({fault}) and is recomputed")
-                is_there = not fault and analysis.facts.is_like(results.result_facts(path))
+                is_like = not fault and analysis.facts.is_like(results.result_facts(path))
+                is_there = is_there and is_like
             if not is_there:
                 names.append(name)
         return names, notes

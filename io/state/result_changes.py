@@ -219,17 +219,21 @@ def batches_with(state: StateDirectory, name: str) -> list[int]:
 
 
 def failed_results(state: StateDirectory, boundary: int) -> list[FailedResult]:
-    """Results of batches before ``boundary`` that failed, and were not computed later, in order."""
-    failed = [
-        FailedResult(*each)
-        for _, _, path in state.report_files()
-        for each in (read_facts(path) or {}).get("failed", ())
-    ]
-    return [
-        each
-        for each in sorted(failed)
-        if each.batch_id < boundary and each.name not in result_names(state, each.batch_id)
-    ]
+    """Results of batches before ``boundary`` that failed, and were not computed later, in order.
+
+    A file that the reports name beside the failure was there before: of other parameters, or of
+    another analytic under that name.
+    """
+    failed: list[FailedResult] = []
+    for _, _, path in state.report_files():
+        facts = read_facts(path) or {}
+        written = (facts.get("results") or {}, facts.get("changes") or {})
+        for each in (FailedResult(*values) for values in facts.get("failed", ())):
+            before = {name for names in written for name in names.get(str(each.batch_id), ())}
+            is_new = each.name not in before and each.name in result_names(state, each.batch_id)
+            if each.batch_id < boundary and not is_new:
+                failed.append(each)
+    return sorted(failed)
 
 
 def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:

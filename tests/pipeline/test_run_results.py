@@ -263,6 +263,20 @@ def test_a_result_that_fails_is_told_by_batch_and_all_else_is_kept(run, whole) -
     assert (failed.batches, failed.newest.batch_id) == (BATCHES - 1, BATCHES - 2)
 
 
+def test_a_result_that_is_computed_otherwise_and_fails_is_told_beside_the_older_file(run) -> None:
+    state = run("failing later")
+    of_last = columns(state, "pagerank", BATCHES - 1)
+    for _ in range(2):
+        with pytest.warns(FailedResultWarning, match="result pagerank after batch 11 failed"):
+            run("failing later", pagerank={"max_iter": 1})
+        failed = Status(StateDirectory(state)).failures["pagerank"]
+        assert (failed.batches, failed.newest.batch_id) == (1, BATCHES - 1)
+        assert columns(state, "pagerank", BATCHES - 1) == of_last
+    run("failing later")
+    assert not Status(StateDirectory(state)).failures
+    assert columns(state, "pagerank", BATCHES - 1) == of_last
+
+
 def test_a_maintained_result_that_fails_loses_neither_batch_nor_run(run, whole) -> None:
     with pytest.warns(FailedResultWarning, match="result pagerank after batch 11 failed: PageRank"):
         state = run("failing on", maintain=["clustering", "pagerank"], pagerank={"max_iter": 1})
@@ -377,20 +391,19 @@ def test_columns_are_replaced_by_those_of_other_parameters(run, whole, follow) -
 
 @pytest.mark.parametrize("beyond", [None, 1e-2])
 def test_a_log_that_is_followed_again_keeps_the_results_that_are_there(run, follow, beyond) -> None:
-    """Of those that were due by number, changes of the last batch, or its values in the summary."""
+    """When it was stopped, all columns of the last batch were written, once."""
     settings = {
         "columns_every": 5, "changes_beyond": beyond, "maintain": ["pagerank"],
         "analytics": ["pagerank:1", "clustering:5"],
     }  # fmt: skip
     state = follow(f"followed {beyond}", **settings)
-    # It was due when the run was stopped, and not before.
-    (of_stop,) = (state / f"results/batch={BATCHES - 1:012d}").iterdir()
-    assert of_stop.name == "clustering.parquet"
+    of_stop = (state / f"results/batch={BATCHES - 1:012d}").iterdir()
+    assert sorted(each.name for each in of_stop) == ["clustering.parquet", "pagerank.parquet"]
     there = {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
     follow(state.name, **settings)
     assert there == {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
-    # Where the log ends all columns are asked for.
     run(state.name, **settings)
+    assert there == {path: path.read_bytes() for path in (state / "results").rglob("*.parquet")}
     assert [*graphtide.open(state).results] == ["clustering", "pagerank"]
     assert Status(StateDirectory(state)).damage == []
 
