@@ -7,6 +7,8 @@ meanwhile.
 import difflib
 from pathlib import Path
 
+import numpy as np
+
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.choices import choice_shown, is_integer
 from ..gpu_core.errors import SettingsError, StateError
@@ -121,7 +123,11 @@ def read_summary(state: str | Path) -> TableRows:
     """
     directory = StateDirectory(state)
     directory.settings()
-    return batch_summary.read_summary(directory)
+    # Before the rows: those of a checkpoint are written before it, and a run may be killed between.
+    boundary = max(directory.checkpoint_ids(), default=-1) + 1
+    summary = batch_summary.read_summary(directory)
+    applied = int(np.searchsorted(summary["batch"], boundary))
+    return TableRows({name: each[:applied] for name, each in summary.columns.items()}, "batch")
 
 
 def why_failed(directory: StateDirectory, name: str, batch: int) -> str:

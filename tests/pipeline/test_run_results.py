@@ -290,6 +290,8 @@ def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path
     shutil.copytree(changes, state)
     for batch in (9, 11):
         shutil.rmtree(state / f"checkpoints/batch={batch:012d}")
+    # The summary has the applied batches alone, whatever a run that was killed has left.
+    assert graphtide.read_summary(state)["batch"].tolist() == [*range(5)]
     run(state, analytics=[])
     left = [path.name for path in (state / "results").glob("*/batch=*")]
     assert left
