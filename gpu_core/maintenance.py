@@ -36,19 +36,39 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def maintain(
-    engine: Engine, name: str, parameters: Mapping[str, Any], *, may_wait: bool = False
-) -> None:
+def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
     """Compute an analytic, and have it follow all batches from now on. ``lock`` is held.
 
-    One that is maintained with other parameters starts over. ``may_wait``: one that cannot be
-    computed of the graph as it is, or for lack of memory, is computed on request.
+    One that is maintained with other parameters starts over.
 
     Raises
     ------
     SettingsError
         There is no such analytic, or none that can be maintained of this kind of graph.
     """
+    _begin(engine, name, _checked(engine, name, parameters))
+
+
+def maintain_only(engine: Engine, wanted: Mapping[str, Mapping[str, Any]]) -> None:
+    """Maintain these analytics, with their parameters, and no others; ``lock`` is held.
+
+    One that cannot be computed of the graph as it is, or for lack of memory, is computed on
+    request. Where one is refused, all stays as it is.
+    """
+    checked = {name: _checked(engine, name, parameters) for name, parameters in wanted.items()}
+    for name in [name for name in engine.maintained if name not in wanted]:
+        del engine.maintained[name]
+    for name, made in checked.items():
+        try:
+            _begin(engine, name, made)
+        except (ConvergenceError, MemoryError) as error:
+            _log.warning("%s is not maintained before it is asked for (%r)", name, error)
+            made.forget()
+            engine.maintained[name] = made
+
+
+def _checked(engine: Engine, name: str, parameters: Mapping[str, Any]) -> Maintained:
+    """What would maintain an analytic, if that can be; else it is refused."""
     analytic = analytic_named(name)
     if not analytic.maintained:
         can = ", ".join(each.name for each in ANALYTICS.values() if each.maintained)
@@ -67,26 +87,17 @@ def maintain(
             f"compute({name!r}) after a batch"
         )
         raise SettingsError(msg)
+    return made
+
+
+def _begin(engine: Engine, name: str, made: Maintained) -> None:
+    """Compute what is to be maintained, unless it is with these parameters."""
     kept = engine.maintained.get(name)
     if kept is None or kept.parameters != made.parameters:
         # It is wanted after the next batch: meanwhile everything is computed once.
         engine.compile_ahead((made.twin,))
-        try:
-            made.begin(engine)
-        except (ConvergenceError, MemoryError) as error:
-            if not may_wait:
-                raise
-            _log.warning("%s is not maintained before it is asked for (%r)", name, error)
-            made.forget()
+        made.begin(engine)
         engine.maintained[name] = made
-
-
-def maintain_only(engine: Engine, wanted: Mapping[str, Mapping[str, Any]]) -> None:
-    """Maintain these analytics, with their parameters, and no others; ``lock`` is held."""
-    for name in [name for name in engine.maintained if name not in wanted]:
-        del engine.maintained[name]
-    for name, parameters in wanted.items():
-        maintain(engine, name, parameters, may_wait=True)
 
 
 def _made(engine: Engine, analytic: Analytic, parameters: Mapping[str, Any]) -> Maintained:

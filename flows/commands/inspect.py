@@ -156,16 +156,16 @@ def _wrong_number_lines(files: Sequence[FileFacts]) -> Iterator[str]:
 
 
 def _unknown_operations_lines(operations: Mapping[str, int]) -> Iterator[str]:
-    """A note on rows that a run refuses for their operation."""
+    """A note on rows with an operation that a run does not know."""
     unknown = [name for name in operations if name not in _OPERATIONS]
     if unknown:
         rows = sum(operations[name] for name in unknown)
-        where = "which" if rows == 1 else "the first of which"
+        them = "it" if rows == 1 else "them"
         yield line(
             "note",
-            f"op is neither insert nor delete in {counted(rows, 'row')} ({listed(unknown, 3)}), at "
-            f"{where} a run ends; words of the log's own are named by --set 'op_insert=[…]' and "
-            f"--set 'op_delete=[…]'",
+            f"op is neither insert nor delete in {counted(rows, 'row')} ({listed(unknown, 3)}): a "
+            f"run ends there, or with --bad-rows quarantine leaves {them} out; words of the log's "
+            f"own are named by --set 'op_insert=[…]' and --set 'op_delete=[…]'",
         )
 
 

@@ -26,7 +26,7 @@ _LABEL_WIDTH = 11
 
 
 #: The space between a number and its unit.
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[kMGTP]?B|[kMGTP]|m?s|min|h|%)(?![\w]))")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[kMGTP]?B|[kMGTP]|m?s|min|h|%)(?!\w))")
 
 
 def line(label: str, text: str, *, wrap: bool = True) -> str:

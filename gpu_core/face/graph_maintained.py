@@ -85,7 +85,7 @@ class MaintainingGraph(GraphForms):
         """Maintain these analytics and no others, as a run does of the graph of a checkpoint.
 
         What cannot be computed now, because it would take too many steps or there is no memory, is
-        computed when it is asked for.
+        computed when it is asked for. Where one is refused, all stays as it is.
 
         Parameters
         ----------

@@ -395,5 +395,6 @@ def test_only_these_are_maintained() -> None:
     for wrong in ({"bfs": {}}, {"pagerank": {"tol": 0}}, {"pagerank": {"tols": 1}}):
         with pytest.raises(SettingsError):
             graph.maintain_only(wrong)
+        assert graph.maintained == ("clustering",), "what is refused changes nothing"
     graph.maintain_only({})
     assert graph.maintained == ()
