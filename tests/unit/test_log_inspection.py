@@ -141,7 +141,7 @@ def test_words_of_op_that_a_run_refuses_are_noted_with_the_settings_that_name_th
     for flags, told in (
         (
             [],
-            f"{note} 4 rows (c, u, null): a run ends there, or with --bad-rows quarantine leaves them ",
+            f"{note} 4 rows (c, u, null): a run ends there, or with --bad-rows quarantine leaves ",
         ),
         (
             ["--set", "op_insert=[c,u]"],
