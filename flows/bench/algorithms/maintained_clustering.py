@@ -69,26 +69,27 @@ class Clustering(Refresh):
             put, delete = (self.arm.batch(op, *pairs, directed=graph.directed) for op in (1, -1))
             self.timed(row, repeat, "insert alone", partial(graph.apply, put))
             graph.apply(delete)
-            self.timed(row, repeat, "recounted", partial(clustered, put))
-            graph.apply(delete)
-            graph.maintain(NAME, **parameters)
-            kept: Any = engine_of(graph).maintained[NAME]
-            # The first batch after a count of all finds less memory at hand: it is not timed.
-            clustered(put)
-            graph.apply(delete)
-            graph.clustering(**parameters)
-            for what, always_repairs in (("maintained", False), ("repaired", True)):
-                kept.always_repairs = always_repairs
+            for what in ("recounted", "maintained", "repaired"):
+                kept: Any = None
+                if what != "recounted":
+                    graph.maintain(NAME, **parameters)
+                    kept = engine_of(graph).maintained[NAME]
+                    kept.always_repairs = what == "repaired"
+                # The first batch after an audit finds less memory at hand: it is not timed. Every
+                # lap begins with counts, whatever that batch did.
+                clustered(put)
+                graph.apply(delete)
+                graph.clustering(**parameters)
                 self.timed(row, repeat, what, partial(clustered, put))
                 graph.audit()
                 graph.apply(delete)
-                # Every lap begins with counts, whatever the batch before it did.
-                graph.clustering(**parameters)
-            kept.always_repairs = False
-            graph.apply(put)
-            choice = "recount" if kept.is_stale else "repair"
-            graph.apply(delete)
-            graph.unmaintain(NAME)
+                if what == "maintained":
+                    graph.clustering(**parameters)
+                    graph.apply(put)
+                    choice = "recount" if kept.is_stale else "repair"
+                    graph.apply(delete)
+                if kept is not None:
+                    graph.unmaintain(NAME)
         return choice
 
 

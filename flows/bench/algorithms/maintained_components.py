@@ -54,26 +54,26 @@ class Components(Refresh):
             change, back = self._mixed(new, gone), self._mixed(gone, new)
             self.timed(row, repeat, "apply alone", partial(graph.apply, change))
             graph.apply(back)
-            self.timed(row, repeat, "recounted", partial(found, change))
-            graph.apply(back)
-            graph.maintain(NAME)
-            kept: Any = engine_of(graph).maintained[NAME]
-            for what, always_repairs in (("maintained", False), ("repaired", True)):
-                kept.always_repairs = always_repairs
-                if always_repairs:
-                    kept.begin(engine_of(graph))
-                else:
-                    # As in a stream, where the batch before decides whether there are levels.
-                    for batch in (change, back):
-                        found(batch)
-                begun = kept.begun
+            for what in ("recounted", "maintained", "repaired"):
+                kept: Any = None
+                if what != "recounted":
+                    graph.maintain(NAME)
+                    kept = engine_of(graph).maintained[NAME]
+                    kept.always_repairs = what == "repaired"
+                    if kept.always_repairs:
+                        kept.begin(engine_of(graph))
+                # As in a stream, where the batch before decides whether there are levels.
+                for batch in (change, back):
+                    found(batch)
+                begun = 0 if kept is None else kept.begun
                 self.timed(row, repeat, what, partial(found, change))
-                if not always_repairs:
+                if what == "maintained":
                     is_recount = kept.is_stale or kept.begun > begun
                     choice = "recount" if is_recount else "repair"
                 graph.audit()
                 graph.apply(back)
-            graph.unmaintain(NAME)
+                if kept is not None:
+                    graph.unmaintain(NAME)
         return row, choice
 
     def _mixed(self, put: Keys, deleted: Keys) -> Any:
