@@ -241,11 +241,17 @@ def test_where_a_recount_is_always_sooner_nothing_is_repaired_or_searched(
     assert graph.copy().maintained == (NAME,)
 
 
+@pytest.mark.parametrize(
+    ("recounts", "expected"),
+    # The search of `maintain` was in vain, so after 4 recounts; then after 8, then not before 16.
+    # Without any to wait for: after 1, 2, 4.
+    [(2, [4, 13]), (0, [1, 4, 9])],
+)
 def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(
-    monkeypatch: pytest.MonkeyPatch,
+    recounts: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_twin, "RECOUNTS_A_SEARCH", 2)
-    monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 2)
+    monkeypatch.setattr(host_twin, "RECOUNTS_A_SEARCH", recounts)
+    monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", recounts)
     graph, src, dst = rmat_graph(7)
     kept: Any = engine_of(graph).maintained[NAME]
     half = slice(0, src.size // 2)
@@ -258,8 +264,7 @@ def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(
         assert found == smallest_ids(graph)
         if kept.begun > begun:
             searched.append(number)
-    # The search of `maintain` was in vain, so after 4 recounts; then after 8, then not before 16.
-    assert searched == [4, 13]
+    assert searched == expected
     assert is_stale(graph)
     other = graph.copy()
     assert other.maintained == (NAME,)
@@ -268,11 +273,11 @@ def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(
     kept.begin(engine_of(graph))
     graph.insert_edges([10**6], [10**6 + 1])
     assert not is_stale(graph)
-    for number in range(3):
+    for number in range(recounts + 1):
         change = graph.insert_edges if number % 2 == 0 else graph.delete_edges
         change(src[half], dst[half])
         graph.weakly_connected_components()
-        assert is_stale(graph) == (number < 2)
+        assert is_stale(graph) == (number < recounts)
     check(graph)
 
 
@@ -341,7 +346,7 @@ def test_a_repair_is_done_or_broken_off_however_much_may_be_read(
         monkeypatch.setattr(twin, "ENTRIES_A_READ", (cut.num_edges * 2) / (most + 0.5))
         cut.insert_vertices([80])
         cut.weakly_connected_components()
-        done.append(engine_of(cut).maintained[NAME].begun == 1)
+        done.append(not is_stale(cut))
         check(cut)
     assert not done[0]
     assert done[-1]
@@ -354,11 +359,14 @@ def test_what_would_be_reached_from_far_away_is_searched_anew() -> None:
     graph = made(directed=False, ids="dense")
     graph.insert_edges(ring, np.roll(ring, -1))
     graph.weakly_connected_components()
+    # Followed, so that the next search is not put off.
+    graph.insert_edges([400], [401])
+    assert graph.weakly_connected_components().num_components == 2
     kept: Any = engine_of(graph).maintained[NAME]
     begun = kept.begun
     # The root is the first of vertices of one degree.
     graph.delete_edges([0], [1])
-    assert graph.weakly_connected_components().num_components == 1
+    assert graph.weakly_connected_components().num_components == 2
     assert kept.begun == begun + 1
     check(graph)
 

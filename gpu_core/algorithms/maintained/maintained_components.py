@@ -40,8 +40,8 @@ measures how far the choice is from the better one.
 To make levels may take longer than to find components alone: on a GPU a search goes level by level,
 and there may be thousands. So the first ``RECOUNTS_A_SEARCH`` questions to stale components are
 answered by a recount, and levels are made for the next one. That was in vain if no batch is
-followed before they are stale again: then twice as many questions wait for them, until one is
-followed. So they cost little where all batches are large.
+followed before they are stale again: then twice as many questions wait for them, and at least one,
+until one is followed. So they cost little where all batches are large.
 
 What an engine offers: `ComponentsTwin`. Levels and roots of two engines, and of two runs on a GPU,
 are different ones, and either engine goes on from those of the other.
@@ -161,7 +161,7 @@ class MaintainedComponents:
         self._is_shared = False
         #: How often all components were searched.
         self.begun = 0
-        #: Whether a batch was followed since then.
+        #: Whether a batch was followed since then, or the search took no time.
         self._is_followed = True
         #: Questions to stale components, and how many of them a search waits for; None: as many as
         #: the engine's twin says.
@@ -184,8 +184,11 @@ class MaintainedComponents:
         """Search all components."""
         self._removed = None
         self.begun += 1
-        self._asked, self._asked_before, self._is_followed = 0, 0, False
-        self._forest = _twin(reader).search(reader.workspace, adjacencies_of(reader))
+        adjacencies = adjacencies_of(reader)
+        # In a graph without edges the search takes no time that could be in vain.
+        self._is_followed = adjacencies.out.num_entries == 0
+        self._asked = self._asked_before = 0
+        self._forest = _twin(reader).search(reader.workspace, adjacencies)
         self._is_shared = False
 
     def settle(self, reader: Reader) -> None:
@@ -219,7 +222,7 @@ class MaintainedComponents:
         # Unless all goes well, as of now.
         if not self._is_followed:
             before = twin.RECOUNTS_A_SEARCH if self._waits is None else self._waits
-            self._waits = min(2 * before, _MOST_RECOUNTS)
+            self._waits = min(max(2 * before, 1), _MOST_RECOUNTS)
         most: int | None = adjacencies.out.num_entries // twin.ENTRIES_A_READ
         changed = sum(0 if keys is None else int(keys.size) for keys in (removed, added))
         if self.always_repairs:
