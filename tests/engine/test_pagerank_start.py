@@ -1,5 +1,6 @@
 """Where steps of PageRank begin on undirected graphs: by degrees, where these say something."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph
+from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.generators.geometric import geometric_graph
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.centrality.pagerank_start import start_of
@@ -122,3 +124,52 @@ def test_the_start_by_hand() -> None:
     per_edge = isolated * alpha / (1 - alpha) * 21 / 40
     assert rank[0] == pytest.approx(isolated + 20 * per_edge, rel=1e-14)
     assert rank[5] == pytest.approx(isolated + per_edge, rel=1e-14)
+
+
+def changed_rmat() -> tuple[PageRankResult, DynamicGraph]:
+    """Ranks of an undirected graph, and the graph after a batch; vertices come and go with it."""
+    src, dst = rmat_edges(np.arange(40_000, dtype=np.uint64), 11, seed=5)
+    graph = DynamicGraph.from_edges(src, dst, directed=False)
+    before = graph.pagerank()
+    graph.delete_vertices(before.vertices[5:8])
+    graph.insert_edges(src[:400], dst[400:800])
+    graph.insert_edges([-1, -3, 5000], [-2, int(before.vertices[0]), 5001])
+    return before, graph
+
+
+def by_ranks(before: PageRankResult, graph: DynamicGraph) -> dict[int, float]:
+    """Ranks before, and 1/n for vertices that have come."""
+    start = dict(zip(before.vertices.tolist(), before.pagerank, strict=True))
+    return {v: start.get(v, 1 / graph.num_vertices) for v in graph.vertices().tolist()}
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_warm_start_goes_by_what_has_become_of_degrees() -> None:
+    before, graph = changed_rmat()
+    warm, of_ranks = (graph.pagerank(nstart=each) for each in (before, by_ranks(before, graph)))
+    assert warm.iterations <= of_ranks.iterations - 2
+    assert warm.iterations < graph.pagerank().iterations
+    assert np.abs(warm.pagerank - exact_ranks(graph)).sum() <= warm.error_bound <= 7e-6
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    "arguments", [{"networkx_tol": True, "tol": 1e-9}, {"personalization": {5000: 1.0}}]
+)
+def test_degrees_do_not_count_for_a_warm_start_of_other_steps(arguments: dict[str, Any]) -> None:
+    before, graph = changed_rmat()
+    warm = graph.pagerank(nstart=before, **arguments)
+    of_ranks = graph.pagerank(nstart=by_ranks(before, graph), **arguments)
+    assert warm.iterations == of_ranks.iterations
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_warm_start_is_the_same_from_a_copy_of_the_result_and_of_an_epoch() -> None:
+    before, graph = changed_rmat()
+    expected = graph.pagerank(nstart=before)
+    copied = graph.pagerank(nstart=pickle.loads(pickle.dumps(before)))
+    assert copied.iterations == expected.iterations
+    with graph.pin() as epoch:
+        of_epoch = epoch.pagerank(nstart=before)
+    assert of_epoch.iterations == expected.iterations
+    assert of_epoch.pagerank.tobytes() == expected.pagerank.tobytes()

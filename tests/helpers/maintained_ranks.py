@@ -1,5 +1,6 @@
 """Graphs that maintain PageRank, and what their ranks must be."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,15 @@ def grid(width: int) -> DynamicGraph:
     src = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
     dst = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
     return DynamicGraph.from_edges(src, dst, directed=False)
+
+
+def batches(directed: bool = False) -> Iterator[DynamicGraph]:
+    """A graph that maintains ranks, after each batch of an R-MAT log, with deletes among it."""
+    src, dst = rmat_edges(np.arange(4000, dtype=np.uint64), 10, seed=8)
+    graph = DynamicGraph(directed=directed)
+    graph.insert_edges(src[:400], dst[:400])
+    graph.maintain("pagerank")
+    for low in range(400, 4000, 400):
+        graph.insert_edges(src[low : low + 400], dst[low : low + 400])
+        graph.delete_edges(src[low - 40 : low], dst[low - 40 : low])
+        yield graph

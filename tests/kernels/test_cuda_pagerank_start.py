@@ -109,6 +109,21 @@ def test_a_start_from_ranks_goes_by_what_has_become_of_degrees(device: Any) -> N
     expected[linked] += (1 - expected.sum()) * degree[linked] / degree[linked].sum()
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-15)
     assert found.sum() == pytest.approx(1, abs=1e-12)
+    of_host = host.start_of(now, ALPHA, earlier, degrees)
+    np.testing.assert_allclose(of_host, expected, rtol=1e-10, atol=1e-15)
+
+
+def test_where_most_of_a_graph_is_gone_it_starts_by_degrees_alone(device: Any) -> None:
+    graph = skewed()
+    before = rows_of(graph)
+    earlier = np.where(before.present, 1 / before.num_vertices, -1.0)
+    degrees = before.degree.copy()
+    graph.delete_vertices(graph.vertices()[30:])
+    rows = rows_of(graph)
+    found, alone = start_on(device, graph, earlier, degrees), host.start_of(rows, ALPHA)
+    np.testing.assert_allclose(found, alone, rtol=1e-10, atol=1e-15)
+    of_host = host.start_of(rows, ALPHA, earlier, degrees)
+    np.testing.assert_allclose(of_host, alone, rtol=1e-10, atol=1e-15)
 
 
 def test_a_start_from_ranks_is_the_ranks_where_neighbors_are_alike(device: Any) -> None:
@@ -118,8 +133,11 @@ def test_a_start_from_ranks_is_the_ranks_where_neighbors_are_alike(device: Any) 
     earlier[rows.present] /= earlier[rows.present].sum()
     degrees = rows.degree.copy()
     graph.insert_edges([0, 1], [700, 900])
-    found = start_on(device, graph, earlier, degrees)
-    np.testing.assert_allclose(found, np.maximum(earlier, 0), rtol=1e-12)
+    for found in (
+        start_on(device, graph, earlier, degrees),
+        host.start_of(rows_of(graph), ALPHA, earlier, degrees),
+    ):
+        np.testing.assert_allclose(found, np.maximum(earlier, 0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("known", [False, True])

@@ -20,9 +20,9 @@ so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=
 by plain steps from even ranks.
 
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``refused_sources``,
-``warm_start`` and ``iterate``, of rows alone. Vectors are by vertex index, 0 for absent vertices;
-`None` is the vector that is the same for all present ones, but of starts one that the engine makes.
-Nothing else here depends on the engine.
+``start_at_kept``, ``start_from`` and ``iterate``, of rows alone. Vectors are by vertex index, 0 for
+absent vertices; `None` is the vector that is the same for all present ones, but of starts one that
+the engine makes. Nothing else here depends on the engine.
 A vector is made in host memory only where the arguments ask for one, and ranks that an engine keeps
 on its device are fetched when they are looked at.
 
@@ -60,8 +60,8 @@ from ..maintained.maintained_pagerank import MaintainedPageRank
 from ..maintained.maintained_ranks import MaintainedRanks
 from ..maintained.warm_pagerank import WarmPageRank
 from ..shared.adjacencies import adjacencies_of, is_weighted
-from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order
-from ..shared.rank_steps import make_steps
+from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order, order_of
+from ..shared.rank_steps import Ranks, make_steps
 from ..shared.sources import check_unknown
 from ..shared.surfer import Surfer
 from ..shared.vertex_vectors import Positions, VertexValues
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from ...rows import Rows
 
 Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
 Vector = npt.NDArray[np.float64]
 
 
@@ -82,6 +83,9 @@ class KeptRanks(Protocol):
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
+
+    def degrees_by_vertex(self) -> UInt32s | None:
+        """uint32[n], in host memory: of `PageRankResult.degrees`."""
 
     def largest(self, k: int) -> tuple[Int64s, Vector]:
         """The ``k`` vertices of largest rank, the largest first, equal ones by ids; and these."""
@@ -120,6 +124,8 @@ class PageRankResult(ValuesResult):
         As the attributes; the bound, or what finds it.
     kept
         Where the engine keeps the ranks, if it does; a warm start reads them there.
+    degrees
+        As the attribute, where the engine does not keep them with the ranks.
 
     Attributes
     ----------
@@ -141,12 +147,21 @@ class PageRankResult(ValuesResult):
         residual: float,
         error_bound: float | Callable[[], float],
         kept: KeptRanks | None = None,
+        degrees: UInt32s | None = None,
     ) -> None:
         super().__init__(columns)
         self.iterations = iterations
         self.residual = residual
         self._error_bound = error_bound
-        self.kept = kept
+        self.kept, self._degrees = kept, degrees
+
+    @cached_property
+    def degrees(self) -> UInt32s | None:
+        """uint32[n]: entries of the vertices, of which a warm start needs to know what changed.
+
+        None: the graph is directed, or its edges or vertices do not count alike.
+        """
+        return self._degrees if self.kept is None else self.kept.degrees_by_vertex()
 
     @cached_property
     def error_bound(self) -> float:
@@ -170,7 +185,8 @@ class PageRankResult(ValuesResult):
         )
 
     def _made_of(self) -> tuple[Any, ...]:
-        return (*super()._made_of(), self.iterations, self.residual, self.error_bound)
+        exactness = self.iterations, self.residual, self.error_bound
+        return (*super()._made_of(), *exactness, None, self.degrees)
 
 
 def pagerank(
@@ -203,8 +219,9 @@ def pagerank(
     nstart
         Start of the iteration; vertices left out get 0. `None`: all alike, or by degrees. A result
         of an earlier call is a *warm start*: vertices of both graphs keep their rank, new ones
-        begin at ``1/n``, and the sum is made 1 again. The answer is the same within the tolerance,
-        in fewer steps.
+        begin at ``1/n``, and the sum is made 1 again. On undirected graphs the start also goes by
+        what has become of degrees since. The answer is the same within the tolerance, in fewer
+        steps.
     weight
         ``"weight"``: an edge's share is by its weight, which must be ``>= 0``. `None`: all alike.
     dangling
@@ -256,28 +273,45 @@ def pagerank(
         dangling_shares = teleport
     adjacencies = adjacencies_of(reader, weighted=weighted)
     strengths = checked_strengths(reader, adjacencies.out) if weighted else None
+    surfer = Surfer(alpha, strengths, weighted, teleport, dangling_shares)
+    by_degrees = surfer.is_even and not adjacencies.directed and not networkx_tol
     ranks = make_steps(
         reader,
         adjacencies,
-        _start(reader, adjacencies.out, positions, nstart),
-        Surfer(alpha, strengths, weighted, teleport, dangling_shares),
+        _start(reader, adjacencies.out, positions, nstart, alpha if by_degrees else 0.0),
+        surfer,
         threshold=count * tol if networkx_tol else tol,
         max_iter=max_iter,
         # As those of networkx are.
         is_plain=networkx_tol,
     )
-    return _result(reader, *ranks)
+    return _result(reader, ranks, with_degrees=by_degrees)
 
 
 def _start(
-    reader: Reader, out: Rows, positions: Positions, nstart: VertexValues | PageRankResult | None
+    reader: Reader,
+    out: Rows,
+    positions: Positions,
+    nstart: VertexValues | PageRankResult | None,
+    alpha: float,
 ) -> Any:
-    """Start of the iteration by vertex index; None: all alike, or by degrees."""
+    """Start of the iteration by vertex index; None: all alike, or by degrees.
+
+    ``alpha``: damping; 0: earlier ranks are taken as they are, whatever degrees are.
+    """
     if not isinstance(nstart, PageRankResult):
         return positions.distribution(nstart, "nstart")
-    twin = reader.algorithms.pagerank
-    start = twin.warm_start(reader.workspace, out, reader.id_table(), nstart.kept)
-    return positions.warm_start(nstart.vertex_keys, nstart.pagerank) if start is None else start
+    twin, workspace = reader.algorithms.pagerank, reader.workspace
+    start = twin.start_at_kept(workspace, out, reader.id_table(), nstart.kept, alpha)
+    if start is not None:
+        return start
+    indices, rows = positions.matching(nstart.vertex_keys)
+    ranks, degrees = np.full(out.count, -1.0), None
+    ranks[indices] = nstart.pagerank[rows]
+    if alpha > 0 and nstart.degrees is not None:
+        degrees = np.zeros(out.count, np.uint32)
+        degrees[indices] = nstart.degrees[rows]
+    return twin.start_from(workspace, out, ranks, degrees, alpha)
 
 
 def checked_strengths(reader: Reader, out: Rows, what: str = "PageRank") -> Any:
@@ -307,24 +341,23 @@ def _maintained_result(reader: Reader, alpha: float, tol: float) -> PageRankResu
         return None
     try:
         ranks = maintained.state(reader)
-        return None if ranks is None else _result(reader, *ranks)
+        if ranks is None:
+            return None
+        return _result(reader, ranks, with_degrees=not reader.kind.directed)
     except ConvergenceError:
         # Steps of maintained ranks may go further than the tolerance, and be fewer than may be made
         # here.
         return None
 
 
-def _result(
-    reader: Reader,
-    ranks: Any,
-    iterations: int,
-    residual: float,
-    error_bound: float | Callable[[], float],
-) -> PageRankResult:
-    """A result of ranks by vertex index, or of what keeps them."""
-    if isinstance(ranks, np.ndarray):
-        return PageRankResult(in_order(reader, ranks), iterations, residual, error_bound)
-    return PageRankResult(_FetchedRanks(ranks), iterations, residual, error_bound, ranks)
+def _result(reader: Reader, found: Ranks, *, with_degrees: bool) -> PageRankResult:
+    """A result of ranks by vertex index, or of what keeps them, with their degrees."""
+    ranks, exactness = found.ranks, found[1:]
+    if not isinstance(ranks, np.ndarray):
+        return PageRankResult(_FetchedRanks(ranks), *exactness, ranks)
+    order = order_of(reader)
+    degrees = reader.rows("out").degree[order.indices] if with_degrees else None
+    return PageRankResult(in_order(reader, ranks, order), *exactness, None, degrees)
 
 
 def check_settings(alpha: float, max_iter: int, tol: float) -> None:

@@ -66,7 +66,7 @@ from ...rows import Array, Rows
 from ..shared.adjacencies import adjacencies_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
-from .maintained_ranks import MASS, NUMBERS, PRESENT, RANKS, MaintainedRanks
+from .maintained_ranks import DEGREES, MASS, NUMBERS, PRESENT, RANKS, MaintainedRanks
 from .pagerank_residuals import ResidualsTwin, ResidualTotals, exactness, rounding_of
 
 if TYPE_CHECKING:
@@ -104,6 +104,9 @@ class MaintainedPageRank(MaintainedRanks):
         #: int64[vertex_count]. Stale ranks keep ``y``, to start from.
         self._mass: Array | None = None
         self._residuals: Array | None = None
+        #: uint32[vertex_count]: degrees of the undirected graph whose ranks ``y`` is; None: not
+        #: known.
+        self._degrees: Array | None = None
         #: bool[vertex_count]: vertices that ``b`` was given to.
         self._present: Array | None = None
         #: Whether others hold these arrays too, so that they must not be written.
@@ -127,8 +130,8 @@ class MaintainedPageRank(MaintainedRanks):
 
     @property
     def nbytes(self) -> int:
-        """17 bytes a vertex record."""
-        kept = (self._mass, self._residuals, self._present)
+        """17 bytes a vertex record, 21 of undirected graphs."""
+        kept = (self._mass, self._residuals, self._present, self._degrees)
         return sum(int(each.nbytes) for each in kept if each is not None)
 
     # -- following batches -------------------------------------------------------------------
@@ -195,12 +198,13 @@ class MaintainedPageRank(MaintainedRanks):
             raise SettingsError(msg)
         if rows.num_vertices == 0:
             self._mass, self._residuals, self._present = twin.nothing(workspace, rows.count)
+            self._degrees = None
             self._base = self._vertices = self._iterations = 0
             self._settled, self._is_shared, self._left = ResidualTotals(0, 0, 0, 0), False, 0.0
             return
         start = None
         if self._mass is not None:
-            start = twin.start_of(workspace, rows, self._mass)
+            start = twin.start_of(workspace, rows, self._mass, self._degrees, alpha)
         kept, self._iterations, _, _ = make_steps(
             reader, adjacencies, start, Surfer(alpha), threshold=tol, max_iter=self.max_iter
         )
@@ -209,6 +213,7 @@ class MaintainedPageRank(MaintainedRanks):
         whole = float(math.floor(_WHOLE * (1 - alpha) / passed_on))
         self._mass = twin.masses_of(workspace, rows, kept, whole)
         self._present = rows.present.copy()
+        self._degrees = None if adjacencies.directed else rows.degree
         self._is_shared, self._vertices = False, rows.num_vertices
         self._take(reader, None)
 
@@ -310,6 +315,8 @@ class MaintainedPageRank(MaintainedRanks):
         budget = budget // twin.ENTRIES_A_PUSH if self.always is None else 1 << 60
         pushed = pushes.run(totals, int(allowed), budget)
         self._iterations = pushed.rounds
+        # Broken off on the way, `y` is of no graph.
+        self._degrees = None if reader.kind.directed or not pushed.is_enough else rows.degree
         if not pushed.is_enough:
             self._too_much = pushes.active
         return twin.totals_of(workspace, self._mass, self._residuals)
@@ -351,11 +358,14 @@ class MaintainedPageRank(MaintainedRanks):
         is_settled = not self.is_stale and self._is_settled(reader)
         standing = (self._base, self._vertices, self._full_steps, self._iterations)
         flags = (int(self.is_stale), int(is_settled))
-        return {
+        arrays = {
             MASS: twin.resized(workspace, self._mass, count),
             PRESENT: twin.resized(workspace, self._present, count),
             NUMBERS: self._numbers((self._left, self._too_much), (*standing, *flags)),
         }
+        if self._degrees is not None:
+            arrays[DEGREES] = twin.resized(workspace, self._degrees, count)
+        return arrays
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
         """Take ``y`` of a checkpoint, or a start from ranks; returns whether it has either."""
@@ -364,6 +374,9 @@ class MaintainedPageRank(MaintainedRanks):
         reals, whole = self._take_numbers(arrays)
         present = reader.rows("out").present
         self._present = np.array(arrays.get(PRESENT, present), np.bool_)
+        # Of directed graphs, of an older graphtide, and after pushes that were broken off, none.
+        if DEGREES in arrays:
+            self._degrees = np.array(arrays[DEGREES], np.uint32)
         if RANKS in arrays:
             # Of an engine that keeps no residuals.
             self._mass = np.rint(arrays[RANKS].astype(np.float64) * _WHOLE).astype(np.int64)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MASS: Final = "rank_masses"
 PRESENT: Final = "rank_present"
 RANKS: Final = "ranks"
-#: With ranks of an undirected graph uint32: degrees of the graph that they are of.
+#: With either of an undirected graph uint32: degrees of the graph that they are of, if known.
 DEGREES: Final = "rank_degrees"
 #: Four reals, the first two alpha and tol, and whole numbers, the last of them max_iter; int64.
 NUMBERS: Final = "rank_numbers"

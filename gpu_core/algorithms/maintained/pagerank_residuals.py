@@ -97,8 +97,14 @@ class ResidualsTwin(Protocol):
     def nothing(self, workspace: Any, count: int) -> tuple[Array, Array, Array]:
         """``y``, ``r`` and presence of ``count`` vertices, none of which is there."""
 
-    def start_of(self, workspace: Any, rows: Rows, mass: Array) -> Array:
-        """float64[vertex_count], sum 1: the ranks of ``y``; ``1/n`` for vertices without one."""
+    def start_of(
+        self, workspace: Any, rows: Rows, mass: Array, degrees: Array | None, alpha: float
+    ) -> Array:
+        """float64[vertex_count], sum 1: a start from the ranks of ``y``.
+
+        ``degrees``: uint32[any], of the undirected graph that they are of; None: the start is the
+        ranks, and ``1/n`` for vertices without one.
+        """
 
     def dangling_of(self, workspace: Any, rows: Rows, ranks: Array) -> float:
         """Rank on vertices without out-edges."""

@@ -129,7 +129,7 @@ class WarmPageRank(MaintainedRanks, Prepared):
                 self._own.give_up()
             raise
         if not reader.kind.directed and found.ranks.degrees is None:
-            # An array of its own, also of live rows: no batch writes to it.
+            # Of pushes; an array of its own, also of live rows: no batch writes to it.
             found.ranks.degrees = reader.rows("out").degree
         if self._own is None:
             self._ranks = RankLink(found)
@@ -298,13 +298,13 @@ class WarmPageRank(MaintainedRanks, Prepared):
             # Those of an older graphtide have none.
             if numbers:
                 trials = PushTrials.of_numbers(numbers)
-            # Nor have they these.
-            if DEGREES in arrays:
-                degrees = np.array(arrays[DEGREES], np.uint32)
         else:
             ranks = np.maximum(arrays[MASS].astype(np.float64), 0.0)
             ranks /= max(float(ranks.sum()), 1.0)
             residual, bound, is_stale, steps = 0.0, 0.0, 1, 0
+        # Of directed graphs, and of an older graphtide, there are none.
+        if DEGREES in arrays:
+            degrees = np.array(arrays[DEGREES], np.uint32)
         if ranks.any():
             kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks, degrees)
             kept.push_trials = trials

@@ -49,11 +49,6 @@ class Positions:
         ids: Int64s = self._reader.user_ids()
         return ids[self.order]
 
-    def _uniform(self) -> Vector:
-        vector = np.zeros(self._vertex_count)
-        vector[self.order] = 1.0 / self.order.size
-        return vector
-
     def distribution(self, values: VertexValues | None, name: str) -> Vector | None:
         """Values divided by their sum, 0 for vertices that are not named.
 
@@ -88,13 +83,18 @@ class Positions:
         vector[self.order[found]] = amounts
         return _normalized(vector, name)
 
-    def warm_start(self, vertices: Int64s, ranks: Vector) -> Vector | None:
-        """Earlier ranks of the vertices that are still there, ``1/n`` for new ones, sum 1."""
+    def matching(self, vertices: Int64s) -> tuple[Int64s, Int64s | slice]:
+        """Find vertices of an earlier result, increasing, that are still there.
+
+        Returns their vertex indices, and where they are among ``vertices``.
+        """
+        size = vertices.size
+        if np.array_equal(self.vertices[:size], vertices):
+            # None has gone, and none has come between them.
+            return self.order[:size], slice(size)
         found = self._find(vertices)
-        vector = self._uniform()
-        vector[self.order[found[found >= 0]]] = ranks[found >= 0]
-        # All the rank may have been on vertices that are gone.
-        return _normalized(vector, "nstart") if vector.any() else None
+        is_there = found >= 0
+        return self.order[found[is_there]], np.flatnonzero(is_there)
 
     def _find(self, vertices: Int64s) -> Int64s:
         """Position of each id among the present vertices, -1 for unknown ones."""

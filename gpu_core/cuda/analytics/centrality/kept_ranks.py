@@ -1,5 +1,7 @@
 """Ranks that stay on the device where they were made, until they are read."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,8 +32,8 @@ class KeptRanks:
     def __init__(self, device: Device, ranks: Array, ids: Array | None) -> None:
         self._device = device
         self.ranks, self.ids = ranks, ids
-        #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of: set by
-        #: maintained ranks, which start from them once the graph has changed.
+        #: uint32[vertex_count] on the device, of the undirected graph that the ranks are of, if its
+        #: edges and vertices count alike: a later start goes by what has become of them.
         self.degrees: Array | None = None
         #: L1 residual of the first step, so how far the start was from them.
         self.first_residual = np.inf
@@ -62,18 +64,26 @@ class KeptRanks:
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
+        return self._in_order(self.ranks)
+
+    def degrees_by_vertex(self) -> UInt32s | None:
+        """uint32[n], in host memory: degrees in the same order, if they are known."""
+        return None if self.degrees is None else self._in_order(self.degrees)[1]
+
+    def _in_order(self, values: Array) -> tuple[Int64s, npt.NDArray[Any]]:
+        """Users' ids in increasing order, and values of these vertices, in host memory."""
         device = self._device
         follow_engines(device)
         with device.current(), device.errors_named("finding the vertices that are there"):
             present = device.xp.flatnonzero(self.ranks >= 0)
             chosen = present if self.ids is None else self.ids.take(present)
-            of_chosen = self.ranks.take(present)
+            of_chosen = values.take(present)
         ids: Int64s = device.to_locked_host(chosen)
-        ranks: Vector = device.to_locked_host(of_chosen)
+        found = device.to_locked_host(of_chosen)
         if self.ids is not None and not np.all(ids[:-1] < ids[1:]):
             order = np.argsort(ids)
-            ids, ranks = ids[order], ranks[order]
-        return ids, ranks
+            ids, found = ids[order], found[order]
+        return ids, found
 
     def largest(self, k: int) -> tuple[Int64s, Vector]:
         """The ``k`` vertices of largest rank, the largest first, and their ranks."""

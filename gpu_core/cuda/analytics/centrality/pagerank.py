@@ -105,8 +105,12 @@ def refused_sources(workspace: Workspace, strengths: Array) -> Int64s:
     return workspace.device.to_host(xp.flatnonzero(xp.isnan(strengths)))
 
 
-def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object) -> Array | None:
-    """Start from an earlier result: survivors' ranks, ``1/n`` for new vertices, sum 1.
+def start_at_kept(
+    workspace: Workspace, out: Rows, ids: Array | None, kept: object, alpha: float
+) -> Array | None:
+    """Start from ranks of an earlier result that are still here; see `pagerank_start.py`.
+
+    ``alpha``: damping; 0: degrees do not count.
 
     Returns
     -------
@@ -116,18 +120,27 @@ def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object)
     """
     if not isinstance(kept, KeptRanks) or (ids is None) != (kept.ids is None):
         return None
-    return start_of_same(workspace, out, kept.ranks, kept.ids, ids)
+    degrees = kept.degrees if alpha > 0 else None
+    return start_of_same(workspace, out, kept.ranks, degrees, kept.ids, ids, alpha=alpha)
+
+
+def start_from(
+    workspace: Workspace, out: Rows, ranks: Vector, degrees: UInt32s | None, alpha: float
+) -> Array:
+    """A start from earlier ranks by vertex index, in host memory; see `pagerank_start.start_of`."""
+    device = workspace.device
+    arrays = (None if each is None else device.to_device(each) for each in (ranks, degrees))
+    return start_of(workspace, out, *arrays, alpha=alpha)
 
 
 def start_at(
     workspace: Workspace, out: Rows, kept: KeptRanks | None, alpha: float
 ) -> tuple[Array, Vector]:
-    """As `warm_start`, but by index, whichever vertex was there then; waits for nothing.
+    """As `start_at_kept`, but by index, whichever vertex was there then; waits for nothing.
 
-    Where ``kept`` has degrees, the start goes by those of now as well, as an undirected graph of
-    damping ``alpha`` allows (`pagerank_start.py`); None: by these alone. With it come two numbers
-    that the device writes: the rank of a vertex without edges, and what each edge adds to it, 0
-    where degrees say nothing of ranks.
+    ``kept`` None: the start goes by degrees alone. With it come two numbers that the device writes:
+    the rank of a vertex without edges, and what each edge adds to it, 0 where degrees say nothing
+    of ranks.
     """
     estimate: Vector = workspace.device.page_locked(2, np.float64)
     ranks, degrees = (None, None) if kept is None else (kept.ranks, kept.degrees)
@@ -212,6 +225,9 @@ def iterate(
         found = iteration.rounding
         kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
         kept.first_residual, kept.hubs = iteration.first_residual, iteration.hub_count
+        if surfer.is_even and not adjacencies.directed:
+            # An array of its own, also of live rows: no batch writes to it.
+            kept.degrees = adjacencies.out.degree
 
     def rounding() -> Rounding:
         additions, is_extreme = device.to_host(found).tolist()

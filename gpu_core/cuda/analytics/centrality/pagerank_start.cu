@@ -23,12 +23,6 @@ constexpr u32 NEIGHBOR_SQUARE = 3;
 constexpr u32 PRODUCT = 4;
 constexpr u32 SUMS = 5;
 constexpr double SUM_ONE = 2147483648.0;  // 2^31: a summand is 1/2 at most, and there are up to 2^32
-// Covariance up to which degrees are so even that their changes count beside earlier ranks in any case: it is
-// 5e-6 in a grid of 2^22 vertices, 3e-3 in a geometric graph.
-constexpr double MOST_EVEN = 1.0 / 4096;
-// Vertices of the graph before for each of now, at most, where earlier ranks are of use beside degrees. So
-// no start exceeds what sums of fixed point hold.
-constexpr double MOST_EARLIER = 2.0;
 
 // What is known of all vertices; 0 before.
 struct Survey {

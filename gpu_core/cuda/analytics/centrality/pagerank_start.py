@@ -62,16 +62,24 @@ def start_of(
 
 
 def start_of_same(
-    workspace: Workspace, out: Rows, earlier: Array, earlier_ids: Array | None, ids: Array | None
+    workspace: Workspace,
+    out: Rows,
+    earlier: Array,
+    earlier_degrees: Array | None,
+    earlier_ids: Array | None,
+    ids: Array | None,
+    *,
+    alpha: float,
 ) -> Array | None:
-    """A start from earlier ranks by index, None where one of their vertices has left its own.
+    """As `start_of`, but None where a vertex of the earlier ranks has left its index.
 
-    ``1/n`` for new vertices; degrees do not count. ``ids``, ``earlier_ids``: users' ids by index
-    now and then, int64 on the device; None: they are the indices.
+    ``ids``, ``earlier_ids``: users' ids by index now and then, int64 on the device; None: they are
+    the indices.
     """
-    device, arrays = workspace.device, (earlier, None, earlier_ids, ids)
+    device, arrays = workspace.device, (earlier, earlier_degrees, earlier_ids, ids)
+    by_degrees = earlier_degrees is not None
     with workspace.scratch(_SURVEY.itemsize) as scratch:
-        start, survey = _make(workspace, scratch, out, arrays, 0.0)
+        start, survey = _make(workspace, scratch, out, arrays, alpha if by_degrees else 0.0)
         if ids is not None and device.read_words(survey).view(_SURVEY)["moved"][0] > 0:
             return None
     return start

@@ -71,8 +71,17 @@ def refused_sources(workspace: None, strengths: Vector) -> npt.NDArray[np.int64]
     return np.flatnonzero(np.isnan(strengths))
 
 
-def warm_start(workspace: None, out: Rows, ids: Int64s | None, kept: object) -> None:
+def start_at_kept(
+    workspace: None, out: Rows, ids: Int64s | None, kept: object, alpha: float
+) -> None:
     """None: ranks that an engine keeps elsewhere are not for this one to read."""
+
+
+def start_from(
+    workspace: None, out: Rows, ranks: Vector, degrees: UInt32s | None, alpha: float
+) -> Vector:
+    """A start from earlier ranks by vertex index; see `pagerank_start.start_of`."""
+    return start_of(out, alpha, ranks, degrees)
 
 
 def iterate(

@@ -18,10 +18,12 @@ from ....algorithms.maintained.pagerank_residuals import Pushed, ResidualTotals
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges
 from ....rows import Adjacencies, Rows
+from ..centrality import pagerank_start
 from ..parts.compact_rows import compact_rows, transposed
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
+UInt32s = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
 
 #: Entries that full steps read in the time in which one is pushed: measured by
@@ -76,12 +78,12 @@ def nothing(workspace: None, count: int) -> tuple[Int64s, Int64s, Bools]:
     return np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_)
 
 
-def start_of(workspace: None, rows: Rows, mass: Int64s) -> Vector:
-    """float64[vertex_count], sum 1: the ranks of ``y``, and ``1/n`` for vertices without one."""
-    ranks = np.maximum(resized(workspace, mass, rows.count), 0) / max(int(mass.sum()), 1)
-    ranks = np.where(rows.present, np.where(ranks > 0, ranks, 1 / rows.num_vertices), 0.0)
-    started: Vector = ranks / ranks.sum()
-    return started
+def start_of(
+    workspace: None, rows: Rows, mass: Int64s, degrees: UInt32s | None, alpha: float
+) -> Vector:
+    """float64[vertex_count], sum 1: a start from the ranks of ``y``; see `pagerank_start.py`."""
+    ranks = np.where(mass > 0, mass / max(int(mass.sum()), 1), -1.0)
+    return pagerank_start.start_of(rows, alpha, ranks, degrees)
 
 
 def dangling_of(workspace: None, rows: Rows, ranks: Vector) -> float:
