@@ -23,7 +23,7 @@ _NOW_SECONDS, _NOW_BATCHES = 10.0, 4
 #: Seconds without a word after which a run that has not ended is called silent.
 _SILENT_SECONDS = 10.0
 
-#: Seconds without a batch after which the rate is drawn as what it is.
+#: Seconds without a batch after which a run that has nothing to do is drawn with a rate of 0.
 _PAUSE_SECONDS = 5.0
 
 #: Fields of a sample that are drawn as they are.
@@ -176,7 +176,7 @@ def series(samples: Sequence[Sample]) -> dict[str, list[float]]:
     ``seconds`` since the first sample; ``rate``: rows a second since the point before;
     ``vertices``, ``edges``; ``loading``, ``waiting``: batches; for each stage the mean seconds of a
     batch, of the newest that are timed. NaN where a graph was lost in between, or no batch was
-    applied; but `_PAUSE_SECONDS` without a batch are a rate of 0.
+    applied; but a pause is a rate of 0.
     """
     names = ("seconds", "rate", *_STATES, *STAGES)
     columns: dict[str, list[float]] = {name: [] for name in names}
@@ -190,7 +190,7 @@ def series(samples: Sequence[Sample]) -> dict[str, list[float]]:
                 columns[name].append(math.nan)
             continue
         has_batches = each.batches > before.batches
-        is_rate = has_batches or seconds >= _PAUSE_SECONDS
+        is_rate = has_batches or _is_pause(before, each)
         columns["rate"].append((each.rows - before.rows) / seconds if is_rate else math.nan)
         spent, timed = _between(before, each), each.timed - before.timed
         for stage in STAGES:
@@ -204,7 +204,7 @@ def series(samples: Sequence[Sample]) -> dict[str, list[float]]:
 
 
 def _points(samples: Sequence[Sample]) -> Iterator[tuple[Sample | None, Sample]]:
-    """Samples that are drawn, each with the one before: where something happened, or long nothing.
+    """Samples that are drawn, each with the one before: where something happened, and pauses.
 
     A batch may take longer than the time between two samples: the rate between them would be 0.
     """
@@ -214,7 +214,13 @@ def _points(samples: Sequence[Sample]) -> Iterator[tuple[Sample | None, Sample]]
             before.batches,
             before.recoveries,
         )
-        is_pause = before is not None and each.seconds - before.seconds >= _PAUSE_SECONDS
+        is_pause = before is not None and _is_pause(before, each)
         if is_news or is_pause or each is samples[-1]:
             yield before, each
             before = each
+
+
+def _is_pause(before: Sample, after: Sample) -> bool:
+    """Whether nothing was to be done for long: no batch is read, and none waits or is applied."""
+    is_idle = after.loading + after.waiting == 0
+    return is_idle and after.seconds - before.seconds >= _PAUSE_SECONDS

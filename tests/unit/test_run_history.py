@@ -19,6 +19,7 @@ def sent(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[st
     stage = others.pop("stage", "apply")
     findings = others.pop("findings", {})
     troubles = others.pop("troubles", [])
+    loading, waiting = others.pop("under_way", (2, 1))
     timed = others.pop("timed", batches if others else 0)
     return {
         "run": "a", "state": "state", "log": ["log"], "started": 0.0, "time": at, "stage": stage,
@@ -28,7 +29,7 @@ def sent(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[st
         "picture": {
             "recoveries": recoveries, "seconds": {**NOTHING, **others}, "timed": timed,
             "cpu_workers": 2,
-            "window": 10, "loading": 2, "waiting": 1, "regions": {}, "pinned_bytes": 0,
+            "window": 10, "loading": loading, "waiting": waiting, "regions": {}, "pinned_bytes": 0,
             "arena_edges": 0, "limit_bytes": 0, "adjacency_bytes": (), "findings": findings,
             "troubles": troubles, "epochs": 1, "most_epochs": 2, "waits": 0, "wait_seconds": 0.0,
         },
@@ -102,6 +103,20 @@ def test_nothing_is_drawn_between_two_batches() -> None:
     columns = series(history_of(*messages).samples)
     assert columns["seconds"] == [0, 4, 8, 12]
     assert columns["rate"][1:] == [50, 50, 50]
+
+
+def test_batches_of_many_seconds_are_no_pauses() -> None:
+    columns = series(history_of(*(sent(at, at // 12 * 2) for at in range(25))).samples)
+    assert columns["seconds"] == [0, 12, 24]
+    assert columns["rate"][1:] == pytest.approx([200 / 12] * 2)
+
+
+def test_a_run_with_nothing_to_do_has_a_rate_of_0() -> None:
+    """As one that follows a log to which nothing is added."""
+    idle = [sent(at, 2, stage="waiting", under_way=(0, 0)) for at in range(2, 13)]
+    columns = series(history_of(sent(0, 0), sent(1, 2), *idle).samples)
+    assert columns["seconds"] == [0, 1, 6, 11, 12]
+    assert columns["rate"][1:4] == [200, 0, 0]
 
 
 def test_a_batch_that_goes_on_at_the_newest_message_is_no_rate_of_0() -> None:
